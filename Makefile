@@ -1,0 +1,94 @@
+# A thin front of Meson. `make help` lists the targets.
+#
+#   make                    builds build/bawn
+#   make run                installs what the build needs, builds, shows what bawn does
+#   make test               the same, and runs every test suite
+#
+# Only the dependency step of `make run` and `make test` asks for root (through sudo), and only if something is missing.
+
+# Where this Makefile lies: `make -f ~/src/bawn/Makefile run CMD=claude` works in the current directory.
+TOP := $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
+
+# Settings, all of which may be given on the command line.
+BUILD        ?= $(TOP)/build
+PREFIX       ?= /usr/local
+DESTDIR      ?=
+MESON_FLAGS  ?=
+FUZZ_SECONDS ?= 60
+SUITES       ?=
+CMD          ?=
+
+SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
+
+# On aarch64 the search for leaks of gcc 12 takes 4 s at the end of every process, however small: there only the unit
+# tests are searched (tests/run sees to that). Elsewhere it is free, and all are.
+LEAKS := $(if $(filter aarch64 arm64,$(shell uname -m)),0,1)
+SANITIZE_ENV = BAWN_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:detect_leaks=$(LEAKS)
+
+# The order of prerequisites matters here; ninja is what runs in parallel.
+.NOTPARALLEL:
+.DEFAULT_GOAL := all
+
+.PHONY: all
+all: ## build build/bawn (the default)
+	@"$(TOP)/tools/build" "$(BUILD)" $(MESON_FLAGS)
+
+.PHONY: run
+run: deps all ## install dependencies, build, show an example; CMD='…' runs bawn with those arguments instead
+ifeq ($(strip $(CMD)),)
+	cd "$(TOP)/examples/hello" && "$(abspath $(BUILD))/bawn" show -- claude
+else
+	@"$(BUILD)/bawn" $(CMD)
+endif
+
+.PHONY: test
+test: deps-test all ## install dependencies, build, run every test suite (SUITES='unit cli' runs some)
+	@"$(TOP)/tests/run" "$(BUILD)" $(SUITES)
+
+.PHONY: asan
+asan: ## build with gcc's address and undefined-behaviour sanitizers in build/asan and run every suite
+	@CC=gcc "$(TOP)/tools/build" "$(BUILD)/asan" $(SANITIZE) $(MESON_FLAGS)
+	@$(SANITIZE_ENV) "$(TOP)/tests/run" "$(BUILD)/asan" $(SUITES)
+
+.PHONY: clang
+clang: ## build with clang in build/clang, warnings are errors
+	@CC=clang "$(TOP)/tools/build" "$(BUILD)/clang" -Dwerror=true
+
+.PHONY: lint
+lint: clang ## layers, banned functions, format, cppcheck, clang-tidy, shellcheck
+	@"$(TOP)/tools/lint" "$(BUILD)/clang"
+
+.PHONY: format
+format: ## rewrite the C files as .clang-format says
+	@"$(TOP)/tools/check-format" --fix
+
+.PHONY: fuzz
+fuzz: ## build the fuzz targets in build/fuzz and run each for FUZZ_SECONDS (60)
+	@CC=clang "$(TOP)/tools/build" "$(BUILD)/fuzz" -Dfuzz=true $(SANITIZE)
+	@"$(TOP)/tools/fuzz" "$(BUILD)/fuzz" "$(FUZZ_SECONDS)"
+
+.PHONY: bench
+bench: all ## measure; see bench/
+	@BAWN="$(abspath $(BUILD))/bawn" BAWN_BUILD="$(abspath $(BUILD))" "$(TOP)/bench/run"
+
+.PHONY: install
+install: ## install into PREFIX (/usr/local), below DESTDIR if that is set
+	@"$(TOP)/tools/build" --prefix "$(PREFIX)" "$(BUILD)" $(MESON_FLAGS)
+	@"$(TOP)/tools/install" "$(BUILD)" "$(DESTDIR)"
+
+.PHONY: deps
+deps: ## install what the build needs
+	@"$(TOP)/tools/install-deps"
+
+.PHONY: deps-test
+deps-test: ## install what the build, the tests and the checks need
+	@"$(TOP)/tools/install-deps" --test
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf -- "$(BUILD)"
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' "$(firstword $(MAKEFILE_LIST))"

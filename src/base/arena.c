@@ -1,0 +1,87 @@
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK_SIZE = 64 * 1024, ALIGNMENT = 16 };
+
+struct arena_block {
+    struct arena_block *older;
+    size_t used, capacity;
+    _Alignas(ALIGNMENT) char bytes[];
+};
+
+static _Noreturn void out_of_memory(void)
+{
+    fputs("bawn: out of memory\n", stderr);
+    _Exit(125);
+}
+
+void *must_realloc(void *old, size_t count, size_t size)
+{
+    void *fresh = reallocarray(old, count, size);
+    if (!fresh)
+        out_of_memory();
+    return fresh;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 2)
+        out_of_memory();
+    size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    struct arena_block *block = arena->newest;
+    if (!block || block->capacity - block->used < rounded) {
+        size_t capacity = rounded > BLOCK_SIZE ? rounded : BLOCK_SIZE;
+        block = calloc(1, sizeof(*block) + capacity);
+        if (!block)
+            out_of_memory();
+        block->capacity = capacity;
+        block->older = arena->newest;
+        arena->newest = block;
+    }
+    void *memory = block->bytes + block->used;
+    block->used += rounded;
+    return memory;
+}
+
+char *arena_copy(struct arena *arena, const char *bytes, size_t size)
+{
+    char *copy = arena_alloc(arena, size + 1);
+    if (size)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
+char *arena_str(struct arena *arena, const char *text)
+{
+    return arena_copy(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0)
+        out_of_memory();
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+void arena_free(struct arena *arena)
+{
+    struct arena_block *block = arena->newest;
+    while (block) {
+        struct arena_block *older = block->older;
+        free(block);
+        block = older;
+    }
+    arena->newest = NULL;
+}

@@ -1,0 +1,68 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static char *reserve(struct buf *buf, size_t more)
+{
+    if (buf->capacity - buf->size <= more) {
+        size_t capacity = (buf->size + more + 1) * 2;
+        buf->bytes = must_realloc(buf->bytes, capacity, 1);
+        buf->capacity = capacity;
+    }
+    return buf->bytes + buf->size;
+}
+
+void buf_add(struct buf *buf, const char *bytes, size_t size)
+{
+    char *end = reserve(buf, size);
+    if (size)
+        memcpy(end, bytes, size);
+    end[size] = '\0';
+    buf->size += size;
+}
+
+void buf_add_char(struct buf *buf, char byte)
+{
+    buf_add(buf, &byte, 1);
+}
+
+void buf_add_str(struct buf *buf, const char *text)
+{
+    buf_add(buf, text, strlen(text));
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length > 0) {
+        char *end = reserve(buf, (size_t)length);
+        vsnprintf(end, (size_t)length + 1, format, again);
+        buf->size += (size_t)length;
+    }
+    va_end(again);
+}
+
+void buf_pad(struct buf *buf, size_t from, size_t columns)
+{
+    while (buf->size - from < columns)
+        buf_add_char(buf, ' ');
+}
+
+const char *buf_text(const struct buf *buf)
+{
+    return buf->bytes ? buf->bytes : "";
+}
+
+void buf_free(struct buf *buf)
+{
+    free(buf->bytes);
+    *buf = (struct buf){0};
+}

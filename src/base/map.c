@@ -1,0 +1,62 @@
+#include "base/map.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static size_t hash(const char *key, size_t size)
+{
+    uint64_t value = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < size; i++)
+        value = (value ^ (unsigned char)key[i]) * 0x100000001b3u;
+    return (size_t)(value ^ value >> 32);
+}
+
+/* The slot that holds the key, or the free one where it belongs. */
+static struct map_slot *find_slot(const struct map *map, const char *key, size_t size)
+{
+    size_t at = hash(key, size) & (map->capacity - 1);
+    for (;; at = (at + 1) & (map->capacity - 1)) {
+        struct map_slot *slot = &map->slots[at];
+        if (!slot->key || (slot->key_size == size && memcmp(slot->key, key, size) == 0))
+            return slot;
+    }
+}
+
+static void grow(struct map *map)
+{
+    struct map bigger = {.capacity = map->capacity ? map->capacity * 2 : 64};
+    bigger.slots = must_realloc(NULL, bigger.capacity, sizeof(*bigger.slots));
+    memset(bigger.slots, 0, bigger.capacity * sizeof(*bigger.slots));
+    for (size_t i = 0; i < map->capacity; i++) {
+        if (map->slots[i].key)
+            *find_slot(&bigger, map->slots[i].key, map->slots[i].key_size) = map->slots[i];
+    }
+    bigger.count = map->count;
+    free(map->slots);
+    *map = bigger;
+}
+
+void **map_at(struct map *map, const char *key, size_t key_size)
+{
+    if (map->count * 4 >= map->capacity * 3)
+        grow(map);
+    struct map_slot *slot = find_slot(map, key, key_size);
+    if (!slot->key) {
+        *slot = (struct map_slot){.key = key, .key_size = key_size};
+        map->count++;
+    }
+    return &slot->value;
+}
+
+void *map_get(const struct map *map, const char *key, size_t key_size)
+{
+    return map->capacity ? find_slot(map, key, key_size)->value : NULL;
+}
+
+void map_free(struct map *map)
+{
+    free(map->slots);
+    *map = (struct map){0};
+}

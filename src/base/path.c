@@ -1,0 +1,70 @@
+#include "base/path.h"
+
+#include <string.h>
+
+bool path_is_beneath(const char *path, const char *ancestor)
+{
+    size_t size = strlen(ancestor);
+    if (size == 1)
+        return true; /* everything is beneath "/" */
+    return strncmp(path, ancestor, size) == 0 && (path[size] == '/' || path[size] == '\0');
+}
+
+size_t path_depth(const char *path)
+{
+    size_t depth = 0;
+    for (const char *at = path; *at; at++)
+        depth += *at == '/' && at[1] != '\0';
+    return depth;
+}
+
+size_t path_parent_size(const char *path, size_t size)
+{
+    if (size <= 1)
+        return 0;
+    while (path[size - 1] != '/')
+        size--;
+    return size > 1 ? size - 1 : 1;
+}
+
+const char *path_name(const char *path)
+{
+    return strrchr(path, '/') + 1;
+}
+
+char *path_join(struct arena *arena, const char *directory, const char *relative)
+{
+    const char *slash = directory[1] ? "/" : "";
+    return *relative ? arena_printf(arena, "%s%s%s", directory, slash, relative) : arena_str(arena, directory);
+}
+
+char *path_parent(struct arena *arena, const char *path)
+{
+    return arena_copy(arena, path, path_parent_size(path, strlen(path)));
+}
+
+char *path_clean(struct arena *arena, const char *base, const char *path)
+{
+    size_t base_size = *path == '/' ? 0 : strlen(base);
+    char *clean = arena_alloc(arena, base_size + strlen(path) + 3);
+    memcpy(clean, base, base_size);
+    size_t size = base_size == 1 ? 0 : base_size; /* "/" as base is the empty prefix */
+
+    while (*path) {
+        size_t name_size = strcspn(path, "/");
+        bool is_here = name_size == 0 || (name_size == 1 && path[0] == '.');
+        if (name_size == 2 && path[0] == '.' && path[1] == '.') {
+            while (size && clean[--size] != '/') {
+            }
+        } else if (!is_here) {
+            clean[size++] = '/';
+            memcpy(clean + size, path, name_size);
+            size += name_size;
+        }
+        path += name_size + (path[name_size] == '/');
+    }
+    if (size == 0)
+        clean[size++] = '/';
+    clean[size] = '\0';
+    return clean;
+}

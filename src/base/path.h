@@ -1,0 +1,23 @@
+/*
+ * Paths as text: absolute, without "//", "." or "..", and without a trailing slash, "/" itself excepted. Nothing here
+ * looks at a file system.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+enum { PATH_LONGEST = 4096 }; /* as the kernel's PATH_MAX, with the NUL */
+
+bool path_is_beneath(const char *path, const char *ancestor); /* true for equal paths too */
+size_t path_depth(const char *path);                          /* "/" is 0, "/usr/bin" is 2 */
+size_t path_parent_size(const char *path, size_t size);       /* "/a/b" → 2, "/a" → 1, "/" → 0 */
+const char *path_name(const char *path);                      /* the last component; "" for "/" */
+
+char *path_join(struct arena *arena, const char *directory, const char *relative);
+char *path_parent(struct arena *arena, const char *path);
+
+/* Removes "//", "/./" and trailing "/" or "/."; resolves ".." against what stands before it. Takes relative to base. */
+char *path_clean(struct arena *arena, const char *base, const char *path);

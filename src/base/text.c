@@ -1,0 +1,117 @@
+#include "base/text.h"
+
+#include <string.h>
+
+size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code)
+{
+    if (!size)
+        return 0;
+    const unsigned char *in = (const unsigned char *)bytes;
+    if (in[0] < 0x80) {
+        *ret_code = in[0];
+        return 1;
+    }
+    size_t length = in[0] >= 0xf0 ? 4 : in[0] >= 0xe0 ? 3 : in[0] >= 0xc0 ? 2 : 0;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (!length || length > size)
+        return 0;
+    uint32_t code = in[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((in[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (in[i] & 0x3fu);
+    }
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    if (code < least[length] || code > 0x10ffff || surrogate)
+        return 0;
+    *ret_code = code;
+    return length;
+}
+
+/* Characters that steer a terminal or reorder the text around them. */
+static bool is_treacherous(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || (code >= 0x200b && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+           (code >= 0xe0000 && code <= 0xe007f);
+}
+
+size_t text_add_printable(struct buf *buf, const char *bytes, size_t size)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < size;) {
+        uint32_t code = 0;
+        size_t length = utf8_decode(bytes + i, size - i, &code);
+        if (length && !is_treacherous(code)) {
+            buf_add(buf, bytes + i, length);
+            columns++;
+        } else {
+            size_t before = buf->size;
+            if (length > 1)
+                buf_printf(buf, "\\u{%x}", code);
+            else
+                buf_printf(buf, "\\x%02x", (unsigned char)bytes[i]);
+            columns += buf->size - before;
+        }
+        i += length ? length : 1;
+    }
+    return columns;
+}
+
+bool text_starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_equal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static size_t least_of(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+enum { LONGEST_TYPED = 40 };
+
+/* Edits that turn one word into the other, a swap of neighbours counting as one. Both at most LONGEST_TYPED long. */
+static size_t edit_distance(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+    size_t row[LONGEST_TYPED + 1][LONGEST_TYPED + 1];
+    for (size_t i = 0; i <= a_size; i++) {
+        for (size_t j = 0; j <= b_size; j++) {
+            if (i == 0 || j == 0) {
+                row[i][j] = i + j;
+                continue;
+            }
+            size_t change = a[i - 1] != b[j - 1];
+            row[i][j] = least_of(row[i - 1][j] + 1, row[i][j - 1] + 1, row[i - 1][j - 1] + change);
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && row[i - 2][j - 2] + 1 < row[i][j])
+                row[i][j] = row[i - 2][j - 2] + 1;
+        }
+    }
+    return row[a_size][b_size];
+}
+
+const char *text_closest(const char *typed, const char *const *words)
+{
+    size_t typed_size = strlen(typed);
+    if (typed_size < 2 || typed_size > LONGEST_TYPED)
+        return NULL;
+    const char *closest = NULL;
+    size_t closest_edits = typed_size <= 3 ? 2 : 3; /* fewer edits than this count as a slip of the finger */
+    for (; *words; words++) {
+        size_t word_size = strlen(*words);
+        if (word_size > LONGEST_TYPED)
+            continue;
+        size_t edits = edit_distance(typed, typed_size, *words, word_size);
+        if (edits < closest_edits) {
+            closest = *words;
+            closest_edits = edits;
+        }
+    }
+    return closest;
+}

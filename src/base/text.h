@@ -1,0 +1,23 @@
+/*
+ * Bytes from anywhere, made safe to show. A path or a policy line may hold any byte: control characters, terminal
+ * escapes and text-direction marks are shown as \xHH or \u{…} and never reach a terminal raw.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* Decodes one UTF-8 sequence strictly; returns its length, or 0 where the bytes are not one. */
+size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code);
+
+/* Adds the bytes in printable form; returns the number of columns (code points) that were added. */
+size_t text_add_printable(struct buf *buf, const char *bytes, size_t size);
+
+bool text_starts_with(const char *text, const char *prefix);
+bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
+
+/* The word of a list that the typed one was probably meant to be, or NULL. The list ends with NULL. */
+const char *text_closest(const char *typed, const char *const *words);

@@ -1,0 +1,28 @@
+/* A growing array of one type: VEC(struct rule) rules; vec_push(&rules, rule); for i < rules.count … rules.at[i]. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/arena.h"
+
+#define VEC(type)                                                                                            \
+    struct {                                                                                                 \
+        type *at;                                                                                            \
+        size_t count, capacity;                                                                              \
+    }
+
+#define vec_push(vec, ...)                                                                                   \
+    do {                                                                                                     \
+        if ((vec)->count == (vec)->capacity) {                                                               \
+            (vec)->capacity = (vec)->capacity ? (vec)->capacity * 2 : 8;                                     \
+            (vec)->at = must_realloc((vec)->at, (vec)->capacity, sizeof(*(vec)->at));                        \
+        }                                                                                                    \
+        (vec)->at[(vec)->count++] = (__VA_ARGS__);                                                           \
+    } while (0)
+
+#define vec_free(vec)                                                                                        \
+    do {                                                                                                     \
+        free((vec)->at);                                                                                     \
+        (vec)->at = NULL;                                                                                    \
+        (vec)->count = (vec)->capacity = 0;                                                                  \
+    } while (0)

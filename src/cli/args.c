@@ -1,0 +1,239 @@
+#include "cli/args.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/style.h"
+
+static const struct {
+    const char *name;
+    enum flag flag;
+} plain_flags[] = {
+    {"--help", FLAG_HELP},     {"-h", FLAG_HELP},       {"--json", FLAG_JSON}, {"--plan", FLAG_PLAN},
+    {"--brief", FLAG_BRIEF},   {"--all", FLAG_ALL},     {"--revoke", FLAG_REVOKE},
+    {"--yes", FLAG_YES},       {"-y", FLAG_YES},        {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},
+};
+
+/* Flags that people know from other tools, and what they are called here. */
+static const struct {
+    const char *theirs, *ours;
+} known_elsewhere[] = {
+    {"--add-dirs-ro", "--read PATH"},
+    {"--add-dirs", "--write PATH"},
+    {"--add-dir", "--write PATH"},
+    {"--enable", "--use NAME (`bawn profiles` lists them)"},
+    {"--ro", "--read PATH"},
+    {"--rox", "--read PATH"},
+    {"--rw", "--write PATH"},
+    {"--rwx", "--write PATH"},
+    {"--ro-bind", "--read PATH"},
+    {"--bind", "--write PATH"},
+    {"--dev-bind", "--write PATH"},
+    {"--allow", "--write PATH, or --connect HOST for a host"},
+    {"--allow-read", "--read PATH"},
+    {"--allow-write", "--write PATH"},
+    {"--allow-net", "--connect HOST"},
+    {"--allow-domain", "--connect HOST"},
+    {"--allow-host", "--connect HOST"},
+    {"--connect-tcp", "--connect HOST:PORT"},
+    {"--whitelist", "--read PATH or --write PATH"},
+    {"--blacklist", "--hide PATH"},
+    {"--deny", "--hide PATH, or --refuse HOST for a host"},
+    {"--deny-read", "--hide PATH"},
+    {"--tmpfs", "--hide PATH"},
+    {"--volume", "--write PATH or --read PATH"},
+    {"-v", "--write PATH or --read PATH"},
+    {"--mount", "--write PATH or --read PATH"},
+    {"-p", "--publish [HOSTPORT:]PORT"},
+    {"--setenv", "--env NAME=VALUE"},
+    {"-e", "--env NAME or --env NAME=VALUE"},
+    {"--unsetenv", "--unset NAME"},
+    {"--env-pass", "--env NAME"},
+    {"--unshare-net", "--net off"},
+    {"--unrestricted-network", "--net open"},
+    {"--share-net", "--net open"},
+    {"--block-net", "--net off"},
+    {"--network", "--net off, --net allow or --net open"},
+    {"--memory", "--limit memory=SIZE"},
+    {"--pids-limit", "--limit pids=COUNT"},
+    {"--cd", "--workspace DIR"},
+    {"-C", "--workspace DIR"},
+    {"--workdir", "--workspace DIR"},
+    {"--profile", "--use NAME"},
+    {"--config", "--policy FILE"},
+    {"--dangerously-skip-permissions", "nothing of that name: it is the agent's own flag and goes after the command"},
+    {"--yolo", "nothing of that name: it is the agent's own flag and goes after the command"},
+};
+
+/* "--read=X" is "--read" and "X". */
+struct spelled_flag {
+    char *name;
+    const char *value; /* NULL: the next argument is it */
+};
+
+static struct spelled_flag split_flag(struct arena *arena, const char *argument)
+{
+    size_t size = strcspn(argument, "=");
+    bool has_value = text_starts_with(argument, "--") && argument[size] == '=';
+    return (struct spelled_flag){arena_copy(arena, argument, has_value ? size : strlen(argument)),
+                                 has_value ? argument + size + 1 : NULL};
+}
+
+static unsigned plain_flag(const char *name)
+{
+    for (size_t i = 0; i < array_len(plain_flags); i++) {
+        if (strcmp(name, plain_flags[i].name) == 0)
+            return plain_flags[i].flag;
+    }
+    return 0;
+}
+
+/* The verb of the language that a flag stands for, or VERB_COUNT. --policy is VERB_NONE: a whole file of rules. */
+static enum verb policy_flag(const char *name)
+{
+    if (strcmp(name, "--policy") == 0)
+        return VERB_NONE;
+    enum verb verb = text_starts_with(name, "--") ? verb_from_word(name + 2) : VERB_NONE;
+    return verb == VERB_NONE || verb == VERB_MATCH || verb == VERB_ABOUT ? VERB_COUNT : verb;
+}
+
+/* The flag, without its dashes, that was probably meant. */
+static const char *closest_flag(const char *name, unsigned allowed)
+{
+    const char *words[VERB_COUNT + array_len(plain_flags) + 2];
+    size_t count = 0;
+    for (size_t i = 0; i < array_len(plain_flags); i++) {
+        if (plain_flags[i].flag & allowed && text_starts_with(plain_flags[i].name, "--"))
+            words[count++] = plain_flags[i].name + 2;
+    }
+    for (enum verb verb = VERB_NONE + 1; allowed & FLAG_POLICY && verb < VERB_COUNT; verb++) {
+        if (verb != VERB_MATCH && verb != VERB_ABOUT)
+            words[count++] = verb_word(verb);
+    }
+    if (allowed & FLAG_POLICY)
+        words[count++] = "policy";
+    words[count] = NULL;
+    return text_closest(name + strspn(name, "-"), words);
+}
+
+static int refuse_flag(const struct world *world, struct arena *arena, const struct verb_entry *verb, const char *name,
+                       unsigned allowed)
+{
+    const char *message = verb ? arena_printf(arena, "`bawn %s` has no flag %s", verb->name, name)
+                               : arena_printf(arena, "there is no flag %s", name);
+    for (size_t i = 0; i < array_len(known_elsewhere); i++) {
+        if (strcmp(name, known_elsewhere[i].theirs) == 0) {
+            say_problem(world, message, arena_printf(arena, "here it is %s", known_elsewhere[i].ours));
+            return EXIT_BAD_INPUT;
+        }
+    }
+    const char *closest = closest_flag(name, allowed);
+    const char *help = arena_printf(arena, "`bawn %s%s--help` lists them", verb ? verb->name : "", verb ? " " : "");
+    say_problem(world, message, closest ? arena_printf(arena, "did you mean --%s?", closest) : help);
+    return EXIT_BAD_INPUT;
+}
+
+static const struct verb_entry *find_verb(const struct verb_entry *verbs, const char *name)
+{
+    for (; verbs->name; verbs++) {
+        if (strcmp(verbs->name, name) == 0)
+            return verbs;
+    }
+    return NULL;
+}
+
+struct parser {
+    const struct world *world;
+    struct arena *arena;
+    struct args *args;
+    char **at; /* the next argument */
+    const struct verb_entry *named; /* the verb, once its name was read */
+};
+
+/* At an argument that begins with '-'. */
+static int parse_flag(struct parser *parser)
+{
+    struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
+    unsigned allowed = (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_VERSION) | FLAG_HELP;
+    unsigned plain = plain_flag(flag.name);
+    enum verb rule = policy_flag(flag.name);
+    if (plain & allowed) {
+        if (flag.value) {
+            say_problem(parser->world, arena_printf(parser->arena, "%s takes no value", flag.name), NULL);
+            return EXIT_BAD_INPUT;
+        }
+        parser->args->flags |= plain;
+        return 0;
+    }
+    if (rule == VERB_COUNT || !(allowed & FLAG_POLICY))
+        return refuse_flag(parser->world, parser->arena, parser->named, flag.name, allowed);
+    if (!flag.value && !*parser->at) {
+        const char *wanted = rule == VERB_NONE ? "FILE" : verb_placeholder(rule);
+        say_problem(parser->world, arena_printf(parser->arena, "%s wants %s after it", flag.name, wanted), NULL);
+        return EXIT_BAD_INPUT;
+    }
+    struct argument argument = {rule, flag.value ? flag.value : *parser->at++};
+    vec_push(&parser->args->rules, argument);
+    return 0;
+}
+
+/* At a word that is not a flag. Returns -1 where it begins the command. */
+static int parse_word(struct parser *parser, const struct verb_entry *verbs)
+{
+    if (!parser->named) {
+        parser->named = find_verb(verbs, *parser->at);
+        if (!parser->named)
+            return -1;
+        parser->args->verb = parser->named;
+        parser->at++;
+        unsigned refused = parser->args->flags & ~(parser->named->flags | FLAG_HELP);
+        bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG_POLICY);
+        if (refused || rules_refused) {
+            say_problem(parser->world, arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
+                                                    parser->named->name),
+                        NULL);
+            return EXIT_BAD_INPUT;
+        }
+        return 0;
+    }
+    if (!parser->named->words)
+        return -1;
+    vec_push(&parser->args->words, *parser->at++);
+    return 0;
+}
+
+int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
+               struct arena *arena, struct args *ret_args)
+{
+    *ret_args = (struct args){.verb = verbs}; /* the first one is the default: run */
+    struct parser parser = {world, arena, ret_args, arguments + (count > 0), NULL};
+    while (*parser.at) {
+        const char *argument = *parser.at;
+        int status = 0;
+        if (strcmp(argument, "--") == 0) {
+            parser.at++;
+            break;
+        }
+        if (argument[0] == '-' && argument[1])
+            status = parse_flag(&parser);
+        else
+            status = parse_word(&parser, verbs);
+        if (status < 0)
+            break;
+        if (status > 0)
+            return status;
+    }
+    ret_args->command = (const char *const *)parser.at;
+    if (*parser.at && !ret_args->verb->takes_command) {
+        say_problem(world, arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
+                    arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
+        return EXIT_BAD_INPUT;
+    }
+    return 0;
+}
+
+void args_free(struct args *args)
+{
+    vec_free(&args->rules);
+    vec_free(&args->words);
+}

@@ -1,0 +1,46 @@
+/*
+ * The command line, taken apart. Everything from the first word that is not bawn's on belongs to the command; `--` says
+ * so explicitly, also for a program that bears a verb's name.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "cli/world.h"
+#include "policy/policy.h"
+
+enum flag {
+    FLAG_HELP = 1 << 0,
+    FLAG_JSON = 1 << 1,
+    FLAG_PLAN = 1 << 2,
+    FLAG_BRIEF = 1 << 3,
+    FLAG_ALL = 1 << 4,
+    FLAG_REVOKE = 1 << 5,
+    FLAG_YES = 1 << 6,
+    FLAG_POLICY = 1 << 7, /* the rules of the language as flags: --read, --net … */
+    FLAG_VERSION = 1 << 8,
+};
+
+struct args;
+
+struct verb_entry {
+    const char *name;
+    int (*run)(const struct world *world, const struct args *args);
+    unsigned flags;          /* those it takes, beside --help */
+    const char *words;       /* what its own words are called; NULL: it takes none */
+    bool takes_command;      /* words (or what follows --) are a command to run */
+    const char *summary;     /* for `bawn --help` */
+    const char *usage;       /* for `bawn VERB --help` */
+};
+
+struct args {
+    const struct verb_entry *verb;
+    unsigned flags;
+    VEC(struct argument) rules;
+    VEC(const char *) words;
+    const char *const *command; /* ended by NULL; empty where there is none */
+};
+
+/* Returns 0, or the exit status after having said what is wrong. */
+int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
+               struct arena *arena, struct args *ret_args);
+void args_free(struct args *args);

@@ -1,0 +1,6 @@
+/* What an agent is told about where it is: that denials are deliberate, what it may do, and how to ask. */
+#pragma once
+
+#include "cli/load.h"
+
+void brief_add(const struct loaded *loaded, struct buf *out);

@@ -1,0 +1,128 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "policy/parse.h"
+#include "policy/profile.h"
+
+/* A file on its own is read as what its place says it is. */
+static void guess_layer(struct source *source)
+{
+    source->layer = LAYER_USER;
+    if (strcmp(path_name(source->name), ".bawn") == 0)
+        source->layer = LAYER_REPOSITORY;
+    else if (strstr(source->name, "/profiles/"))
+        source->is_profile = true;
+    else if (path_is_beneath(source->name, "/etc/bawn"))
+        source->layer = LAYER_ADMIN;
+    source->asked_by = source->layer;
+    source->all_workspaces = true;
+}
+
+static void check_uses(struct loaded *loaded, const rule_list *rules)
+{
+    struct profile_finder finder = {
+        .fs = &loaded->fs,
+        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
+        .admin_directory = "/etc/bawn/profiles",
+    };
+    for (size_t i = 0; i < rules->count; i++) {
+        struct source found;
+        struct err err = {0};
+        if (rules->at[i].verb == VERB_USE && profile_find(&finder, rules->at[i].text, &found, &err) <= 0)
+            diag_error(&loaded->diags, spot_of_rule(&rules->at[i]), "`bawn profiles` lists them",
+                       "there is no profile '%s'", rules->at[i].text);
+    }
+}
+
+/* Returns the number of rules in the file. */
+static size_t check_file(struct loaded *loaded, const char *name)
+{
+    struct source *source = arena_new(&loaded->arena, struct source);
+    const struct fs_place *place = NULL;
+    struct err err = {0};
+    char *text = NULL;
+    source->name = path_clean(&loaded->arena, loaded->request.directory, name);
+    guess_layer(source);
+    int found = fs_resolve(&loaded->fs, source->name, &place, &err);
+    if (found == 0)
+        found = fs_read(&loaded->fs, place->real, POLICY_LARGEST, &text, &source->size, &err);
+    if (found <= 0) {
+        diag_error(&loaded->diags, (struct spot){.source = source}, NULL, "%s",
+                   found < 0 ? err.message : "there is no such file");
+        return 0;
+    }
+    source->text = text;
+    rule_list rules = {0};
+    parse_source(&loaded->arena, source, &rules, &loaded->diags);
+    check_uses(loaded, &rules);
+    size_t count = rules.count;
+    vec_free(&rules);
+    return count;
+}
+
+static void print_json(const struct world *world, const struct diags *diags)
+{
+    auto_buf struct buf out = {0};
+    struct json json = {.out = &out};
+    json_open(&json, NULL, '[');
+    for (size_t i = 0; i < diags->list.count; i++) {
+        const struct diag *diag = &diags->list.at[i];
+        json_open(&json, NULL, '{');
+        json_str(&json, "severity", diag->severity == SEVERITY_ERROR ? "error" : "warning");
+        json_str(&json, "file", diag->source->name);
+        if (diag->line) {
+            json_int(&json, "line", diag->line);
+            json_int(&json, "column", diag->column);
+        }
+        json_str(&json, "message", diag->message);
+        if (diag->hint)
+            json_str(&json, "hint", diag->hint);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    put(world->out, &out);
+}
+
+static void print_result(const struct world *world, const struct loaded *loaded, size_t files, size_t rules)
+{
+    struct style style = style_for_err(world);
+    style.home = loaded->request.home;
+    say_diags(world, &style, &loaded->diags);
+    size_t errors = loaded->diags.errors, warnings = loaded->diags.list.count + loaded->diags.left_out - errors;
+    auto_buf struct buf out = {0};
+    buf_printf(&out, "%zu rule%s in %zu file%s: ", rules, rules == 1 ? "" : "s", files, files == 1 ? "" : "s");
+    if (errors)
+        buf_printf(&out, "%zu mistake%s", errors, errors == 1 ? "" : "s");
+    else
+        buf_add_str(&out, "no mistakes");
+    if (warnings)
+        buf_printf(&out, ", %zu warning%s", warnings, warnings == 1 ? "" : "s");
+    fprintf(world->out, "%s\n", buf_text(&out));
+}
+
+int cmd_check(const struct world *world, const struct args *args)
+{
+    struct loaded loaded = {0};
+    size_t files = args->words.count, rules = 0;
+    int status = files ? load_request(world, &loaded) : load_policy(world, args, &loaded);
+    if (status == 0) {
+        for (size_t i = 0; i < files; i++)
+            rules += check_file(&loaded, args->words.at[i]);
+        if (!files) {
+            rules = loaded.policy.rules.count;
+            for (size_t i = 0; i < loaded.policy.sources.count; i++)
+                files += loaded.policy.sources.at[i]->text != NULL;
+        }
+        if (args->flags & FLAG_JSON)
+            print_json(world, &loaded.diags);
+        else
+            print_result(world, &loaded, files, rules);
+        status = loaded.diags.errors ? EXIT_BAD_INPUT : EXIT_FINE;
+    }
+    loaded_free(&loaded);
+    return status;
+}

@@ -1,0 +1,64 @@
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/style.h"
+
+static void print_overview(const struct world *world)
+{
+    fputs("bawn runs an AI coding agent, or anything else, with the rest of your machine out of its reach.\n"
+          "\n"
+          "  bawn CMD...                    run CMD in the sandbox (this version only plans and explains)\n"
+          "  bawn VERB ...                  one of the verbs below\n"
+          "  bawn -- CMD...                 run CMD even if it bears a verb's name\n"
+          "\n"
+          "Verbs:\n",
+          world->out);
+    for (const struct verb_entry *verb = verb_table; verb->name; verb++)
+        fprintf(world->out, "  %-10s %s\n", verb->name, verb->summary);
+    fputs("\n"
+          "Rules as flags, each as often as needed (the same words that a policy file has):\n"
+          "  --workspace DIR   --read PATH   --write PATH   --hide PATH   --freeze PATH   --flag PATH\n"
+          "  --copy PATH   --sync FILE   --seal PATH   --socket PATH   --net off|allow|open\n"
+          "  --connect HOST[:PORT]   --refuse HOST[:PORT]   --publish [HOSTPORT:]PORT   --host-port PORT\n"
+          "  --env NAME[=VALUE]   --unset NAME   --limit NAME=VALUE   --use NAME   --policy FILE\n"
+          "\n"
+          "Examples:\n"
+          "  bawn show -- claude                      what claude could write, read and reach here\n"
+          "  bawn why ~/.ssh                          which rule hides it\n"
+          "  bawn why api.anthropic.com -- claude     which rule lets it out\n"
+          "  bawn show --read /srv/data -- claude     the same with one more grant\n"
+          "\n"
+          "`bawn VERB --help` says more; `man 5 bawn-policy` describes the language.\n",
+          world->out);
+}
+
+static int print_verb(const struct world *world, const struct verb_entry *verb)
+{
+    fprintf(world->out, "usage: %s", verb->usage);
+    return EXIT_FINE;
+}
+
+int cmd_help(const struct world *world, const struct args *args)
+{
+    if (args->verb->run != cmd_help && args->flags & FLAG_HELP && args->verb != verb_table)
+        return print_verb(world, args->verb);
+    if (args->words.count == 0) {
+        print_overview(world);
+        return EXIT_FINE;
+    }
+    const char *names[16];
+    size_t count = 0;
+    for (const struct verb_entry *verb = verb_table; verb->name; verb++) {
+        if (strcmp(verb->name, args->words.at[0]) == 0)
+            return print_verb(world, verb);
+        names[count++] = verb->name;
+    }
+    names[count] = NULL;
+    struct arena arena = {0};
+    const char *closest = text_closest(args->words.at[0], names);
+    say_problem(world, arena_printf(&arena, "there is no verb '%s'", args->words.at[0]),
+                closest ? arena_printf(&arena, "did you mean '%s'?", closest) : "`bawn --help` lists them");
+    arena_free(&arena);
+    return EXIT_BAD_INPUT;
+}

@@ -1,0 +1,84 @@
+#include <string.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "policy/object.h"
+#include "policy/profile.h"
+
+static void list_profiles(const struct world *world, const struct profile_finder *finder, bool as_json)
+{
+    fs_names names = {0};
+    profile_names(finder, &names);
+    struct style style = style_for_out(world);
+    auto_buf struct buf out = {0};
+    struct json json = {.out = &out};
+    if (as_json)
+        json_open(&json, NULL, '[');
+    for (size_t i = 0; i < names.count; i++) {
+        const char *about = profile_about(finder, names.at[i]);
+        if (as_json) {
+            json_open(&json, NULL, '{');
+            json_str(&json, "name", names.at[i]);
+            json_str(&json, "about", about);
+            json_close(&json, '}');
+            continue;
+        }
+        size_t columns = style_add(&style, &out, COLOUR_BOLD, names.at[i]);
+        for (; columns < 22; columns++)
+            buf_add_char(&out, ' ');
+        buf_add_char(&out, ' ');
+        style_add(&style, &out, COLOUR_PLAIN, about);
+        buf_add_char(&out, '\n');
+    }
+    if (as_json)
+        json_close(&json, ']');
+    put(world->out, &out);
+    vec_free(&names);
+}
+
+static int print_profile(const struct world *world, const struct profile_finder *finder, const char *name)
+{
+    struct source source;
+    struct err err = {0};
+    int found = profile_name_is_valid(name) ? profile_find(finder, name, &source, &err) : 0;
+    if (found == 0) {
+        fs_names names = {0};
+        profile_names(finder, &names);
+        vec_push(&names, NULL);
+        const char *closest = text_closest(name, names.at);
+        vec_free(&names);
+        err_set(&err, "there is no profile '%s'", name);
+        if (closest)
+            err_hint(&err, "did you mean '%s'?", closest);
+        else
+            err_hint(&err, "`bawn profiles` lists them");
+    }
+    if (found <= 0) {
+        say_err(world, &err);
+        return EXIT_BAD_INPUT;
+    }
+    fwrite(source.text, 1, source.size, world->out);
+    return EXIT_FINE;
+}
+
+int cmd_profiles(const struct world *world, const struct args *args)
+{
+    struct loaded loaded = {0};
+    int status = load_request(world, &loaded);
+    if (status == 0) {
+        struct profile_finder finder = {
+            .fs = &loaded.fs,
+            .user_directory = path_join(&loaded.arena, loaded.request.starts[START_CONFIG], "bawn/profiles"),
+            .admin_directory = "/etc/bawn/profiles",
+        };
+        if (args->words.count == 0)
+            list_profiles(world, &finder, args->flags & FLAG_JSON);
+        for (size_t i = 0; i < args->words.count && status == 0; i++)
+            status = print_profile(world, &finder, args->words.at[i]);
+    }
+    loaded_free(&loaded);
+    return status;
+}

@@ -1,0 +1,111 @@
+#include <string.h>
+
+#include "base/path.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/rules.h"
+#include "policy/compose.h"
+#include "store/trust.h"
+
+/* What the repository's file, and the profiles it uses, would add once it is trusted. */
+static size_t add_widenings(const struct loaded *loaded, const struct style *style, struct buf *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < loaded->policy.rules.count; i++) {
+        const struct rule *rule = &loaded->policy.rules.at[i];
+        bool widens = policy_rule_awaits_trust(rule) || (rule->source->only_tightens && rule->verb == VERB_READ);
+        if (!widens)
+            continue;
+        buf_add_str(out, "  ");
+        size_t columns = style_add(style, out, COLOUR_YELLOW, rule_text(loaded->policy.arena, rule));
+        for (; columns < 44; columns++)
+            buf_add_char(out, ' ');
+        buf_add_str(out, "  ");
+        style_add(style, out, COLOUR_DIM, rule_place(style, loaded->policy.arena, rule));
+        buf_add_char(out, '\n');
+        count++;
+    }
+    return count;
+}
+
+static bool user_agrees(const struct world *world)
+{
+    fputs("Trust it? [y/N] ", world->out);
+    fflush(world->out);
+    char answer[16];
+    return fgets(answer, sizeof(answer), world->in) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int pin(const struct world *world, const struct args *args, struct loaded *loaded,
+               const struct workspace *workspace)
+{
+    struct style style = style_for_out(world);
+    style.home = loaded->request.home;
+    auto_buf struct buf out = {0};
+    style_add_path(&style, &out, COLOUR_BOLD, workspace->own_policy->name);
+    if (workspace->is_trusted) {
+        buf_add_str(&out, " is trusted already.\n");
+        put(world->out, &out);
+        return EXIT_FINE;
+    }
+    buf_add_str(&out, " would be allowed to widen the policy by:\n");
+    if (add_widenings(loaded, &style, &out) == 0)
+        buf_add_str(&out, "  nothing: it only tightens\n");
+    put(world->out, &out);
+    if (!(args->flags & FLAG_YES) && !world->in_is_terminal) {
+        say_problem(world, "nobody can be asked here, so nothing was trusted", "`bawn trust --yes` does not ask");
+        return EXIT_BAD_INPUT;
+    }
+    if (!(args->flags & FLAG_YES) && !user_agrees(world)) {
+        fputs("Not trusted: it keeps tightening only.\n", world->out);
+        return EXIT_FINE;
+    }
+    struct err err = {0};
+    const struct source *own = workspace->own_policy;
+    if (trust_pin(&loaded->fs, loaded->request.starts[START_DATA], workspace->path, own->text, own->size, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    fputs("Trusted, as long as its content stays as it is. `bawn trust --revoke` takes it back.\n", world->out);
+    return EXIT_FINE;
+}
+
+static int revoke(const struct world *world, struct loaded *loaded, const char *workspace)
+{
+    struct err err = {0};
+    int revoked = trust_revoke(&loaded->fs, loaded->request.starts[START_DATA], workspace, &err);
+    if (revoked < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    fputs(revoked ? "No longer trusted: it only tightens.\n" : "It was not trusted.\n", world->out);
+    return EXIT_FINE;
+}
+
+int cmd_trust(const struct world *world, const struct args *args)
+{
+    if (args->words.count > 1) {
+        say_problem(world, "`bawn trust` takes one directory at a time", NULL);
+        return EXIT_BAD_INPUT;
+    }
+    struct args with_workspace = {.verb = args->verb, .command = args->command};
+    if (args->words.count)
+        vec_push(&with_workspace.rules, (struct argument){VERB_WORKSPACE, args->words.at[0]});
+    struct loaded loaded = {0};
+    int status = load_plan(world, &with_workspace, &loaded);
+    if (status == 0) {
+        const struct workspace *workspace = &loaded.policy.workspaces.at[0];
+        if (args->flags & FLAG_REVOKE) {
+            status = revoke(world, &loaded, workspace->path);
+        } else if (!workspace->own_policy) {
+            say_problem(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),
+                        "`bawn trust DIR` names another directory");
+            status = EXIT_BAD_INPUT;
+        } else {
+            status = pin(world, args, &loaded, workspace);
+        }
+    }
+    args_free(&with_workspace);
+    loaded_free(&loaded);
+    return status;
+}

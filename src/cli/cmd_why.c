@@ -1,0 +1,331 @@
+/* Which rule decides, in a paragraph. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/rules.h"
+#include "policy/decide.h"
+
+/* A question and its answer, whatever it was about. */
+struct answer {
+    const char *asked;
+    const char *kind;     /* "path", "host", "variable" */
+    const char *decision; /* one word, for machines */
+    const char *sentence;
+    const struct rule *decides; /* may be NULL */
+    candidate_list candidates;
+    const char *object;     /* what a rule that changes it would name */
+    const char *user_policy; /* the file to put such a rule into */
+    const char *changes[3]; /* the verbs that would, ended by NULL; none where it is locked */
+};
+
+static const char *sentence_for_none(const struct loaded *loaded, const char *path, const struct rule *rule)
+{
+    if (rule && rule->verb == VERB_SEAL)
+        return "is not there: it is sealed, and only the administrator, your own policy or the command line opens it";
+    if (rule)
+        return "is not there: it is hidden";
+    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
+        const struct operation *operation = &loaded->plan.operations.at[i];
+        if (operation->kind == OP_PRIVATE && path_is_beneath(path, operation->path))
+            return arena_printf(loaded->policy.arena, "is not there: the sandbox has %s of its own", operation->path);
+    }
+    if (path_is_beneath(path, loaded->request.home))
+        return "is not there: no rule grants it, and inside, the home directory is a private one";
+    return "is not there: no rule grants it";
+}
+
+static const char *sentence_for_path(const struct loaded *loaded, const char *path, const struct path_verdict *verdict)
+{
+    switch (verdict->access) {
+    case ACCESS_NONE:
+        return sentence_for_none(loaded, path, verdict->decides ? verdict->decides->rule : NULL);
+    case ACCESS_READ:
+        return "can be read and executed, not written";
+    case ACCESS_FROZEN:
+        return "can be read but not changed: it is frozen inside a writable tree";
+    case ACCESS_COPY:
+        return "is copied into the private home at the start: the copy can be changed, yours is never touched";
+    case ACCESS_SYNC:
+        return "is kept the same inside and outside";
+    case ACCESS_SOCKET:
+        return "is a Unix socket that can be connected to";
+    case ACCESS_FLAGGED:
+        return "can be written, and what changes there is settled with you at the end of the run";
+    case ACCESS_WRITE:
+        return "can be read and written";
+    }
+    return "";
+}
+
+static bool is_locked(const struct answer *answer)
+{
+    for (size_t i = 0; i < answer->candidates.count; i++) {
+        if (answer->candidates.at[i].rule->locked)
+            return true;
+    }
+    return false;
+}
+
+/* The rules on the same object that would change the decision; the second may be NULL. */
+static void suggest(struct answer *answer, const char *object, const char *first, const char *second)
+{
+    answer->object = object;
+    if (is_locked(answer))
+        return;
+    answer->changes[0] = first;
+    answer->changes[1] = second;
+}
+
+static void suggest_for_path(struct answer *answer, const char *path, enum access access)
+{
+    switch (access) {
+    case ACCESS_NONE:
+        suggest(answer, path, "read", "write");
+        return;
+    case ACCESS_WRITE:
+        suggest(answer, path, "read", "hide");
+        return;
+    case ACCESS_COPY:
+    case ACCESS_SYNC:
+    case ACCESS_SOCKET:
+        suggest(answer, path, "hide", NULL);
+        return;
+    case ACCESS_READ:
+    case ACCESS_FROZEN:
+    case ACCESS_FLAGGED:
+        suggest(answer, path, "write", "hide");
+    }
+}
+
+static int answer_path(struct loaded *loaded, const struct style *style, const char *asked, struct answer *answer,
+                       struct err *err)
+{
+    struct arena *arena = &loaded->arena;
+    const char *path = asked;
+    if (text_starts_with(asked, "~/") || strcmp(asked, "~") == 0)
+        path = path_join(arena, loaded->request.home, asked[1] ? asked + 2 : "");
+    path = path_clean(arena, loaded->request.directory, path);
+    const struct fs_place *place = NULL;
+    if (fs_resolve(&loaded->fs, path, &place, err) < 0)
+        return -1;
+    struct path_verdict verdict = decide_path(&loaded->policy, place->real, &answer->candidates);
+    const char *lead = place->links ? arena_printf(arena, "leads to %s, which ", style_path(style, arena, place->real)) : "";
+    answer->asked = path;
+    answer->kind = "path";
+    answer->decision = access_name(verdict.access);
+    answer->sentence = arena_printf(arena, "%s%s%s", lead, sentence_for_path(loaded, place->real, &verdict),
+                                    place->kind == FILE_MISSING ? " (it does not exist now)" : "");
+    answer->decides = verdict.decides ? verdict.decides->rule : NULL;
+    suggest_for_path(answer, style_path(style, arena, place->real), verdict.access);
+    return 0;
+}
+
+static int answer_host(struct loaded *loaded, const char *asked, struct answer *answer, struct err *err)
+{
+    struct arena *arena = &loaded->arena;
+    struct host_object host;
+    const char *problem = NULL, *hint = NULL;
+    if (host_parse(arena, asked, &host, &problem, &hint) < 0) {
+        err_set(err, "%s: '%s'", problem, asked);
+        return hint ? err_hint(err, "%s", hint) : -1;
+    }
+    uint16_t port = host.port ? host.port : PORT_HTTPS;
+    const struct rule *net = decide_net(&loaded->policy, NULL).decides;
+    enum net_mode mode = net ? net->net : NET_ALLOW;
+    answer->kind = "host";
+    answer->asked = arena_printf(arena, "%s:%u", host_text(arena, &host), port);
+    if (mode != NET_ALLOW) {
+        decide_net(&loaded->policy, &answer->candidates);
+        answer->decides = net;
+        answer->decision = mode == NET_OPEN ? "connect" : "refused";
+        answer->sentence = mode == NET_OPEN ? "can be reached: the host's network is open"
+                                            : "cannot be reached: the network is off";
+        suggest(answer, "allow", "net", NULL);
+        return 0;
+    }
+    answer->decides = decide_host(&loaded->policy, &host, port, &answer->candidates).decides;
+    bool allowed = answer->decides && answer->decides->verb == VERB_CONNECT;
+    answer->decision = allowed ? "connect" : "refused";
+    answer->sentence = allowed            ? "can be reached"
+                       : answer->decides ? "cannot be reached: a rule refuses it"
+                                         : "cannot be reached: no rule names it, and its name is never looked up";
+    const char *object = port == PORT_HTTPS ? host_text(arena, &host) : answer->asked;
+    suggest(answer, object, allowed ? "refuse" : "connect", NULL);
+    return 0;
+}
+
+static void answer_variable(struct loaded *loaded, const char *name, struct answer *answer)
+{
+    struct arena *arena = &loaded->arena;
+    answer->kind = "variable";
+    answer->asked = arena_printf(arena, "$%s", name);
+    answer->decides = decide_env(&loaded->policy, name, &answer->candidates).decides;
+    bool passes = answer->decides && answer->decides->verb == VERB_ENV;
+    bool is_set = passes && answer->decides->env.value;
+    answer->decision = is_set ? "set" : passes ? "passed" : "dropped";
+    answer->sentence = is_set              ? "is set by a rule, whatever its value outside"
+                       : passes            ? "is passed on with your value, if you have one"
+                       : answer->decides ? "is not passed on: a rule unsets it"
+                                         : "is not passed on: no rule names it";
+    suggest(answer, name, passes ? "unset" : "env", NULL);
+}
+
+/* A path has a slash or a tilde, or exists; a host has a dot or a colon. */
+static bool looks_like_path(struct loaded *loaded, const char *asked)
+{
+    if (strchr(asked, '/') && !isdigit((unsigned char)*asked))
+        return true;
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    const char *path = path_clean(&loaded->arena, loaded->request.directory, asked);
+    bool exists = fs_resolve(&loaded->fs, path, &place, &ignored) == 0 && place->kind != FILE_MISSING;
+    return exists || *asked == '~' || *asked == '.' || (!strpbrk(asked, ".:") && strcmp(asked, "localhost") != 0);
+}
+
+static int answer_question(struct loaded *loaded, const struct style *style, const char *asked, struct answer *answer,
+                           struct err *err)
+{
+    if (*asked == '$' && asked[1]) {
+        answer_variable(loaded, asked + 1, answer);
+        return 0;
+    }
+    if (looks_like_path(loaded, asked))
+        return answer_path(loaded, style, asked, answer, err);
+    return answer_host(loaded, asked, answer, err);
+}
+
+static void add_rule_line(struct buf *out, const struct style *style, struct arena *arena, const char *label,
+                          const struct rule *rule, const char *why)
+{
+    enum { LABEL_COLUMNS = 10, RULE_COLUMNS = 34 };
+    buf_add_str(out, "  ");
+    size_t columns = style_add(style, out, COLOUR_DIM, label);
+    for (; columns < LABEL_COLUMNS; columns++)
+        buf_add_char(out, ' ');
+    columns = style_add(style, out, COLOUR_PLAIN, rule_text(arena, rule));
+    for (; columns < RULE_COLUMNS; columns++)
+        buf_add_char(out, ' ');
+    buf_add_str(out, "  ");
+    style_add(style, out, COLOUR_PLAIN, rule_place(style, arena, rule));
+    if (why)
+        buf_printf(out, ", %s", why);
+    buf_add_char(out, '\n');
+}
+
+static void add_changes(struct buf *out, const struct style *style, struct arena *arena, const struct answer *answer)
+{
+    buf_add_str(out, "  ");
+    style_add(style, out, COLOUR_DIM, "to change ");
+    if (!answer->changes[0]) {
+        buf_add_str(out, "ask the administrator, who has locked it\n");
+        return;
+    }
+    const char *word = shell_word(arena, answer->object);
+    for (size_t i = 0; answer->changes[i]; i++)
+        style_add(style, out, COLOUR_PLAIN,
+                  arena_printf(arena, "%s--%s %s", i ? " or " : "", answer->changes[i], word));
+    buf_add_str(out, "; or `");
+    style_add(style, out, COLOUR_PLAIN, arena_printf(arena, "%s %s", answer->changes[0], word));
+    buf_add_str(out, "` in ");
+    style_add(style, out, COLOUR_PLAIN, answer->user_policy);
+    buf_add_char(out, '\n');
+}
+
+static void add_text(struct buf *out, const struct style *style, struct arena *arena, const struct answer *answer)
+{
+    bool is_path = strcmp(answer->kind, "path") == 0;
+    style_add(style, out, COLOUR_BOLD, is_path ? style_path(style, arena, answer->asked) : answer->asked);
+    buf_add_char(out, ' ');
+    style_add(style, out, COLOUR_PLAIN, answer->sentence);
+    buf_add_str(out, ".\n");
+    if (answer->decides)
+        add_rule_line(out, style, arena, "decides", answer->decides, NULL);
+    for (size_t i = 0; i < answer->candidates.count; i++) {
+        const struct candidate *candidate = &answer->candidates.at[i];
+        if (candidate->rule != answer->decides)
+            add_rule_line(out, style, arena, "beaten", candidate->rule, loss_text(candidate->loss));
+    }
+    add_changes(out, style, arena, answer);
+}
+
+static void add_json(struct json *json, const struct answer *answer)
+{
+    json_open(json, NULL, '{');
+    json_str(json, "asked", answer->asked);
+    json_str(json, "kind", answer->kind);
+    json_str(json, "decision", answer->decision);
+    json_str(json, "sentence", answer->sentence);
+    if (answer->decides)
+        rule_add_json(json, "decided_by", answer->decides);
+    json_open(json, "beaten", '[');
+    for (size_t i = 0; i < answer->candidates.count; i++) {
+        const struct candidate *candidate = &answer->candidates.at[i];
+        if (candidate->rule == answer->decides)
+            continue;
+        json_open(json, NULL, '{');
+        rule_add_json(json, "rule", candidate->rule);
+        json_str(json, "because", loss_text(candidate->loss));
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_open(json, "to_change", '[');
+    for (size_t i = 0; answer->changes[i]; i++) {
+        json_open(json, NULL, '{');
+        json_str(json, "verb", answer->changes[i]);
+        json_str(json, "object", answer->object);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+static int answer_all(const struct world *world, const struct args *args, struct loaded *loaded)
+{
+    struct style style = style_for_out(world);
+    style.home = loaded->request.home;
+    auto_buf struct buf out = {0};
+    struct json json = {.out = &out};
+    bool as_json = args->flags & FLAG_JSON;
+    const char *user_policy = style_path(
+        &style, &loaded->arena, path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn"));
+    if (as_json)
+        json_open(&json, NULL, '[');
+    for (size_t i = 0; i < args->words.count; i++) {
+        struct answer answer = {.asked = args->words.at[i], .user_policy = user_policy};
+        struct err err = {0};
+        int status = answer_question(loaded, &style, args->words.at[i], &answer, &err);
+        if (status == 0 && as_json)
+            add_json(&json, &answer);
+        else if (status == 0)
+            add_text(&out, &style, &loaded->arena, &answer);
+        vec_free(&answer.candidates);
+        if (status < 0) {
+            say_err(world, &err);
+            return EXIT_BAD_INPUT;
+        }
+    }
+    if (as_json)
+        json_close(&json, ']');
+    put(world->out, &out);
+    return EXIT_FINE;
+}
+
+int cmd_why(const struct world *world, const struct args *args)
+{
+    if (args->words.count == 0) {
+        say_problem(world, "`bawn why` wants a path, a host or a $NAME after it",
+                    "`bawn why ~/.ssh` is an example");
+        return EXIT_BAD_INPUT;
+    }
+    struct loaded loaded = {0};
+    int status = load_plan(world, args, &loaded);
+    if (status == 0)
+        status = answer_all(world, args, &loaded);
+    loaded_free(&loaded);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* The verbs of the command line, each in its own file. */
+#pragma once
+
+#include "cli/args.h"
+#include "cli/world.h"
+
+int cmd_run(const struct world *world, const struct args *args);
+int cmd_check(const struct world *world, const struct args *args);
+int cmd_why(const struct world *world, const struct args *args);
+int cmd_show(const struct world *world, const struct args *args);
+int cmd_trust(const struct world *world, const struct args *args);
+int cmd_profiles(const struct world *world, const struct args *args);
+int cmd_help(const struct world *world, const struct args *args);
+
+/* The table that main.c dispatches on and help prints; ended by a NULL name. The first is the default. */
+extern const struct verb_entry verb_table[];

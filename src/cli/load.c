@@ -1,0 +1,121 @@
+#include "cli/load.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "store/trust.h"
+
+const char *world_variable(const struct world *world, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *const *entry = world->environment; *entry; entry++) {
+        if (strncmp(*entry, name, size) == 0 && (*entry)[size] == '=')
+            return *entry + size + 1;
+    }
+    return NULL;
+}
+
+static bool is_trusted(void *context, const char *workspace, const char *text, size_t size)
+{
+    struct loaded *loaded = context;
+    return trust_holds(&loaded->fs, loaded->request.starts[START_DATA], workspace, text, size);
+}
+
+/* As the XDG specification says: an absolute path counts, anything else is as if it were not set. */
+static const char *folder(const struct world *world, struct loaded *loaded, const char *variable,
+                          const char *default_in_home)
+{
+    const char *value = world_variable(world, variable);
+    if (value && *value == '/')
+        return path_clean(&loaded->arena, "/", value);
+    return default_in_home ? path_join(&loaded->arena, loaded->request.home, default_in_home) : NULL;
+}
+
+static int find_home(const struct world *world, struct loaded *loaded, struct err *err)
+{
+    const char *home = world_variable(world, "HOME");
+    if (!home || !*home)
+        home = world->account_home;
+    if (!home || *home != '/') {
+        err_set(err, "your home directory is not known: HOME is not an absolute path");
+        return err_hint(err, "set HOME");
+    }
+    const struct fs_place *place = NULL;
+    loaded->request.home_spelled = path_clean(&loaded->arena, "/", home);
+    if (fs_resolve(&loaded->fs, loaded->request.home_spelled, &place, err) < 0)
+        return -1;
+    if (place->kind != FILE_DIRECTORY) {
+        err_set(err, "your home directory %s does not exist", home);
+        return err_hint(err, "set HOME to one that does");
+    }
+    loaded->request.home = place->real;
+    return 0;
+}
+
+int load_request(const struct world *world, struct loaded *loaded)
+{
+    *loaded = (struct loaded){0};
+    loaded->fs = (struct fsview){.root_fd = world->root_fd, .arena = &loaded->arena};
+    loaded->diags.arena = &loaded->arena;
+    struct policy_request *request = &loaded->request;
+    request->fs = &loaded->fs;
+    request->environment = world->environment;
+    request->is_trusted = is_trusted;
+    request->trust_context = loaded;
+    struct err err = {0};
+    const struct fs_place *directory = NULL;
+    if (find_home(world, loaded, &err) < 0 || fs_resolve(&loaded->fs, world->directory, &directory, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_BAD_INPUT;
+    }
+    request->directory = directory->real;
+    request->starts[START_HOME] = request->home;
+    request->starts[START_CONFIG] = folder(world, loaded, "XDG_CONFIG_HOME", ".config");
+    request->starts[START_DATA] = folder(world, loaded, "XDG_DATA_HOME", ".local/share");
+    request->starts[START_STATE] = folder(world, loaded, "XDG_STATE_HOME", ".local/state");
+    request->starts[START_CACHE] = folder(world, loaded, "XDG_CACHE_HOME", ".cache");
+    request->starts[START_RUNTIME] = folder(world, loaded, "XDG_RUNTIME_DIR", NULL);
+    const char *extra = world_variable(world, "BAWN_POLICY");
+    request->extra_policy = extra && *extra ? extra : NULL;
+    return 0;
+}
+
+int load_policy(const struct world *world, const struct args *args, struct loaded *loaded)
+{
+    int status = load_request(world, loaded);
+    if (status)
+        return status;
+    struct policy_request *request = &loaded->request;
+    request->arguments = args->rules.at;
+    request->argument_count = args->rules.count;
+    if (*args->command) {
+        const char *slash = strrchr(*args->command, '/');
+        request->command = slash ? slash + 1 : *args->command;
+    }
+    policy_compose(request, &loaded->arena, &loaded->policy, &loaded->diags);
+    return 0;
+}
+
+int load_plan(const struct world *world, const struct args *args, struct loaded *loaded)
+{
+    int status = load_policy(world, args, loaded);
+    if (status)
+        return status;
+    struct style style = style_for_err(world);
+    style.home = loaded->request.home;
+    say_diags(world, &style, &loaded->diags);
+    if (loaded->diags.errors)
+        return EXIT_BAD_INPUT;
+    plan_make(&loaded->policy, &loaded->plan);
+    return 0;
+}
+
+void loaded_free(struct loaded *loaded)
+{
+    plan_free(&loaded->plan);
+    policy_free(&loaded->policy);
+    diags_free(&loaded->diags);
+    map_free(&loaded->fs.places);
+    arena_free(&loaded->arena);
+}

@@ -1,0 +1,47 @@
+/* The real world, as bawn_main wants it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/style.h"
+#include "cli/world.h"
+
+static const char *account_home(const struct world *world)
+{
+    const char *home = world_variable(world, "HOME");
+    if (home && *home)
+        return NULL; /* the account database is asked only where it is needed: it may be far away */
+    const struct passwd *account = getpwuid(getuid());
+    return account ? account->pw_dir : NULL;
+}
+
+int main(int argument_count, char **arguments)
+{
+    auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    auto_free char *directory = getcwd(NULL, 0);
+    struct world world = {
+        .root_fd = root_fd,
+        .directory = directory,
+        .environment = (const char *const *)environ,
+        .in = stdin,
+        .out = stdout,
+        .err = stderr,
+        .in_is_terminal = isatty(STDIN_FILENO),
+        .out_is_terminal = isatty(STDOUT_FILENO),
+        .err_is_terminal = isatty(STDERR_FILENO),
+    };
+    if (root_fd < 0 || !directory || *directory != '/') {
+        say_problem(&world, "the current directory cannot be found", "change into one that exists");
+        return EXIT_BAD_INPUT;
+    }
+    world.account_home = account_home(&world);
+    int status = bawn_main(&world, argument_count, arguments);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        say_problem(&world, "the output could not be written", NULL);
+        return EXIT_REFUSED;
+    }
+    return status;
+}

@@ -1,0 +1,124 @@
+/* The closed list of verbs. Anything else is the command to run. */
+#include "cli/commands.h"
+#include "cli/style.h"
+
+const struct verb_entry verb_table[] = {
+    {
+        .name = "run",
+        .run = cmd_run,
+        .flags = FLAG_POLICY | FLAG_VERSION,
+        .takes_command = true,
+        .summary = "run a command in the sandbox (not in this version yet)",
+        .usage = "bawn [run] [--RULE OBJECT]... [--] CMD...\n"
+                 "\n"
+                 "Runs CMD in the sandbox. Everything from the first word that is not bawn's on belongs to CMD.\n"
+                 "This version plans and explains; it does not run anything yet.\n"
+                 "\n"
+                 "  bawn claude --dangerously-skip-permissions\n"
+                 "  bawn --read ~/datasets --connect db.corp:5432 -- make test\n",
+    },
+    {
+        .name = "show",
+        .run = cmd_show,
+        .flags = FLAG_POLICY | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
+        .takes_command = true,
+        .summary = "the whole policy that would hold here, each line with its origin",
+        .usage = "bawn show [--plan | --brief] [--json] [--all] [--RULE OBJECT]... [-- CMD...]\n"
+                 "\n"
+                 "Shows what CMD could write, read and reach here, and which line of which file says so.\n"
+                 "\n"
+                 "  --plan    the list of operations that a run would carry out\n"
+                 "  --json    the plan as JSON (see docs/PLAN.md)\n"
+                 "  --brief   the text that tells an agent where it is\n"
+                 "  --all     sealed places too that do not exist on this machine\n"
+                 "\n"
+                 "  bawn show -- claude\n"
+                 "  bawn show --plan --json -- claude | jq '.operations[] | select(.op == \"write\")'\n"
+                 "  bawn show --read /srv/data -- codex\n",
+    },
+    {
+        .name = "why",
+        .run = cmd_why,
+        .flags = FLAG_POLICY | FLAG_JSON,
+        .words = "PATH|HOST[:PORT]|$NAME",
+        .takes_command = true,
+        .summary = "which rule decides a path, a host or a variable, and how to change it",
+        .usage = "bawn why [--json] [--RULE OBJECT]... PATH|HOST[:PORT]|$NAME... [-- CMD...]\n"
+                 "\n"
+                 "Says in a paragraph what may be done, which rule decides it, which rules it beat and why, and the\n"
+                 "line or flag that would change it. A path has a '/' or '~' in it or exists; a host has a dot.\n"
+                 "\n"
+                 "  bawn why ~/.ssh/id_ed25519\n"
+                 "  bawn why registry.npmjs.org -- claude\n"
+                 "  bawn why '$AWS_PROFILE'\n",
+    },
+    {
+        .name = "check",
+        .run = cmd_check,
+        .flags = FLAG_POLICY | FLAG_JSON,
+        .words = "FILE",
+        .takes_command = true,
+        .summary = "read policies as a compiler would, and report every mistake",
+        .usage = "bawn check [--json] [FILE... | [--RULE OBJECT]... -- CMD...]\n"
+                 "\n"
+                 "Checks the files; without one, everything that would apply here. Exit status 2 on an error.\n"
+                 "\n"
+                 "  bawn check\n"
+                 "  bawn check .bawn ~/.config/bawn/policy.bawn\n"
+                 "  bawn check -- claude\n",
+    },
+    {
+        .name = "trust",
+        .run = cmd_trust,
+        .flags = FLAG_REVOKE | FLAG_YES,
+        .words = "DIR",
+        .summary = "let the repository's own .bawn grant what it asks for",
+        .usage = "bawn trust [--yes] [--revoke] [DIR]\n"
+                 "\n"
+                 "A repository's .bawn only tightens until you trust it. Shows what it would widen, asks, and pins\n"
+                 "its content: a change of a single byte needs your word again.\n"
+                 "\n"
+                 "  --yes      do not ask (needed where there is no terminal)\n"
+                 "  --revoke   take it back\n"
+                 "\n"
+                 "  bawn trust\n"
+                 "  bawn trust --revoke ~/projects/my-app\n",
+    },
+    {
+        .name = "profiles",
+        .run = cmd_profiles,
+        .flags = FLAG_JSON,
+        .words = "NAME",
+        .summary = "list the profiles, or print one",
+        .usage = "bawn profiles [--json] [NAME]\n"
+                 "\n"
+                 "Your own in ~/.config/bawn/profiles come first, then /etc/bawn/profiles, then the built-in ones.\n"
+                 "\n"
+                 "  bawn profiles\n"
+                 "  bawn profiles agent/claude\n",
+    },
+    {
+        .name = "help",
+        .run = cmd_help,
+        .words = "VERB",
+        .summary = "this page, or that of a verb",
+        .usage = "bawn help [VERB]\n",
+    },
+    {0},
+};
+
+int bawn_main(const struct world *world, int argument_count, char **arguments)
+{
+    struct arena arena = {0};
+    struct args args = {0};
+    int status = args_parse(world, verb_table, argument_count, arguments, &arena, &args);
+    if (status == 0 && args.flags & FLAG_VERSION)
+        fprintf(world->out, "bawn %s\n", BAWN_VERSION);
+    else if (status == 0 && args.flags & FLAG_HELP)
+        status = cmd_help(world, &args);
+    else if (status == 0)
+        status = args.verb->run(world, &args);
+    args_free(&args);
+    arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,201 @@
+#include "git/repo.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/path.h"
+#include "base/text.h"
+
+enum { MOST_DIRS = 4096, MOST_DEPTH = 12, LINK_LARGEST = 8192, CONFIG_LARGEST = 1024 * 1024 };
+
+static bool is_git_dir(struct fsview *fs, const char *directory)
+{
+    enum file_kind head = fs_kind(fs, path_join(fs->arena, directory, "HEAD"));
+    return head == FILE_REGULAR || head == FILE_LINK;
+}
+
+bool git_is_root(struct fsview *fs, const char *directory)
+{
+    const char *dot_git = path_join(fs->arena, directory, ".git");
+    enum file_kind kind = fs_kind(fs, dot_git);
+    return kind == FILE_REGULAR || kind == FILE_LINK || (kind == FILE_DIRECTORY && is_git_dir(fs, dot_git));
+}
+
+/* The one line that a small file holds, or NULL. */
+static char *read_line(struct fsview *fs, const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct err ignored;
+    if (fs_read(fs, path, LINK_LARGEST, &text, &size, &ignored) <= 0)
+        return NULL;
+    while (size && (text[size - 1] == '\n' || text[size - 1] == '\r'))
+        text[--size] = '\0';
+    return size && strlen(text) == size && !strchr(text, '\n') ? text : NULL;
+}
+
+/* Where a path of git's leads, taken from a directory; NULL where a link is on the way or nothing is there. */
+static const struct fs_place *lead_to(struct fsview *fs, const char *from, const char *path)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (fs_resolve(fs, path_clean(fs->arena, from, path), &place, &ignored) < 0)
+        return NULL;
+    return place->links || place->kind == FILE_MISSING ? NULL : place;
+}
+
+/* The value of core.worktree in a git directory's config, or NULL. Anything unusual counts as not there. */
+static char *configured_worktree(struct fsview *fs, const char *git_dir)
+{
+    char *text = NULL, *value = NULL;
+    size_t size = 0;
+    struct err ignored;
+    if (fs_read(fs, path_join(fs->arena, git_dir, "config"), CONFIG_LARGEST, &text, &size, &ignored) <= 0)
+        return NULL;
+    bool in_core = false;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        line += strspn(line, " \t");
+        if (*line == '[')
+            in_core = strncasecmp(line, "[core]", 6) == 0 && strspn(line + 6, " \t\r") == strlen(line + 6);
+        size_t key = strlen("worktree");
+        if (!in_core || strncasecmp(line, "worktree", key) != 0)
+            continue;
+        char *at = line + key;
+        at += strspn(at, " \t");
+        if (*at != '=' || strpbrk(at, "\\\"#;"))
+            return NULL;
+        at += 1 + strspn(at + 1, " \t");
+        size_t length = strlen(at);
+        while (length && isspace((unsigned char)at[length - 1]))
+            at[--length] = '\0';
+        value = at;
+    }
+    return value && *value ? value : NULL;
+}
+
+/* git_dir is MAIN/worktrees/NAME: does it belong to the worktree at root, both ways round? Returns MAIN. */
+static const char *worktree_main(struct fsview *fs, const char *root, const char *git_dir)
+{
+    const char *worktrees = path_parent(fs->arena, git_dir);
+    const char *main_dir = path_parent(fs->arena, worktrees);
+    const char *common = read_line(fs, path_join(fs->arena, git_dir, "commondir"));
+    const char *back = read_line(fs, path_join(fs->arena, git_dir, "gitdir"));
+    if (strcmp(path_name(worktrees), "worktrees") != 0 || !is_git_dir(fs, main_dir) || !common || !back)
+        return NULL;
+    const struct fs_place *common_place = lead_to(fs, git_dir, common);
+    const struct fs_place *back_place = lead_to(fs, git_dir, back);
+    bool holds = common_place && strcmp(common_place->real, main_dir) == 0 && back_place &&
+                 strcmp(back_place->real, path_join(fs->arena, root, ".git")) == 0;
+    return holds ? main_dir : NULL;
+}
+
+/* git_dir is SUPER/.git/modules/…: does its configuration name root as its work tree? */
+static bool is_submodule_of(struct fsview *fs, const char *root, const char *git_dir)
+{
+    if (!strstr(git_dir, "/modules/") || !is_git_dir(fs, git_dir))
+        return false;
+    const char *worktree = configured_worktree(fs, git_dir);
+    const struct fs_place *place = worktree ? lead_to(fs, git_dir, worktree) : NULL;
+    return place && strcmp(place->real, root) == 0;
+}
+
+/* Follows a `.git` file to its git directory, or says in repo->problem why not. */
+static const char *follow_link(struct fsview *fs, const char *root, const char *dot_git, struct git_repo *repo)
+{
+    const char *line = read_line(fs, dot_git);
+    if (!line || !text_starts_with(line, "gitdir: ")) {
+        repo->problem = "it is not a file that git writes";
+        return NULL;
+    }
+    const struct fs_place *place = lead_to(fs, root, line + strlen("gitdir: "));
+    if (!place || place->kind != FILE_DIRECTORY) {
+        repo->problem = "the directory that it names is missing or lies behind a symbolic link";
+        return NULL;
+    }
+    const char *needed = worktree_main(fs, root, place->real);
+    if (!needed && is_submodule_of(fs, root, place->real))
+        needed = place->real;
+    if (!needed) {
+        repo->problem = "the git directory that it names does not point back at it";
+        return NULL;
+    }
+    if (!path_is_beneath(needed, root))
+        repo->outside = needed;
+    return needed;
+}
+
+static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth, struct git_repo *repo);
+
+/* Below modules/ a submodule's directory may lie several names deep, as its name may hold slashes. */
+static void add_modules(struct fsview *fs, const char *root, const char *directory, unsigned depth,
+                        struct git_repo *repo)
+{
+    fs_names names = {0};
+    if (depth < MOST_DEPTH)
+        fs_list(fs, directory, MOST_DIRS, &names);
+    for (size_t i = 0; i < names.count && repo->dirs.count < MOST_DIRS; i++) {
+        const char *path = path_join(fs->arena, directory, names.at[i]);
+        if (fs_kind(fs, path) != FILE_DIRECTORY)
+            continue;
+        if (!is_git_dir(fs, path)) {
+            add_modules(fs, root, path, depth + 1, repo);
+            continue;
+        }
+        add_git_dir(fs, root, path, depth + 1, repo);
+        const char *worktree = configured_worktree(fs, path);
+        const struct fs_place *place = worktree ? lead_to(fs, path, worktree) : NULL;
+        const char *link = place ? path_join(fs->arena, place->real, ".git") : NULL;
+        if (link && path_is_beneath(link, root) && fs_kind(fs, link) == FILE_REGULAR)
+            vec_push(&repo->links, link);
+    }
+    vec_free(&names);
+}
+
+static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth, struct git_repo *repo)
+{
+    if (repo->dirs.count >= MOST_DIRS)
+        return;
+    vec_push(&repo->dirs, git_dir);
+    add_modules(fs, root, path_join(fs->arena, git_dir, "modules"), depth, repo);
+
+    const char *worktrees = path_join(fs->arena, git_dir, "worktrees");
+    fs_names names = {0};
+    fs_list(fs, worktrees, MOST_DIRS, &names);
+    for (size_t i = 0; i < names.count && repo->dirs.count < MOST_DIRS; i++) {
+        const char *path = path_join(fs->arena, worktrees, names.at[i]);
+        if (fs_kind(fs, path) == FILE_DIRECTORY)
+            vec_push(&repo->dirs, path);
+    }
+    vec_free(&names);
+}
+
+void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
+{
+    struct git_repo repo = {0};
+    const char *dot_git = path_join(fs->arena, root, ".git"), *git_dir = NULL;
+    switch (fs_kind(fs, dot_git)) {
+    case FILE_DIRECTORY:
+        git_dir = dot_git;
+        break;
+    case FILE_REGULAR:
+        vec_push(&repo.links, dot_git);
+        git_dir = follow_link(fs, root, dot_git, &repo);
+        break;
+    case FILE_LINK:
+        vec_push(&repo.links, dot_git);
+        repo.problem = "it is a symbolic link";
+        break;
+    default:
+        break;
+    }
+    if (git_dir)
+        add_git_dir(fs, root, git_dir, 0, &repo);
+    *ret_repo = repo;
+}
+
+void git_repo_free(struct git_repo *repo)
+{
+    vec_free(&repo->dirs);
+    vec_free(&repo->links);
+}

@@ -1,0 +1,26 @@
+/*
+ * What a git repository looks like on disk, found by looking. git itself is never run, its environment variables are
+ * ignored, and nothing that a sandboxed program may have written widens what is found: a `.git` file counts only when
+ * the directory that it names points back at it.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/vec.h"
+#include "kernel/fsview.h"
+
+struct git_repo {
+    VEC(const char *) dirs;  /* every git directory: the repository's, its submodules', its linked worktrees' */
+    VEC(const char *) links; /* every `.git` that is a file or a symbolic link */
+    const char *outside;     /* a git directory that the tree needs and that does not lie in it, or NULL */
+    const char *problem;     /* why the tree's `.git` leads nowhere, or NULL */
+};
+
+/* Is this directory (a path without links) the top of a work tree? */
+bool git_is_root(struct fsview *fs, const char *directory);
+
+/* All that belongs to the repository whose work tree this is; everything empty where it is none. */
+void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo);
+
+void git_repo_free(struct git_repo *repo);

@@ -1,0 +1,199 @@
+#include "kernel/fsview.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+enum { MOST_LINKS = 40 }; /* as the kernel's own limit */
+
+/* "/a/b" as the kernel wants it beneath a directory: "a/b", and "." for "/" itself. */
+static const char *beneath_root(const char *path)
+{
+    return path[1] ? path + 1 : ".";
+}
+
+static int open_without_links(const struct fsview *fs, const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    return (int)syscall(SYS_openat2, fs->root_fd, beneath_root(path), &how, sizeof(how));
+}
+
+static enum file_kind kind_of_mode(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return FILE_REGULAR;
+    case S_IFDIR:
+        return FILE_DIRECTORY;
+    case S_IFLNK:
+        return FILE_LINK;
+    case S_IFSOCK:
+        return FILE_SOCKET;
+    default:
+        return FILE_OTHER;
+    }
+}
+
+enum file_kind fs_kind(struct fsview *fs, const char *path)
+{
+    struct stat status;
+    if (fstatat(fs->root_fd, beneath_root(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return FILE_MISSING;
+    return kind_of_mode(status.st_mode);
+}
+
+static const struct fs_link *append_links(struct arena *arena, const struct fs_link *first,
+                                          const struct fs_link *second)
+{
+    if (!first)
+        return second;
+    struct fs_link *copy = arena_new(arena, struct fs_link);
+    *copy = *first;
+    copy->next = append_links(arena, first->next, second);
+    return copy;
+}
+
+static int resolve(struct fsview *fs, const char *path, unsigned links_left, const struct fs_place **ret_place,
+                   struct err *err);
+
+static int follow(struct fsview *fs, const char *link_path, unsigned links_left, struct fs_place *place, struct err *err)
+{
+    char target[PATH_LONGEST];
+    ssize_t size = readlinkat(fs->root_fd, beneath_root(link_path), target, sizeof(target));
+    if (size <= 0 || (size_t)size == sizeof(target))
+        return err_sys(err, size < 0 ? errno : ENAMETOOLONG, "cannot read the symbolic link %s", link_path);
+    if (links_left == 0)
+        return err_sys(err, ELOOP, "cannot follow %s", link_path);
+
+    struct fs_link *link = arena_new(fs->arena, struct fs_link);
+    link->path = link_path;
+    link->target = arena_copy(fs->arena, target, (size_t)size);
+    /* The link's directory holds no links, so ".." may be taken from the text up to the next link. */
+    const char *start = *link->target == '/' ? "/" : path_parent(fs->arena, link_path);
+    const char *rest = link->target;
+    const struct fs_place *at = NULL;
+    if (resolve(fs, start, links_left - 1, &at, err) < 0)
+        return -1;
+    const struct fs_link *links = NULL;
+    while (*rest) {
+        size_t name_size = strcspn(rest, "/");
+        char *name = arena_copy(fs->arena, rest, name_size);
+        rest += name_size + (rest[name_size] == '/');
+        if (resolve(fs, path_clean(fs->arena, at->real, name), links_left - 1, &at, err) < 0)
+            return -1;
+        links = append_links(fs->arena, links, at->links);
+    }
+    *place = *at;
+    link->next = links;
+    place->links = link;
+    return 0;
+}
+
+static int resolve(struct fsview *fs, const char *path, unsigned links_left, const struct fs_place **ret_place,
+                   struct err *err)
+{
+    size_t size = strlen(path);
+    if (size >= PATH_LONGEST)
+        return err_sys(err, ENAMETOOLONG, "cannot look up %.60s...", path);
+    const struct fs_place *known = map_get(&fs->places, path, size);
+    if (known) {
+        *ret_place = known;
+        return 0;
+    }
+    struct fs_place *place = arena_new(fs->arena, struct fs_place);
+    if (size == 1) {
+        *place = (struct fs_place){.real = "/", .kind = FILE_DIRECTORY};
+    } else {
+        const struct fs_place *parent = NULL;
+        if (resolve(fs, path_parent(fs->arena, path), links_left, &parent, err) < 0)
+            return -1;
+        place->real = path_join(fs->arena, parent->real, path_name(path));
+        if (parent->kind == FILE_DIRECTORY)
+            place->kind = fs_kind(fs, place->real);
+        const char *link_path = place->real;
+        if (place->kind == FILE_LINK && follow(fs, link_path, links_left, place, err) < 0)
+            return -1;
+        place->links = append_links(fs->arena, parent->links, place->links);
+    }
+    *map_at(&fs->places, arena_copy(fs->arena, path, size), size) = place;
+    *ret_place = place;
+    return 0;
+}
+
+int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_place, struct err *err)
+{
+    return resolve(fs, path, MOST_LINKS, ret_place, err);
+}
+
+static int read_all(int fd, const char *path, size_t most, struct arena *arena, char **ret_bytes, size_t *ret_size,
+                    struct err *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return err_sys(err, errno, "cannot read %s", path);
+    if (!S_ISREG(status.st_mode))
+        return err_set(err, "cannot read %s: it is not a regular file", path);
+    if (status.st_size < 0 || (size_t)status.st_size > most)
+        return err_set(err, "cannot read %s: it is larger than %zu bytes", path, most);
+
+    size_t expected = (size_t)status.st_size, size = 0;
+    char *bytes = arena_alloc(arena, expected + 1);
+    while (size < expected) {
+        ssize_t got = read(fd, bytes + size, expected - size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_sys(err, errno, "cannot read %s", path);
+        if (got == 0)
+            break; /* it has shrunk meanwhile: what is there is what was read */
+        size += (size_t)got;
+    }
+    bytes[size] = '\0';
+    *ret_bytes = bytes;
+    *ret_size = size;
+    return 1;
+}
+
+int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, size_t *ret_size, struct err *err)
+{
+    auto_fd int fd = open_without_links(fs, path, O_RDONLY);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return 0;
+    if (fd < 0 && errno == ELOOP)
+        return err_set(err, "cannot read %s: it is, or lies behind, a symbolic link", path);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot read %s", path);
+    return read_all(fd, path, most, fs->arena, ret_bytes, ret_size, err);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names)
+{
+    auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory)
+        return;
+    fd_take(&fd); /* now the stream's */
+    const struct dirent *entry;
+    while (ret_names->count < most && (entry = readdir(directory))) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            vec_push(ret_names, arena_str(fs->arena, entry->d_name));
+    }
+    closedir(directory);
+    if (ret_names->count)
+        qsort(ret_names->at, ret_names->count, sizeof(*ret_names->at), compare_names);
+}

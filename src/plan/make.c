@@ -1,0 +1,262 @@
+/* From a policy to operations: one for every place where what may be done changes. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "plan/notes.h"
+#include "plan/plan.h"
+#include "policy/decide.h"
+#include "policy/expand.h"
+
+/* What every sandbox has for itself, whatever the policy says. */
+static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
+
+static void add(struct plan *plan, struct operation operation)
+{
+    vec_push(&plan->operations, operation);
+}
+
+static void add_fixed(struct plan *plan)
+{
+    const struct policy_request *request = &plan->policy->request;
+    for (size_t i = 0; i < array_len(private_places); i++)
+        add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
+    const char *agent = plan->policy->agent ? path_name(plan->policy->agent) : "other";
+    const char *store = arena_printf(plan->policy->arena, "%s/bawn/homes/%s/%s", request->starts[START_DATA], agent,
+                                     plan->policy->workspaces.at[0].slug + 1);
+    add(plan, (struct operation){.kind = OP_HOME, .path = request->home, .source = store});
+}
+
+/* '/' sorts before every other character, so that a directory comes just before what lies in it. */
+static int compare_paths(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
+    int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
+    return left - right;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    return compare_paths((*(struct placed *const *)a)->path, (*(struct placed *const *)b)->path);
+}
+
+static bool is_tree(enum access access)
+{
+    return access == ACCESS_READ || access == ACCESS_COPY || access == ACCESS_FROZEN || access >= ACCESS_FLAGGED;
+}
+
+/* The operation for a place, given what holds there and in its directory. Returns false where none is needed. */
+static bool operation_for(const struct placed *placed, const struct path_verdict *here, enum access around,
+                          struct operation *ret_operation)
+{
+    bool missing = placed->found->kind == FILE_MISSING;
+    struct operation operation = {
+        .because = here->decides ? here->decides->rule : NULL,
+        .path = placed->path,
+        .is_directory = placed->found->kind == FILE_DIRECTORY,
+        .missing = missing,
+    };
+    switch (here->access) {
+    case ACCESS_NONE:
+        operation.kind = OP_HIDE;
+        *ret_operation = operation;
+        return is_tree(around) && !missing;
+    case ACCESS_READ:
+        operation.kind = OP_BIND_READ;
+        *ret_operation = operation;
+        return around != ACCESS_READ && !missing;
+    case ACCESS_WRITE:
+        operation.kind = OP_BIND_WRITE;
+        operation.is_workspace = here->decides->rule->verb == VERB_WORKSPACE;
+        operation.make = missing && here->decides->rule->path.is_directory;
+        operation.is_directory |= operation.make;
+        *ret_operation = operation;
+        return (around != ACCESS_WRITE || operation.is_workspace || operation.make) && (!missing || operation.make);
+    case ACCESS_FROZEN:
+        operation.kind = OP_FREEZE;
+        operation.is_directory |= here->decides->rule->path.is_directory;
+        *ret_operation = operation;
+        return around != ACCESS_FROZEN;
+    case ACCESS_FLAGGED:
+        operation.kind = OP_FLAG;
+        operation.is_directory |= here->decides->rule->path.is_directory;
+        *ret_operation = operation;
+        return around != ACCESS_FLAGGED;
+    case ACCESS_COPY:
+    case ACCESS_SYNC:
+        operation.kind = here->access == ACCESS_COPY ? OP_COPY : OP_SYNC;
+        operation.path = here->decides->spelled;
+        operation.source = placed->path;
+        *ret_operation = operation;
+        return around != here->access && (!missing || here->access == ACCESS_SYNC);
+    case ACCESS_SOCKET:
+        operation.kind = OP_SOCKET;
+        *ret_operation = operation;
+        return !missing;
+    }
+    return false;
+}
+
+/* Links on the way to a granted place, where their directory is not visible anyway. */
+static void add_links(struct plan *plan, const struct rule *because, const struct fs_link *links, struct map *known)
+{
+    for (const struct fs_link *link = links; link; link = link->next) {
+        void **slot = map_at(known, link->path, strlen(link->path));
+        const char *directory = path_parent(plan->policy->arena, link->path);
+        if (*slot || is_tree(decide_path(plan->policy, directory, NULL).access))
+            continue;
+        *slot = (void *)link;
+        add(plan, (struct operation){.kind = OP_LINK, .because = because, .path = link->path, .source = link->target});
+    }
+}
+
+/* Rules about literal paths. They are sorted, so that a directory is dealt with before what lies in it. */
+static void add_places(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    VEC(struct placed *) points = {0};
+    for (size_t i = 0; i < policy->places.count; i++) {
+        if (!policy->places.at[i]->has_wildcard)
+            vec_push(&points, policy->places.at[i]);
+    }
+    if (points.count)
+        qsort(points.at, points.count, sizeof(*points.at), compare_places);
+
+    struct map known_links = {0};
+    const struct fs_place *home = NULL;
+    struct err ignored;
+    if (fs_resolve(policy->request.fs, policy->request.home_spelled, &home, &ignored) == 0)
+        add_links(plan, NULL, home->links, &known_links);
+    for (size_t i = 0; i < points.count; i++) {
+        const struct placed *placed = points.at[i];
+        struct path_verdict here = decide_path(policy, placed->path, NULL);
+        enum access around = ACCESS_NONE;
+        if (placed->path[1])
+            around = decide_path(policy, path_parent(policy->arena, placed->path), NULL).access;
+        if (here.decides == placed && (here.access == ACCESS_READ || here.access >= ACCESS_SOCKET))
+            add_links(plan, placed->rule, placed->found->links, &known_links);
+        bool is_first = i == 0 || strcmp(points.at[i - 1]->path, placed->path) != 0;
+        struct operation operation;
+        if (is_first && operation_for(placed, &here, around, &operation))
+            add(plan, operation);
+    }
+    map_free(&known_links);
+    vec_free(&points);
+}
+
+/* Can the pattern match something that is visible (or, for a flag, writable)? */
+static bool reaches_visible(const struct plan *plan, const struct placed *placed)
+{
+    bool spares_workspaces = text_equal(placed->rule->unless, "workspace");
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        bool is_write = operation->kind == OP_BIND_WRITE;
+        bool is_visible = is_write || operation->kind == OP_BIND_READ || operation->kind == OP_COPY;
+        if (placed->rule->verb == VERB_FLAG ? !is_write : !is_visible)
+            continue;
+        if (spares_workspaces && operation->is_workspace)
+            continue;
+        if (pattern_may_match_beneath(placed->path, operation->path))
+            return true;
+    }
+    return false;
+}
+
+static void add_patterns(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->policy->places.count; i++) {
+        const struct placed *placed = plan->policy->places.at[i];
+        if (!placed->has_wildcard || !reaches_visible(plan, placed))
+            continue;
+        add(plan, (struct operation){
+                      .kind = placed->rule->verb == VERB_FLAG ? OP_FLAG : OP_HIDE,
+                      .because = placed->rule,
+                      .path = placed->path,
+                      .is_pattern = true,
+                      .is_directory = placed->rule->path.is_directory,
+                  });
+    }
+}
+
+static void add_network(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    const struct rule *net = decide_net(policy, NULL).decides;
+    enum net_mode mode = net ? net->net : NET_ALLOW;
+    add(plan, (struct operation){.kind = OP_NET, .because = net, .value = net_mode_name(mode)});
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        struct operation operation = {.because = rule};
+        if (!policy_rule_counts(policy, rule))
+            continue;
+        if (verb_object(rule->verb) == OBJECT_HOST && mode == NET_ALLOW) {
+            if (decide_host(policy, &rule->host, rule->host.port, NULL).decides != rule)
+                continue;
+            operation.kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE;
+            operation.value = host_text(policy->arena, &rule->host);
+            operation.port = rule->host.port;
+            add(plan, operation);
+        } else if (verb_object(rule->verb) == OBJECT_PORT) {
+            operation.kind = rule->verb == VERB_PUBLISH ? OP_PUBLISH : OP_HOST_PORT;
+            operation.port = rule->port.inside;
+            operation.host_port = rule->port.host;
+            add(plan, operation);
+        }
+    }
+}
+
+static void add_environment(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
+        const char *name = arena_copy(policy->arena, *entry, strcspn(*entry, "="));
+        const struct rule *rule = decide_env(policy, name, NULL).decides;
+        if (rule && rule->verb == VERB_ENV && !rule->env.value)
+            add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
+    }
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb != VERB_ENV || !rule->env.value ||
+            decide_env(policy, rule->env.name, NULL).decides != rule)
+            continue;
+        add(plan, (struct operation){
+                      .kind = OP_ENV_SET,
+                      .because = rule,
+                      .name = rule->env.name,
+                      .value = expand_value(policy, rule->env.value),
+                  });
+    }
+}
+
+static void add_limits(struct plan *plan)
+{
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        const struct rule *rule = decide_limit(plan->policy, limit, NULL).decides;
+        if (rule)
+            add(plan, (struct operation){
+                          .kind = OP_LIMIT, .because = rule, .name = limit_name(limit), .amount = rule->limit.most});
+    }
+}
+
+void plan_make(const struct policy *policy, struct plan *ret_plan)
+{
+    *ret_plan = (struct plan){.policy = policy};
+    add_fixed(ret_plan);
+    add_places(ret_plan);
+    add_patterns(ret_plan);
+    add_network(ret_plan);
+    add_environment(ret_plan);
+    add_limits(ret_plan);
+    plan_add_notes(ret_plan);
+}
+
+void plan_free(struct plan *plan)
+{
+    vec_free(&plan->operations);
+    vec_free(&plan->notes);
+}

@@ -1,0 +1,98 @@
+#include "plan/notes.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/decide.h"
+
+enum { NAMED_IN_NOTE = 3 };
+
+static void note(struct plan *plan, const struct rule *about, const char *text)
+{
+    vec_push(&plan->notes, (struct note){about, text});
+}
+
+/* A grant of the command line that a more specific rule takes back in part. */
+static void note_hidden_below(struct plan *plan, const struct placed *grant)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *names = "";
+    size_t count = 0;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind != OP_HIDE || operation->is_pattern || !path_is_beneath(operation->path, grant->path))
+            continue;
+        if (count < NAMED_IN_NOTE)
+            names = arena_printf(arena, "%s%s%s", names, count ? ", " : "", operation->path);
+        count++;
+    }
+    if (count)
+        note(plan, grant->rule,
+             arena_printf(arena, "--%s %s does not open everything below it: %s%s stay%s hidden",
+                          verb_word(grant->rule->verb), grant->rule->written, names,
+                          count > NAMED_IN_NOTE ? arena_printf(arena, " and %zu more", count - NAMED_IN_NOTE) : "",
+                          count == 1 ? "s" : ""));
+}
+
+static void note_lost_grants(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (size_t i = 0; i < policy->places.count; i++) {
+        const struct placed *placed = policy->places.at[i];
+        enum verb verb = placed->rule->verb;
+        bool is_grant = verb == VERB_READ || verb == VERB_WRITE || verb == VERB_COPY || verb == VERB_SYNC;
+        if (!is_grant || placed->rule->source->layer != LAYER_COMMAND_LINE)
+            continue;
+        const struct placed *decides = decide_path(policy, placed->path, NULL).grants;
+        if (decides && decides->rule != placed->rule)
+            note(plan, placed->rule,
+                 arena_printf(policy->arena, "--%s %s has no effect: `%s %s` decides (%s)", verb_word(verb),
+                              placed->rule->written, verb_word(decides->rule->verb), decides->rule->written,
+                              rule_origin(policy->arena, decides->rule)));
+        else
+            note_hidden_below(plan, placed);
+    }
+}
+
+/* What a repository asks for and does not get. */
+static void note_untrusted(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct workspace *workspace = &policy->workspaces.at[i];
+        size_t waiting = 0;
+        for (size_t j = 0; j < policy->rules.count; j++) {
+            const struct rule *rule = &policy->rules.at[j];
+            bool is_its_own = rule->source->asked_by == LAYER_REPOSITORY && rule->source->workspace == i;
+            waiting += is_its_own && policy_rule_awaits_trust(rule);
+        }
+        if (waiting)
+            note(plan, NULL,
+                 arena_printf(policy->arena, "%s asks for %zu grant%s that it does not get: `bawn trust` shows %s",
+                              workspace->own_policy->name, waiting, waiting == 1 ? "" : "s",
+                              waiting == 1 ? "it" : "them"));
+    }
+}
+
+static void note_git(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct workspace *workspace = &policy->workspaces.at[i];
+        if (workspace->git.problem)
+            note(plan, NULL,
+                 arena_printf(policy->arena, "git will not work inside: %s/.git is not followed, because %s",
+                              workspace->path, workspace->git.problem));
+    }
+}
+
+void plan_add_notes(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    if (policy->request.command && !policy->agent)
+        note(plan, NULL,
+             arena_printf(policy->arena, "no profile is made for '%s': the base policy holds", policy->request.command));
+    note_lost_grants(plan);
+    note_untrusted(plan);
+    note_git(plan);
+}

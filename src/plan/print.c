@@ -1,0 +1,189 @@
+/* The plan as text and as JSON. The JSON is a documented schema: docs/PLAN.md. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "plan/plan.h"
+#include "policy/decide.h"
+
+static const char *const operation_names[] = {
+#define X(id, name) [OP_##id] = name,
+    OPERATIONS(X)
+#undef X
+};
+
+const char *operation_name(enum operation_kind kind)
+{
+    return operation_names[kind];
+}
+
+const char *rule_origin(struct arena *arena, const struct rule *rule)
+{
+    return rule->line ? arena_printf(arena, "%s:%u", rule->source->name, rule->line) : rule->source->name;
+}
+
+const char *limit_text(struct arena *arena, enum limit limit, uint64_t amount)
+{
+    static const struct {
+        uint64_t factor;
+        char unit;
+    } sizes[] = {{1ull << 40, 'T'}, {1u << 30, 'G'}, {1u << 20, 'M'}, {1u << 10, 'K'}},
+      times[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+    if (amount == UINT64_MAX)
+        return "none";
+    bool is_size = limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT;
+    for (size_t i = 0; (is_size || limit == LIMIT_TIME) && i < array_len(sizes); i++) {
+        uint64_t factor = is_size ? sizes[i].factor : times[i].factor;
+        if (amount % factor == 0)
+            return arena_printf(arena, "%" PRIu64 "%c", amount / factor, is_size ? sizes[i].unit : times[i].unit);
+    }
+    return arena_printf(arena, "%" PRIu64, amount);
+}
+
+static void add_because(struct json *json, const struct rule *rule)
+{
+    json_open(json, "because", '{');
+    json_str(json, "verb", verb_word(rule->verb));
+    json_str(json, "object", rule->written);
+    json_str(json, "layer", layer_name(rule->source->layer));
+    json_str(json, "file", rule->source->name);
+    if (rule->line) {
+        json_int(json, "line", rule->line);
+        json_int(json, "column", rule->column);
+    }
+    json_close(json, '}');
+}
+
+static void add_operation(struct json *json, const struct operation *operation)
+{
+    json_open(json, NULL, '{');
+    json_str(json, "op", operation_name(operation->kind));
+    if (operation->path)
+        json_str(json, operation->is_pattern ? "pattern" : "path", operation->path);
+    if (operation->source)
+        json_str(json, operation->kind == OP_LINK ? "target" : "source", operation->source);
+    if (operation->name)
+        json_str(json, "name", operation->name);
+    if (operation->value)
+        json_str(json, "value", operation->value);
+    if (operation->kind == OP_LIMIT && operation->amount != UINT64_MAX)
+        json_int(json, "amount", (int64_t)operation->amount);
+    if (operation->port)
+        json_int(json, "port", operation->port);
+    if (operation->kind == OP_PUBLISH)
+        json_int(json, "host_port", operation->host_port);
+    if (operation->is_directory)
+        json_bool(json, "directory", true);
+    if (operation->is_workspace)
+        json_bool(json, "workspace", true);
+    if (operation->make)
+        json_bool(json, "make", true);
+    else if (operation->missing)
+        json_bool(json, "missing", true);
+    if (operation->because)
+        add_because(json, operation->because);
+    json_close(json, '}');
+}
+
+static void add_workspaces(struct json *json, const struct policy *policy)
+{
+    json_open(json, "workspaces", '[');
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct workspace *workspace = &policy->workspaces.at[i];
+        json_open(json, NULL, '{');
+        json_str(json, "path", workspace->path);
+        json_str(json, "chosen_by", workspace->chosen_by);
+        json_open(json, "git_directories", '[');
+        for (size_t j = 0; j < workspace->git.dirs.count; j++)
+            json_str(json, NULL, workspace->git.dirs.at[j]);
+        json_close(json, ']');
+        if (workspace->own_policy)
+            json_bool(json, "trusted", workspace->is_trusted);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+void plan_add_json(const struct plan *plan, const char *const *command, struct buf *out)
+{
+    const struct policy *policy = plan->policy;
+    struct json json = {.out = out};
+    json_open(&json, NULL, '{');
+    json_str(&json, "schema", "bawn.plan");
+    json_int(&json, "version", PLAN_SCHEMA_VERSION);
+    json_open(&json, "command", '[');
+    for (; *command; command++)
+        json_str(&json, NULL, *command);
+    json_close(&json, ']');
+    if (policy->agent)
+        json_str(&json, "agent", policy->agent);
+    json_str(&json, "directory", policy->request.directory);
+    json_str(&json, "home", policy->request.home);
+    add_workspaces(&json, policy);
+    json_open(&json, "operations", '[');
+    for (size_t i = 0; i < plan->operations.count; i++)
+        add_operation(&json, &plan->operations.at[i]);
+    json_close(&json, ']');
+    json_open(&json, "notes", '[');
+    for (size_t i = 0; i < plan->notes.count; i++)
+        json_str(&json, NULL, plan->notes.at[i].text);
+    json_close(&json, ']');
+    json_close(&json, '}');
+}
+
+/* What the operation is about, in one word or two. */
+static const char *object_text(struct arena *arena, const struct operation *operation)
+{
+    switch (operation->kind) {
+    case OP_LINK:
+        return arena_printf(arena, "%s -> %s", operation->path, operation->source);
+    case OP_HOME:
+        return arena_printf(arena, "%s (kept in %s)", operation->path, operation->source);
+    case OP_COPY:
+    case OP_SYNC:
+        if (strcmp(operation->path, operation->source) == 0)
+            break;
+        return arena_printf(arena, "%s (from %s)", operation->path, operation->source);
+    case OP_CONNECT:
+    case OP_REFUSE:
+        return operation->port ? arena_printf(arena, "%s:%u", operation->value, operation->port) : operation->value;
+    case OP_PUBLISH:
+        return arena_printf(arena, "%u:%u", operation->host_port, operation->port);
+    case OP_HOST_PORT:
+        return arena_printf(arena, "%u", operation->port);
+    case OP_NET:
+        return operation->value;
+    case OP_ENV_PASS:
+        return operation->name;
+    case OP_ENV_SET:
+        return arena_printf(arena, "%s=%s", operation->name, operation->value);
+    case OP_LIMIT:
+        return arena_printf(arena, "%s=%s", operation->name,
+                            limit_text(arena, operation->because->limit.limit, operation->amount));
+    default:
+        break;
+    }
+    const char *mark = operation->make ? " (made if missing)" : operation->missing ? " (missing)" : "";
+    return arena_printf(arena, "%s%s%s", operation->path, operation->is_directory && operation->path[1] ? "/" : "", mark);
+}
+
+void plan_add_text(const struct plan *plan, struct buf *out)
+{
+    enum { NAME_COLUMNS = 10, OBJECT_COLUMNS = 56 };
+    struct arena *arena = plan->policy->arena;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        const char *object = object_text(arena, operation);
+        size_t start = out->size;
+        buf_add_str(out, operation_name(operation->kind));
+        buf_pad(out, start, NAME_COLUMNS);
+        size_t columns = text_add_printable(out, object, strlen(object));
+        for (; columns < OBJECT_COLUMNS; columns++)
+            buf_add_char(out, ' ');
+        buf_add_str(out, "  ");
+        const char *origin = operation->because ? rule_origin(arena, operation->because) : "always";
+        text_add_printable(out, origin, strlen(origin));
+        buf_add_char(out, '\n');
+    }
+}

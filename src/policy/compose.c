@@ -1,0 +1,312 @@
+#include "policy/compose.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "policy/parse.h"
+#include "policy/profile.h"
+
+enum { USE_DEEPEST = 16 };
+
+static const char admin_directory[] = "/etc/bawn";
+static const char command_line_name[] = "command line";
+
+/* One chain of `use`, from the file that began it. */
+struct use_chain {
+    const char *name;
+    const struct use_chain *asked_by;
+    unsigned depth;
+};
+
+static void read_source(struct policy *policy, const struct source *source, const struct use_chain *chain,
+                        struct diags *diags);
+
+static bool has_name(const fs_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(names->at[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct profile_finder finder_for(const struct policy *policy, enum layer asked_by)
+{
+    const char *config = policy->request.starts[START_CONFIG];
+    return (struct profile_finder){
+        .fs = policy->request.fs,
+        .user_directory = asked_by == LAYER_ADMIN ? NULL : path_join(policy->arena, config, "bawn/profiles"),
+        .admin_directory = path_join(policy->arena, admin_directory, "profiles"),
+    };
+}
+
+/* "a uses b uses a", for the message about a cycle. */
+static const char *describe_cycle(struct arena *arena, const struct use_chain *chain, const char *name)
+{
+    const char *text = name;
+    for (; chain; chain = chain->asked_by) {
+        text = arena_printf(arena, "%s uses %s", chain->name, text);
+        if (strcmp(chain->name, name) == 0)
+            break;
+    }
+    return text;
+}
+
+static void suggest_profile(struct policy *policy, struct spot spot, const char *name, struct diags *diags)
+{
+    struct profile_finder finder = finder_for(policy, spot.source->asked_by);
+    fs_names names = {0};
+    profile_names(&finder, &names);
+    vec_push(&names, NULL);
+    const char *closest = text_closest(name, names.at);
+    vec_free(&names);
+    if (closest)
+        diag_error(diags, spot, NULL, "there is no profile '%s' (did you mean '%s'?)", name, closest);
+    else
+        diag_error(diags, spot, "`bawn profiles` lists them", "there is no profile '%s'", name);
+}
+
+/* The same profile may be asked for twice, but a repository that is not trusted must not make it count only half. */
+static bool already_read(const struct policy *policy, const char *name, bool only_tightens)
+{
+    for (size_t i = 0; i < policy->sources.count; i++) {
+        const struct source *source = policy->sources.at[i];
+        if (source->is_profile && strcmp(source->name, name) == 0 && (only_tightens || !source->only_tightens))
+            return true;
+    }
+    return false;
+}
+
+static void use_profile(struct policy *policy, struct spot spot, const char *name, const struct use_chain *chain,
+                        struct diags *diags)
+{
+    for (const struct use_chain *link = chain; link; link = link->asked_by) {
+        if (strcmp(link->name, name) == 0) {
+            diag_error(diags, spot, "take one of these lines out", "profiles use each other in a circle: %s",
+                       describe_cycle(policy->arena, chain, name));
+            return;
+        }
+    }
+    unsigned depth = chain ? chain->depth + 1 : 1;
+    if (depth > USE_DEEPEST) {
+        diag_error(diags, spot, NULL, "`use` is nested more than %d deep", USE_DEEPEST);
+        return;
+    }
+    struct profile_finder finder = finder_for(policy, spot.source->asked_by);
+    struct source *source = arena_new(policy->arena, struct source);
+    struct err err;
+    int found = profile_find(&finder, name, source, &err);
+    if (found < 0)
+        diag_error(diags, spot, err.hint[0] ? err.hint : NULL, "%s", err.message);
+    else if (found == 0)
+        suggest_profile(policy, spot, name, diags);
+    if (found <= 0)
+        return;
+    source->asked_by = spot.source->asked_by;
+    source->only_tightens = spot.source->only_tightens;
+    if (source->asked_by != LAYER_REPOSITORY && !has_name(&policy->profiles_in_use, name))
+        vec_push(&policy->profiles_in_use, name);
+    struct use_chain link = {name, chain, depth};
+    if (!already_read(policy, source->name, source->only_tightens))
+        read_source(policy, source, &link, diags);
+}
+
+/* A profile's rules come before those of the file that uses it, so that in the same layer the user of it decides. */
+static void add_rules(struct policy *policy, const rule_list *rules, const struct use_chain *chain, struct diags *diags)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        if (rules->at[i].verb == VERB_USE)
+            use_profile(policy, spot_of_rule(&rules->at[i]), rules->at[i].text, chain, diags);
+    }
+    if (policy->rules.count + rules->count > RULES_MOST) {
+        if (rules->count)
+            diag_error(diags, spot_of_rule(&rules->at[0]), "grant directories, not files one by one",
+                       "all layers together have more than %d rules", RULES_MOST);
+        return;
+    }
+    for (size_t i = 0; i < rules->count; i++)
+        vec_push(&policy->rules, rules->at[i]);
+}
+
+static void read_source(struct policy *policy, const struct source *source, const struct use_chain *chain,
+                        struct diags *diags)
+{
+    rule_list rules = {0};
+    vec_push(&policy->sources, source);
+    parse_source(policy->arena, source, &rules, diags);
+    add_rules(policy, &rules, chain, diags);
+    vec_free(&rules);
+}
+
+void add_found_rule(struct policy *policy, enum verb verb, const struct source *source, const char *path)
+{
+    struct rule rule = {
+        .verb = verb,
+        .source = source,
+        .written = path,
+        .path = {.start = START_ROOT, .pattern = pattern_quote(policy->arena, path + 1), .is_directory = true},
+    };
+    vec_push(&policy->rules, rule);
+}
+
+/*
+ * A policy that is a link into a tree which the sandbox may write (dotfiles as the workspace) could be rewritten from
+ * inside and hold at the next start: the real file is sealed as bawn's own folders are.
+ */
+static void seal_linked_file(struct policy *policy, const struct fs_place *place)
+{
+    static const struct source own = {.name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE};
+    if (place->links)
+        add_found_rule(policy, VERB_SEAL, &own, place->real);
+}
+
+/* Reads the file of a layer. One that the user named must be there. */
+static void read_file(struct policy *policy, const char *path, enum layer layer, bool must_exist, struct diags *diags)
+{
+    struct source *source = arena_new(policy->arena, struct source);
+    *source = (struct source){.name = path, .layer = layer, .asked_by = layer, .all_workspaces = true};
+    struct spot whole = {.source = source};
+    const struct fs_place *place = NULL;
+    struct err err;
+    char *text = NULL;
+    int found = fs_resolve(policy->request.fs, path, &place, &err);
+    if (found == 0)
+        found = fs_read(policy->request.fs, place->real, POLICY_LARGEST, &text, &source->size, &err);
+    if (found < 0)
+        diag_error(diags, whole, "a policy that cannot be read stops everything: mend or remove it", "%s", err.message);
+    else if (found == 0 && must_exist)
+        diag_error(diags, whole, "check the name", "there is no such policy file");
+    if (found <= 0)
+        return;
+    source->text = text;
+    seal_linked_file(policy, place);
+    read_source(policy, source, NULL, diags);
+}
+
+static void read_arguments(struct policy *policy, struct diags *diags)
+{
+    const struct policy_request *request = &policy->request;
+    struct source *source = arena_new(policy->arena, struct source);
+    *source = (struct source){
+        .name = command_line_name, .layer = LAYER_COMMAND_LINE, .asked_by = LAYER_COMMAND_LINE};
+    vec_push(&policy->sources, source);
+    for (size_t i = 0; i < request->argument_count; i++) {
+        const struct argument *argument = &request->arguments[i];
+        if (argument->verb == VERB_NONE) {
+            const char *path = path_clean(policy->arena, request->directory, argument->text);
+            read_file(policy, path, LAYER_COMMAND_LINE, true, diags);
+            continue;
+        }
+        rule_list rules = {0};
+        parse_argument(policy->arena, source, argument->verb, argument->text, &rules, diags);
+        add_rules(policy, &rules, NULL, diags);
+        vec_free(&rules);
+    }
+}
+
+/* The repository's own file. It is not followed through a link: a link is content that a commit can bring. */
+static void read_repository(struct policy *policy, size_t index, struct diags *diags)
+{
+    struct workspace *workspace = &policy->workspaces.at[index];
+    const struct policy_request *request = &policy->request;
+    struct source *source = arena_new(policy->arena, struct source);
+    *source = (struct source){
+        .name = path_join(policy->arena, workspace->path, ".bawn"),
+        .layer = LAYER_REPOSITORY,
+        .asked_by = LAYER_REPOSITORY,
+        .workspace = index,
+    };
+    struct err err;
+    char *text = NULL;
+    int found = fs_read(request->fs, source->name, POLICY_LARGEST, &text, &source->size, &err);
+    if (found < 0)
+        diag_error(diags, (struct spot){.source = source}, "make it a regular file, or remove it", "%s", err.message);
+    if (found <= 0)
+        return;
+    source->text = text;
+    workspace->own_policy = source;
+    workspace->is_trusted = request->is_trusted &&
+                            request->is_trusted(request->trust_context, workspace->path, source->text, source->size);
+    source->only_tightens = !workspace->is_trusted;
+    read_source(policy, source, NULL, diags);
+}
+
+static void read_profiles(struct policy *policy, struct diags *diags)
+{
+    static const struct source shipped = {
+        .name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .is_profile = true};
+    struct spot spot = {.source = &shipped};
+    use_profile(policy, spot, "base", NULL, diags);
+    if (!policy->request.command)
+        return;
+    struct profile_finder finder = finder_for(policy, LAYER_AGENT);
+    policy->agent = profile_for_command(&finder, policy->request.command);
+    if (policy->agent)
+        use_profile(policy, spot, policy->agent, NULL, diags);
+}
+
+static bool may_tighten(enum verb verb)
+{
+    switch (verb) {
+    case VERB_READ: /* of what would be writable without it */
+    case VERB_HIDE:
+    case VERB_SEAL:
+    case VERB_FREEZE:
+    case VERB_FLAG:
+    case VERB_REFUSE:
+    case VERB_UNSET:
+    case VERB_LIMIT:
+    case VERB_NET:
+    case VERB_USE:
+    case VERB_ABOUT:
+    case VERB_MATCH:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool policy_rule_awaits_trust(const struct rule *rule)
+{
+    return rule->source->only_tightens && !may_tighten(rule->verb);
+}
+
+bool policy_rule_counts(const struct policy *policy, const struct rule *rule)
+{
+    return !policy_rule_awaits_trust(rule) &&
+           !(rule->unless && has_name(&policy->profiles_in_use, rule->unless));
+}
+
+void policy_compose(const struct policy_request *request, struct arena *arena, struct policy *ret_policy,
+                    struct diags *diags)
+{
+    struct policy *policy = ret_policy;
+    *policy = (struct policy){.arena = arena, .request = *request};
+    read_profiles(policy, diags);
+    read_file(policy, path_join(arena, admin_directory, "policy.bawn"), LAYER_ADMIN, false, diags);
+    read_file(policy, path_join(arena, request->starts[START_CONFIG], "bawn/policy.bawn"), LAYER_USER, false, diags);
+    if (request->extra_policy)
+        read_file(policy, path_clean(arena, request->directory, request->extra_policy), LAYER_USER, true, diags);
+    read_arguments(policy, diags);
+    find_workspaces(policy, diags);
+    for (size_t i = 0; i < policy->workspaces.count; i++)
+        read_repository(policy, i, diags);
+    place_rules(policy, diags);
+    if (diags->errors == 0)
+        verify_places(policy, diags);
+}
+
+void policy_free(struct policy *policy)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++)
+        git_repo_free(&policy->workspaces.at[i].git);
+    vec_free(&policy->workspaces);
+    vec_free(&policy->sources);
+    vec_free(&policy->rules);
+    vec_free(&policy->profiles_in_use);
+    vec_free(&policy->places);
+    map_free(&policy->by_path);
+    map_free(&policy->by_directory);
+}

@@ -1,0 +1,16 @@
+/* The steps of policy_compose, each in its own file. */
+#pragma once
+
+#include "policy/policy.h"
+
+/* find.c: which directories are workspaces. Adds their rules and fills policy->workspaces. */
+void find_workspaces(struct policy *policy, struct diags *diags);
+
+/* place.c: puts every path rule in its place and indexes it. */
+void place_rules(struct policy *policy, struct diags *diags);
+
+/* verify.c: refuses what must not start: grants through planted links or into seals, pins outside writable trees. */
+void verify_places(struct policy *policy, struct diags *diags);
+
+/* A rule that nobody wrote: a workspace that was found, a git directory that belongs to one. */
+void add_found_rule(struct policy *policy, enum verb verb, const struct source *source, const char *path);

@@ -1,0 +1,175 @@
+/* Which rule decides a host, a variable, a limit or the network's mode; and the order that all decisions share. */
+#include "policy/decide.h"
+
+#include <string.h>
+
+#include "base/pattern.h"
+
+static const char *const loss_texts[] = {
+#define X(id, text) text,
+    LOSSES(X)
+#undef X
+};
+
+const char *loss_text(enum loss loss)
+{
+    return loss_texts[loss];
+}
+
+enum loss loss_between(const struct candidate *winner, const struct candidate *loser)
+{
+    if (winner->specificity != loser->specificity || winner->is_literal != loser->is_literal)
+        return LOSS_LESS_SPECIFIC;
+    return winner->rule->source->layer != loser->rule->source->layer ? LOSS_EARLIER_LAYER : LOSS_EARLIER_LINE;
+}
+
+bool candidate_beats(const struct candidate *a, const struct candidate *b)
+{
+    if (a->specificity != b->specificity)
+        return a->specificity > b->specificity;
+    if (a->is_literal != b->is_literal)
+        return a->is_literal;
+    if (a->rule->source->layer != b->rule->source->layer)
+        return a->rule->source->layer > b->rule->source->layer;
+    return a->rule > b->rule; /* rules of one layer stand in the order in which they were read */
+}
+
+const struct candidate *pick_winner(candidate_list *candidates)
+{
+    bool locked = false;
+    for (size_t i = 0; i < candidates->count; i++)
+        locked |= candidates->at[i].rule->locked;
+    const struct candidate *winner = NULL;
+    for (size_t i = 0; i < candidates->count; i++) {
+        struct candidate *candidate = &candidates->at[i];
+        if (locked && candidate->rule->source->layer != LAYER_ADMIN)
+            candidate->loss = LOSS_LOCKED;
+        else if (!winner || candidate_beats(candidate, winner))
+            winner = candidate;
+    }
+    for (size_t i = 0; winner && i < candidates->count; i++) {
+        struct candidate *candidate = &candidates->at[i];
+        if (candidate != winner && candidate->loss == LOSS_NONE)
+            candidate->loss = loss_between(winner, candidate);
+    }
+    return winner;
+}
+
+/* How much a rule gives, to compare what a repository asks for with what would hold without it. */
+static uint64_t amount_given(const struct rule *rule)
+{
+    if (!rule)
+        return 0;
+    switch (rule->verb) {
+    case VERB_CONNECT:
+    case VERB_ENV:
+        return 1;
+    case VERB_LIMIT:
+        return rule->limit.most;
+    case VERB_NET:
+        return rule->net;
+    default:
+        return 0;
+    }
+}
+
+/* As for paths: a repository that is not trusted counts only where it gives less. */
+static struct verdict choose(candidate_list *all, uint64_t given_without_rule, candidate_list *ret_candidates)
+{
+    const struct candidate *winner = pick_winner(all);
+    struct verdict verdict = {winner ? winner->rule : NULL};
+    if (winner && winner->rule->source->only_tightens) {
+        candidate_list trusted = {0};
+        for (size_t i = 0; i < all->count; i++) {
+            all->at[i].loss = all->at[i].rule->source->only_tightens ? LOSS_UNTRUSTED : LOSS_NONE;
+            if (!all->at[i].rule->source->only_tightens)
+                vec_push(&trusted, all->at[i]);
+        }
+        const struct candidate *without = pick_winner(&trusted);
+        uint64_t given = without ? amount_given(without->rule) : given_without_rule;
+        if (given <= amount_given(verdict.decides)) {
+            verdict.decides = without ? without->rule : NULL;
+            for (size_t i = 0, j = 0; i < all->count; i++) {
+                if (!all->at[i].rule->source->only_tightens)
+                    all->at[i].loss = trusted.at[j++].loss;
+            }
+        } else {
+            for (size_t i = 0; i < all->count; i++)
+                all->at[i].loss = LOSS_NONE;
+            pick_winner(all);
+        }
+        vec_free(&trusted);
+    }
+    for (size_t i = 0; ret_candidates && i < all->count; i++)
+        vec_push(ret_candidates, all->at[i]);
+    return verdict;
+}
+
+struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
+                           candidate_list *candidates)
+{
+    candidate_list all = {0};
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        bool is_about_hosts = verb_object(rule->verb) == OBJECT_HOST && policy_rule_counts(policy, rule);
+        if (!is_about_hosts || (rule->host.port && rule->host.port != port) || !host_covers(&rule->host, host))
+            continue;
+        struct candidate candidate = {
+            .rule = rule,
+            .specificity = host_specificity(&rule->host) * 2 + (rule->host.port != 0 && rule->verb == VERB_REFUSE),
+            .is_literal = true,
+        };
+        /* A `connect` always has a port; against a `refuse` of the whole host it is no more specific than that. */
+        vec_push(&all, candidate);
+    }
+    struct verdict verdict = choose(&all, 0, candidates);
+    vec_free(&all);
+    return verdict;
+}
+
+struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates)
+{
+    candidate_list all = {0};
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (verb_object(rule->verb) != OBJECT_ENV || !policy_rule_counts(policy, rule) ||
+            !pattern_matches_name(rule->env.name, name, strlen(name)))
+            continue;
+        struct candidate candidate = {
+            .rule = rule,
+            .specificity = pattern_weight(rule->env.name),
+            .is_literal = !pattern_has_wildcard(rule->env.name),
+        };
+        vec_push(&all, candidate);
+    }
+    struct verdict verdict = choose(&all, 0, candidates);
+    vec_free(&all);
+    return verdict;
+}
+
+/* Limits and the mode have nothing to be specific about: the later layer decides. */
+static struct verdict decide_single(const struct policy *policy, enum verb verb, enum limit limit,
+                                    uint64_t given_without_rule, candidate_list *candidates)
+{
+    candidate_list all = {0};
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb != verb || !policy_rule_counts(policy, rule) ||
+            (verb == VERB_LIMIT && rule->limit.limit != limit))
+            continue;
+        vec_push(&all, (struct candidate){.rule = rule, .is_literal = true});
+    }
+    struct verdict verdict = choose(&all, given_without_rule, candidates);
+    vec_free(&all);
+    return verdict;
+}
+
+struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates)
+{
+    return decide_single(policy, VERB_LIMIT, limit, UINT64_MAX, candidates);
+}
+
+struct verdict decide_net(const struct policy *policy, candidate_list *candidates)
+{
+    return decide_single(policy, VERB_NET, LIMIT_COUNT, NET_ALLOW, candidates);
+}

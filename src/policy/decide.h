@@ -1,0 +1,93 @@
+/*
+ * Which rule decides. The most specific path wins, at the same path the later layer, in the same layer the later line;
+ * locks, seals, the user's own `hide` and repositories that are not trusted change that as docs/POLICY.md says.
+ */
+#pragma once
+
+#include "policy/policy.h"
+
+/* What may be done with a path, least first: a repository that is not trusted counts only where it gives less. */
+#define ACCESSES(X)                                                                                          \
+    X(NONE, "hidden")                                                                                        \
+    X(READ, "read")                                                                                          \
+    X(FROZEN, "frozen")                                                                                      \
+    X(COPY, "copy")                                                                                          \
+    X(SYNC, "sync")                                                                                          \
+    X(SOCKET, "socket")                                                                                      \
+    X(FLAGGED, "flagged")                                                                                    \
+    X(WRITE, "write")
+
+enum access {
+#define X(id, name) ACCESS_##id,
+    ACCESSES(X)
+#undef X
+};
+
+const char *access_name(enum access access);
+
+/* Why a rule did not decide. */
+#define LOSSES(X)                                                                                            \
+    X(NONE, "")                                                                                              \
+    X(LESS_SPECIFIC, "is less specific")                                                                     \
+    X(EARLIER_LAYER, "comes from a weaker layer")                                                            \
+    X(EARLIER_LINE, "stands earlier in the same layer")                                                      \
+    X(LOCKED, "is shut out by the administrator's lock")                                                     \
+    X(SEALED, "is shut out by a seal, which no profile and no repository opens")                             \
+    X(HIDDEN, "is shut out by the user's own hide")                                                          \
+    X(UNTRUSTED, "would widen, and the repository is not trusted")                                           \
+    X(NOT_WRITABLE, "holds only inside a writable tree")
+
+enum loss {
+#define X(id, text) LOSS_##id,
+    LOSSES(X)
+#undef X
+};
+
+const char *loss_text(enum loss loss);
+
+struct candidate {
+    const struct rule *rule;
+    const struct placed *placed; /* NULL for hosts and variables */
+    size_t specificity;          /* for paths the depth at which the rule matches */
+    bool is_literal;
+    enum loss loss;
+};
+
+typedef VEC(struct candidate) candidate_list;
+
+struct path_verdict {
+    enum access access;
+    const struct placed *decides; /* NULL: no rule reaches here */
+    const struct placed *grants;  /* the grant that a freeze or a flag modifies; else the same as `decides` */
+};
+
+/* The path is absolute and without links. `candidates` may be NULL; else every rule that reaches here is added. */
+struct path_verdict decide_path(const struct policy *policy, const char *path, candidate_list *candidates);
+
+/* The same, as if one rule were not there. */
+struct path_verdict decide_path_without(const struct policy *policy, const char *path, const struct rule *left_out);
+
+struct verdict {
+    const struct rule *decides; /* NULL: no rule reaches here */
+};
+
+/* Whether a host may be reached at a port: VERB_CONNECT or VERB_REFUSE decides. Does not ask for the mode. */
+struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
+                           candidate_list *candidates);
+
+/* Whether a variable passes (VERB_ENV) or not (VERB_UNSET). */
+struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates);
+
+struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates);
+struct verdict decide_net(const struct policy *policy, candidate_list *candidates);
+
+/* decide.c and decide_path.c share these. */
+
+/* Does a decide over b? */
+bool candidate_beats(const struct candidate *a, const struct candidate *b);
+
+/* Why b lost to a. */
+enum loss loss_between(const struct candidate *winner, const struct candidate *loser);
+
+/* The best candidate that has not lost; marks the others' losses. NULL where none is left. */
+const struct candidate *pick_winner(candidate_list *candidates);

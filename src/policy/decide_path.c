@@ -1,0 +1,243 @@
+/* Which rule decides a path. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pattern.h"
+#include "policy/decide.h"
+
+static const char *const access_names[] = {
+#define X(id, name) name,
+    ACCESSES(X)
+#undef X
+};
+
+const char *access_name(enum access access)
+{
+    return access_names[access];
+}
+
+static bool is_modifier(const struct rule *rule)
+{
+    return rule->verb == VERB_FREEZE || rule->verb == VERB_FLAG;
+}
+
+static enum access access_of(const struct rule *rule)
+{
+    switch (rule->verb) {
+    case VERB_WORKSPACE:
+    case VERB_WRITE:
+        return ACCESS_WRITE;
+    case VERB_READ:
+        return ACCESS_READ;
+    case VERB_COPY:
+        return ACCESS_COPY;
+    case VERB_SYNC:
+        return ACCESS_SYNC;
+    case VERB_SOCKET:
+        return ACCESS_SOCKET;
+    case VERB_FREEZE:
+        return ACCESS_FROZEN;
+    case VERB_FLAG:
+        return ACCESS_FLAGGED;
+    default:
+        return ACCESS_NONE;
+    }
+}
+
+static bool may_open_seals(const struct rule *rule)
+{
+    enum layer layer = rule->source->layer;
+    return layer == LAYER_ADMIN || layer == LAYER_USER || layer == LAYER_COMMAND_LINE;
+}
+
+static bool lies_in_workspace(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (path_is_beneath(path, policy->workspaces.at[i].path))
+            return true;
+    }
+    return false;
+}
+
+static void add_candidate(const struct policy *policy, const struct placed *placed, const char *path,
+                          size_t specificity, candidate_list *candidates)
+{
+    const char *unless = placed->rule->unless;
+    if (unless && strcmp(unless, "workspace") == 0 && lies_in_workspace(policy, path))
+        return;
+    struct candidate candidate = {
+        .rule = placed->rule, .placed = placed, .specificity = specificity, .is_literal = !placed->has_wildcard};
+    vec_push(candidates, candidate);
+}
+
+/* The depth of the deepest place at or above the path that the pattern matches; 0 for none. */
+static size_t matching_depth(const char *pattern, const char *path)
+{
+    size_t depth = path_depth(path);
+    for (size_t size = strlen(path); size > 1; size = path_parent_size(path, size), depth--) {
+        if (pattern_matches_path(pattern, path, size))
+            return depth;
+    }
+    return 0;
+}
+
+/* Every rule that reaches the path: those at it, and at each directory above it. */
+static void collect(const struct policy *policy, const char *path, candidate_list *candidates)
+{
+    for (size_t size = strlen(path); size; size = path_parent_size(path, size)) {
+        const struct placed *here = map_get(&policy->by_path, path, size);
+        for (; here; here = here->next_here)
+            add_candidate(policy, here, path, here->depth, candidates);
+        for (here = map_get(&policy->by_directory, path, size); here; here = here->next_here) {
+            size_t depth = matching_depth(here->path, path);
+            if (depth)
+                add_candidate(policy, here, path, depth, candidates);
+        }
+    }
+}
+
+static void shut_out_by_locks(candidate_list *candidates)
+{
+    bool locked[2] = {false, false}; /* grants, modifiers */
+    for (size_t i = 0; i < candidates->count; i++)
+        locked[is_modifier(candidates->at[i].rule)] |= candidates->at[i].rule->locked;
+    for (size_t i = 0; i < candidates->count; i++) {
+        struct candidate *candidate = &candidates->at[i];
+        if (locked[is_modifier(candidate->rule)] && candidate->rule->source->layer != LAYER_ADMIN)
+            candidate->loss = LOSS_LOCKED;
+    }
+}
+
+static void shut_out_by_seals(candidate_list *candidates)
+{
+    bool sealed = false;
+    for (size_t i = 0; i < candidates->count; i++)
+        sealed |= candidates->at[i].rule->verb == VERB_SEAL && candidates->at[i].loss == LOSS_NONE;
+    for (size_t i = 0; sealed && i < candidates->count; i++) {
+        struct candidate *candidate = &candidates->at[i];
+        bool grants = access_of(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
+        if (grants && candidate->loss == LOSS_NONE && !may_open_seals(candidate->rule))
+            candidate->loss = LOSS_SEALED;
+    }
+}
+
+static void shut_out_by_own_hide(candidate_list *candidates)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct candidate *hide = &candidates->at[i];
+        if (hide->rule->verb != VERB_HIDE || hide->rule->source->layer < LAYER_USER || hide->loss != LOSS_NONE)
+            continue;
+        for (size_t j = 0; j < candidates->count; j++) {
+            struct candidate *other = &candidates->at[j];
+            bool weaker = other->rule->source->layer < hide->rule->source->layer;
+            if (weaker && other->loss == LOSS_NONE && access_of(other->rule) != ACCESS_NONE &&
+                other->specificity >= hide->specificity)
+                other->loss = LOSS_HIDDEN;
+        }
+    }
+}
+
+/* The best grant (or refusal), or the best freeze or flag. */
+static const struct candidate *best_of(candidate_list *candidates, bool modifiers)
+{
+    const struct candidate *best = NULL;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct candidate *candidate = &candidates->at[i];
+        if (is_modifier(candidate->rule) == modifiers && candidate->loss == LOSS_NONE &&
+            (!best || candidate_beats(candidate, best)))
+            best = candidate;
+    }
+    return best;
+}
+
+static struct path_verdict judge(candidate_list *candidates)
+{
+    shut_out_by_locks(candidates);
+    shut_out_by_seals(candidates);
+    shut_out_by_own_hide(candidates);
+    const struct candidate *grant = best_of(candidates, false), *modifier = best_of(candidates, true);
+    const struct candidate *winner = grant;
+    enum access access = grant ? access_of(grant->rule) : ACCESS_NONE;
+    if (modifier && access == ACCESS_WRITE && (modifier->rule->locked || candidate_beats(modifier, grant))) {
+        winner = modifier;
+        access = access_of(modifier->rule);
+    }
+    for (size_t i = 0; i < candidates->count; i++) {
+        struct candidate *candidate = &candidates->at[i];
+        if (candidate == winner || candidate->loss != LOSS_NONE)
+            continue;
+        candidate->loss = is_modifier(candidate->rule) && (!grant || access_of(grant->rule) != ACCESS_WRITE)
+                              ? LOSS_NOT_WRITABLE
+                              : loss_between(winner, candidate);
+    }
+    return (struct path_verdict){access, winner ? winner->placed : NULL, grant ? grant->placed : NULL};
+}
+
+/* Without the rules of repositories that are not trusted, or without one rule. */
+static void take_out(candidate_list *candidates, const struct rule *left_out)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct rule *rule = candidates->at[i].rule;
+        if (left_out ? rule != left_out : !rule->source->only_tightens)
+            candidates->at[kept++] = candidates->at[i];
+    }
+    candidates->count = kept;
+}
+
+static bool any_only_tightens(const candidate_list *candidates)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (candidates->at[i].rule->source->only_tightens)
+            return true;
+    }
+    return false;
+}
+
+/* The losses of a verdict that was reached without the repository's rules: they are shown as not trusted. */
+static void show_untrusted(candidate_list *all, const candidate_list *judged)
+{
+    for (size_t i = 0, j = 0; i < all->count; i++) {
+        if (all->at[i].rule->source->only_tightens)
+            all->at[i].loss = LOSS_UNTRUSTED;
+        else
+            all->at[i].loss = judged->at[j++].loss;
+    }
+}
+
+static struct path_verdict decide(const struct policy *policy, const char *path, const struct rule *left_out,
+                                  candidate_list *ret_candidates)
+{
+    candidate_list all = {0};
+    collect(policy, path, &all);
+    if (left_out)
+        take_out(&all, left_out);
+    bool two_ways = any_only_tightens(&all);
+    candidate_list trusted = {0};
+    for (size_t i = 0; two_ways && i < all.count; i++)
+        vec_push(&trusted, all.at[i]);
+    struct path_verdict verdict = judge(&all);
+    if (two_ways) {
+        take_out(&trusted, NULL);
+        struct path_verdict without = judge(&trusted);
+        if (without.access <= verdict.access) {
+            show_untrusted(&all, &trusted);
+            verdict = without;
+        }
+    }
+    for (size_t i = 0; ret_candidates && i < all.count; i++)
+        vec_push(ret_candidates, all.at[i]);
+    vec_free(&all);
+    vec_free(&trusted);
+    return verdict;
+}
+
+struct path_verdict decide_path(const struct policy *policy, const char *path, candidate_list *candidates)
+{
+    return decide(policy, path, NULL, candidates);
+}
+
+struct path_verdict decide_path_without(const struct policy *policy, const char *path, const struct rule *left_out)
+{
+    return decide(policy, path, left_out, NULL);
+}

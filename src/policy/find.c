@@ -1,0 +1,137 @@
+/* Which directories are workspaces: those that were named, else the git root around the current directory. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pattern.h"
+#include "policy/compose.h"
+
+static const struct source found_here = {
+    .name = "current directory", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .all_workspaces = true};
+
+/* A sandbox around one of these would be none: programs and services all over the machine write and trust them. */
+static const char *const system_directories[] = {
+    "/bin",  "/boot", "/dev", "/etc",  "/home", "/lib", "/lib32", "/lib64",   "/nix",
+    "/proc", "/root", "/run", "/sbin", "/sys",  "/tmp", "/usr",   "/var",     "/var/tmp",
+};
+
+static const char *const kernel_directories[] = {"/dev", "/proc", "/sys"};
+
+/* Why this directory must not be a workspace, or NULL. */
+static const char *objection(const struct policy_request *request, const char *path)
+{
+    if (strcmp(path, "/") == 0)
+        return "it is the whole file system";
+    if (strcmp(path, request->home) == 0)
+        return "it is your home directory";
+    if (path_is_beneath(request->home, path))
+        return "it contains your home directory";
+    for (size_t i = 0; i < array_len(system_directories); i++) {
+        if (strcmp(path, system_directories[i]) == 0)
+            return "it is a system directory";
+    }
+    for (size_t i = 0; i < array_len(kernel_directories); i++) {
+        if (path_is_beneath(path, kernel_directories[i]))
+            return "the kernel keeps its own files there";
+    }
+    return NULL;
+}
+
+/* Every character but letters and digits becomes '-', as agents name their folders for a project. */
+static const char *slug_of(struct arena *arena, const char *path)
+{
+    char *slug = arena_str(arena, path);
+    for (char *at = slug; *at; at++) {
+        bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
+        *at = plain ? *at : '-';
+    }
+    return slug;
+}
+
+static void add_workspace(struct policy *policy, struct spot spot, const char *path, const char *chosen_by,
+                          struct diags *diags)
+{
+    static const char remedy[] = "start in a project directory, or name one with --workspace";
+    const struct fs_place *place = NULL;
+    struct err err;
+    if (fs_resolve(policy->request.fs, path, &place, &err) < 0) {
+        diag_error(diags, spot, remedy, "cannot make %s the workspace: %s", path, err.message);
+        return;
+    }
+    if (place->kind != FILE_DIRECTORY) {
+        diag_error(diags, spot, remedy, "cannot make %s the workspace: %s", path,
+                   place->kind == FILE_MISSING ? "there is no such directory" : "it is not a directory");
+        return;
+    }
+    const char *reason = objection(&policy->request, place->real);
+    if (reason) {
+        diag_error(diags, spot, remedy, "cannot make %s the workspace: %s", path, reason);
+        return;
+    }
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (strcmp(policy->workspaces.at[i].path, place->real) == 0)
+            return;
+    }
+    struct workspace workspace = {
+        .path = place->real, .slug = slug_of(policy->arena, place->real), .chosen_by = chosen_by};
+    git_find(policy->request.fs, place->real, &workspace.git);
+    vec_push(&policy->workspaces, workspace);
+    if (workspace.git.outside)
+        add_found_rule(policy, VERB_WRITE, spot.source, workspace.git.outside);
+}
+
+/* The nearest git root that may be a workspace: a repository in $HOME (dotfiles) does not count. */
+static const char *git_root_around(struct policy *policy, const char *directory)
+{
+    for (size_t size = strlen(directory); size; size = path_parent_size(directory, size)) {
+        const char *path = arena_copy(policy->arena, directory, size);
+        if (!objection(&policy->request, path) && git_is_root(policy->request.fs, path))
+            return path;
+    }
+    return NULL;
+}
+
+/* The absolute path that a `workspace` rule means, or NULL. Relative ones only make sense from a directory. */
+static const char *path_of_rule(const struct policy *policy, const struct rule *rule)
+{
+    const char *start = "/";
+    if (rule->path.start == START_RELATIVE)
+        start = policy->request.directory;
+    else if (rule->path.start > START_RELATIVE)
+        start = rule->path.start < START_GIT ? policy->request.starts[rule->path.start] : NULL;
+    return start ? path_clean(policy->arena, start, pattern_literal(policy->arena, rule->path.pattern)) : NULL;
+}
+
+/* Adds the workspaces that the rules of the command line, or those of all other layers, name. */
+static void add_named(struct policy *policy, bool of_command_line, struct diags *diags)
+{
+    size_t count = policy->rules.count; /* a workspace's git directory may add rules, never workspaces */
+    for (size_t i = 0; i < count; i++) {
+        struct rule rule = policy->rules.at[i];
+        bool from_command_line = rule.source->layer == LAYER_COMMAND_LINE;
+        if (rule.verb != VERB_WORKSPACE || from_command_line != of_command_line)
+            continue;
+        struct spot spot = spot_of_rule(&rule);
+        bool is_ambiguous = rule.path.start == START_RELATIVE && !(from_command_line && rule.line == 0);
+        const char *path = is_ambiguous ? NULL : path_of_rule(policy, &rule);
+        if (path)
+            add_workspace(policy, spot, path, from_command_line ? "--workspace" : rule.source->name, diags);
+        else
+            diag_error(diags, spot, "write an absolute path, or one that starts with ~",
+                       "a workspace in a file cannot be relative to the workspace: '%s'", rule.written);
+    }
+}
+
+void find_workspaces(struct policy *policy, struct diags *diags)
+{
+    size_t errors_before = diags->errors;
+    add_named(policy, true, diags);
+    if (policy->workspaces.count == 0 && diags->errors == errors_before) {
+        const char *directory = policy->request.directory;
+        const char *root = git_root_around(policy, directory);
+        struct spot spot = {.source = &found_here};
+        add_workspace(policy, spot, root ? root : directory, root ? "git root" : "current directory", diags);
+        if (policy->workspaces.count)
+            add_found_rule(policy, VERB_WORKSPACE, &found_here, policy->workspaces.at[0].path);
+    }
+    add_named(policy, false, diags);
+}

@@ -1,0 +1,41 @@
+/*
+ * Hosts in rules and in questions: a name, a wildcard, an address or a network, and a port. One spelling has one
+ * meaning: names are lower case without a trailing dot, IPv4 inside IPv6 is IPv4, and whatever some resolvers would
+ * read as an address in disguise (decimal, octal, hexadecimal) is refused.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/attr.h"
+
+enum host_kind { HOST_NAME, HOST_SUFFIX, HOST_ADDRESS };
+
+struct host_object {
+    enum host_kind kind;
+    const char *name;    /* HOST_NAME; for HOST_SUFFIX what follows "*." */
+    uint8_t address[16]; /* HOST_ADDRESS: IPv4 as ::ffff:a.b.c.d */
+    uint8_t prefix;      /* how many leading bits of it count */
+    uint16_t port;       /* 0: none was named */
+};
+
+enum { PORT_HTTPS = 443 };
+
+/* Returns 0, or -1 with a sentence (and perhaps advice) about what is wrong with it. */
+int host_parse(struct arena *arena, const char *text, struct host_object *ret_host, const char **ret_problem,
+               const char **ret_hint) must_check;
+
+/* A port from 1 to 65535, digits alone. */
+bool port_parse(const char *text, uint16_t *ret_port);
+
+/* Does the pattern cover the host that is asked for? Ports are the caller's to compare. */
+bool host_covers(const struct host_object *pattern, const struct host_object *asked);
+
+/* Of two patterns that cover the same host, the greater number says more about it. */
+size_t host_specificity(const struct host_object *pattern);
+
+/* As a person writes it, without the port. */
+char *host_text(struct arena *arena, const struct host_object *host);

@@ -1,0 +1,175 @@
+#include "policy/lex.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/pattern.h"
+
+/* The characters that mean something in some object, and therefore need a backslash when they were quoted. */
+static const char special[] = "*?\\~$";
+
+struct lexer {
+    struct arena *arena;
+    const struct source *source;
+    struct diags *diags;
+    uint32_t line;
+    const char *start, *at, *end;
+};
+
+static struct spot spot_at(const struct lexer *lexer, const char *at, size_t width)
+{
+    return (struct spot){lexer->source, lexer->line, (uint32_t)(at - lexer->start) + 1, (uint32_t)width};
+}
+
+static void add_quoted(struct buf *text, char byte)
+{
+    if (strchr(special, byte))
+        buf_add_char(text, '\\');
+    buf_add_char(text, byte);
+}
+
+static int hex_digit(char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    byte |= 0x20;
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+/* At the character after a backslash inside double quotes. */
+static int lex_escape(struct lexer *lexer, struct buf *text)
+{
+    const char *backslash = lexer->at - 1;
+    char byte = lexer->at < lexer->end ? *lexer->at++ : '\0';
+    switch (byte) {
+    case '"':
+    case '\\':
+        add_quoted(text, byte);
+        return 0;
+    case 'n':
+        buf_add_char(text, '\n');
+        return 0;
+    case 't':
+        buf_add_char(text, '\t');
+        return 0;
+    case 'x':
+        if (lexer->end - lexer->at >= 2 && hex_digit(lexer->at[0]) >= 0 && hex_digit(lexer->at[1]) >= 0) {
+            int value = hex_digit(lexer->at[0]) * 16 + hex_digit(lexer->at[1]);
+            lexer->at += 2;
+            if (value != 0) {
+                add_quoted(text, (char)value);
+                return 0;
+            }
+        }
+        break;
+    default:
+        break;
+    }
+    diag_error(lexer->diags, spot_at(lexer, backslash, 2),
+               "inside double quotes write \\\" \\\\ \\n \\t or \\xHH (not \\x00)", "unknown escape in double quotes");
+    return -1;
+}
+
+/* At the character after the opening quote. */
+static int lex_quoted(struct lexer *lexer, char quote, struct buf *text)
+{
+    const char *opening = lexer->at - 1;
+    while (lexer->at < lexer->end) {
+        char byte = *lexer->at++;
+        if (byte == quote)
+            return 0;
+        if (byte == '\\' && quote == '"') {
+            if (lex_escape(lexer, text) < 0)
+                return -1;
+        } else {
+            add_quoted(text, byte);
+        }
+    }
+    diag_error(lexer->diags, spot_at(lexer, opening, (size_t)(lexer->end - opening)),
+               "close the quote on the same line; a newline inside it is written \\n", "this quote is never closed");
+    return -1;
+}
+
+/* At the first character of a word. */
+static int lex_word(struct lexer *lexer, struct buf *text)
+{
+    const char *start = lexer->at;
+    while (lexer->at < lexer->end && *lexer->at != ' ' && *lexer->at != '\t') {
+        char byte = *lexer->at++;
+        if (byte == '\'' || byte == '"') {
+            if (lex_quoted(lexer, byte, text) < 0)
+                return -1;
+        } else if (byte == '\\') {
+            if (lexer->at == lexer->end) {
+                diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1), "write two for a backslash itself",
+                           "a backslash at the end of the line");
+                return -1;
+            }
+            add_quoted(text, *lexer->at++);
+        } else if ((unsigned char)byte < 0x20 || byte == 0x7f) {
+            diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1), "write it as \\xHH inside double quotes",
+                       "a control character (0x%02x) outside quotes", (unsigned char)byte);
+            return -1;
+        } else {
+            buf_add_char(text, byte);
+        }
+        if (text->size > WORD_LONGEST) {
+            diag_error(lexer->diags, spot_at(lexer, start, 1), NULL, "this word is longer than %d bytes", WORD_LONGEST);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void lex_line(struct arena *arena, const struct source *source, uint32_t line, const char *bytes, size_t size,
+              word_list *words, struct diags *diags)
+{
+    if (size && bytes[size - 1] == '\r')
+        size--;
+    struct lexer lexer = {arena, source, diags, line, bytes, bytes, bytes + size};
+    auto_buf struct buf text = {0};
+    for (;;) {
+        while (lexer.at < lexer.end && (*lexer.at == ' ' || *lexer.at == '\t'))
+            lexer.at++;
+        if (lexer.at == lexer.end || *lexer.at == '#')
+            return;
+        const char *start = lexer.at;
+        text.size = 0;
+        if (lex_word(&lexer, &text) < 0)
+            return;
+        size_t width = (size_t)(lexer.at - start);
+        struct word word = {
+            .text = arena_copy(arena, text.bytes, text.size),
+            .written = arena_copy(arena, start, width),
+            .column = (uint32_t)(start - bytes) + 1,
+            .width = (uint32_t)width,
+        };
+        vec_push(words, word);
+    }
+}
+
+struct word lex_argument(struct arena *arena, const char *argument)
+{
+    auto_buf struct buf text = {0};
+    for (const char *at = argument; *at; at++) {
+        if (*at == '\\' && at[1] && strchr(special, at[1])) {
+            buf_add(&text, at, 2);
+            at++;
+        } else if (*at == '\\') {
+            buf_add_str(&text, "\\\\");
+        } else {
+            buf_add_char(&text, *at);
+        }
+    }
+    return (struct word){
+        .text = arena_copy(arena, text.bytes, text.size),
+        .written = arena_str(arena, argument),
+        .column = 1,
+        .width = (uint32_t)strlen(argument),
+    };
+}
+
+char *word_plain(struct arena *arena, const char *text)
+{
+    return pattern_literal(arena, text);
+}

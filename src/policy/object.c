@@ -1,0 +1,294 @@
+#include "policy/object.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/pattern.h"
+#include "base/text.h"
+
+static int complain(struct diags *diags, const struct rule *rule, const struct word *word, const char *hint,
+                    const char *message)
+{
+    struct spot spot = {rule->source, rule->line, word->column, word->width};
+    diag_error(diags, spot, hint, "%s: '%s'", message, word->written);
+    return -1;
+}
+
+/* Does an unquoted $VARIABLE of this name stand here? */
+static bool variable_is(const char *text, const char *variable)
+{
+    size_t size = strlen(variable);
+    return text[0] == '$' && strncmp(text + 1, variable, size) == 0 && !isalnum((unsigned char)text[size + 1]) &&
+           text[size + 1] != '_';
+}
+
+/* Where the path starts; *rest is left at what follows. START_COUNT: no such place. */
+static enum path_start path_start(const char **rest)
+{
+    const char *text = *rest;
+    if (text[0] == '/')
+        return START_ROOT;
+    if (text[0] == '~') {
+        *rest = text + 1;
+        return text[1] == '/' || text[1] == '\0' ? START_HOME : START_COUNT;
+    }
+    if (text[0] != '$' || variable_is(text, "SLUG"))
+        return START_RELATIVE;
+    for (enum path_start start = START_HOME; start < START_COUNT; start++) {
+        const char *variable = path_start_variable(start), *after = text + 1 + strlen(variable);
+        if (variable_is(text, variable) && (*after == '/' || *after == '\0')) {
+            *rest = after;
+            return start;
+        }
+    }
+    return START_COUNT;
+}
+
+static bool name_is(const char *name, size_t size, const char *wanted)
+{
+    return size == strlen(wanted) && strncmp(name, wanted, size) == 0;
+}
+
+/* What is wrong with one name of a path, or NULL. */
+static const char *problem_with_name(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (name[i] == '\\') {
+            i++;
+        } else if (name[i] == '$' && !variable_is(name + i, "SLUG")) {
+            return "only $SLUG may stand inside a path";
+        } else if (name[i] == '*' && i + 1 < size && name[i + 1] == '*' && size != 2) {
+            return "'**' must be a whole name, as in a/**/b";
+        }
+    }
+    return NULL;
+}
+
+/* The names of the path, joined again without empty ones and "."; reports what cannot stand there. */
+static const char *clean_names(struct arena *arena, const char *text, bool may_climb, struct path_object *path,
+                               const char **ret_problem)
+{
+    auto_buf struct buf clean = {0};
+    for (const char *name = text; *name;) {
+        size_t size = strcspn(name, "/");
+        bool is_up = name_is(name, size, "..");
+        may_climb = may_climb && (is_up || size == 0 || name_is(name, size, "."));
+        if (is_up && !may_climb)
+            *ret_problem = "'..' may only lead a relative path";
+        const char *problem = problem_with_name(name, size);
+        if (problem)
+            *ret_problem = problem;
+        if (size && !name_is(name, size, "."))
+            buf_printf(&clean, "%s%.*s", clean.size ? "/" : "", (int)size, name);
+        path->is_directory = name[size] == '/' || size == 0 || name_is(name, size, ".");
+        name += size + (name[size] == '/');
+    }
+    return arena_copy(arena, clean.bytes, clean.size);
+}
+
+static bool verb_takes_wildcards(enum verb verb)
+{
+    return verb == VERB_FLAG || verb == VERB_HIDE || verb == VERB_SEAL;
+}
+
+static int parse_path(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    const char *rest = word->text;
+    if (*rest == '\0')
+        return complain(diags, rule, word, "write . for the workspace itself", "the path is empty");
+    struct path_object path = {.start = path_start(&rest)};
+    if (path.start == START_COUNT && word->text[0] == '~')
+        return complain(diags, rule, word, "write ~/… or the absolute path", "only your own home can be named with ~");
+    if (path.start == START_COUNT)
+        return complain(diags, rule, word,
+                        "known: $HOME $XDG_CONFIG_HOME $XDG_DATA_HOME $XDG_STATE_HOME $XDG_CACHE_HOME $XDG_RUNTIME_DIR "
+                        "$GIT $GITLINK; quote the word for a plain $",
+                        "unknown variable in a path");
+    const char *problem = NULL;
+    path.pattern = clean_names(arena, rest, path.start == START_RELATIVE, &path, &problem);
+    if (problem)
+        return complain(diags, rule, word, NULL, problem);
+    if (path.start == START_GITLINK && *path.pattern)
+        return complain(diags, rule, word, "write $GITLINK alone, or $GIT/… for what lies in a git directory",
+                        "$GITLINK is a file");
+    path.has_wildcard = pattern_has_wildcard(path.pattern);
+    if (path.has_wildcard && !verb_takes_wildcards(rule->verb))
+        return complain(diags, rule, word,
+                        "a bind or a pin cannot hold a name that does not exist yet: name the directory instead; quote "
+                        "the word for a plain * or ?",
+                        "this verb takes no wildcard");
+    rule->path = path;
+    return 0;
+}
+
+static int parse_host(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    const char *problem = NULL, *hint = NULL;
+    if (host_parse(arena, word_plain(arena, word->text), &rule->host, &problem, &hint) < 0)
+        return complain(diags, rule, word, hint, problem);
+    if (rule->verb == VERB_CONNECT && rule->host.port == 0)
+        rule->host.port = PORT_HTTPS;
+    return 0;
+}
+
+/* Does every unquoted $ of a value begin a variable that can be expanded there? */
+static bool value_is_expandable(const char *value)
+{
+    for (; *value; value++) {
+        if (*value == '\\' && value[1]) {
+            value++;
+        } else if (*value == '$') {
+            bool known = variable_is(value, "SLUG");
+            for (enum path_start start = START_HOME; start < START_GIT; start++)
+                known = known || variable_is(value, path_start_variable(start));
+            if (!known)
+                return false;
+        }
+    }
+    return true;
+}
+
+static int parse_env(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    size_t name_size = strcspn(word->text, "=");
+    const char *equals = word->text[name_size] ? word->text + name_size : NULL;
+    rule->env.name = arena_copy(arena, word->text, name_size);
+    if (equals && rule->verb == VERB_UNSET)
+        return complain(diags, rule, word, "write the name alone", "`unset` takes no value");
+    bool valid = name_size > 0 && !isdigit((unsigned char)word->text[0]);
+    for (size_t i = 0; i < name_size; i++) {
+        char byte = word->text[i];
+        bool wildcard = !equals && (byte == '*' || byte == '?');
+        valid = valid && (isalnum((unsigned char)byte) || byte == '_' || wildcard);
+    }
+    if (!valid)
+        return complain(diags, rule, word,
+                        "write letters, digits and _, as in AWS_*; a wildcard only without a value",
+                        "this is not the name of a variable");
+    rule->env.value = equals ? arena_str(arena, equals + 1) : NULL;
+    if (equals && !value_is_expandable(equals + 1))
+        return complain(diags, rule, word, "put the value into single quotes for a plain $",
+                        "only $HOME, $XDG_… and $SLUG are expanded in a value");
+    return 0;
+}
+
+/* Digits and perhaps a unit of the list; false where it is something else or does not fit. */
+static bool parse_amount(const char *text, const char *units, const uint64_t *factors, uint64_t *ret_amount)
+{
+    uint64_t value = 0;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    for (; isdigit((unsigned char)*text); text++) {
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *text - '0', &value))
+            return false;
+    }
+    if (*text) {
+        const char *unit = strchr(units, *text);
+        if (!unit || text[1] || __builtin_mul_overflow(value, factors[unit - units], &value))
+            return false;
+    }
+    *ret_amount = value;
+    return value > 0 && value < UINT64_MAX;
+}
+
+static int parse_limit(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    static const uint64_t size_factors[] = {1u << 10, 1u << 20, 1u << 30, 1ull << 40};
+    static const uint64_t time_factors[] = {1, 60, 3600, 86400};
+    const char *plain = word_plain(arena, word->text);
+    size_t name_size = strcspn(plain, "=");
+    enum limit limit = 0;
+    while (limit < LIMIT_COUNT && !name_is(plain, name_size, limit_name(limit)))
+        limit++;
+    if (limit == LIMIT_COUNT || plain[name_size] == '\0')
+        return complain(diags, rule, word, "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G; none lifts one",
+                        "this is not a limit");
+    rule->limit.limit = limit;
+    const char *amount = plain + name_size + 1;
+    if (strcmp(amount, "none") == 0) {
+        rule->limit.most = UINT64_MAX;
+        return 0;
+    }
+    bool is_size = limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT;
+    const char *units = is_size ? "KMGT" : limit == LIMIT_TIME ? "smhd" : "";
+    if (!parse_amount(amount, units, is_size ? size_factors : time_factors, &rule->limit.most))
+        return complain(diags, rule, word,
+                        is_size               ? "write a number and K, M, G or T, such as 8G"
+                        : limit == LIMIT_TIME ? "write a number and s, m, h or d, such as 8h"
+                                              : "write a plain number above 0",
+                        "this amount cannot be read");
+    return 0;
+}
+
+static int parse_net(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    const char *plain = word_plain(arena, word->text);
+    for (enum net_mode mode = 0; mode < NET_COUNT; mode++) {
+        if (strcmp(plain, net_mode_name(mode)) == 0) {
+            rule->net = mode;
+            return 0;
+        }
+    }
+    return complain(diags, rule, word, "write off, allow or open", "this is not a network mode");
+}
+
+static int parse_port(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    char *inside = word_plain(arena, word->text), *host = inside;
+    char *colon = rule->verb == VERB_PUBLISH ? strchr(inside, ':') : NULL;
+    if (colon) {
+        *colon = '\0';
+        inside = colon + 1;
+    }
+    if (!port_parse(host, &rule->port.host) || !port_parse(inside, &rule->port.inside))
+        return complain(diags, rule, word,
+                        colon ? "write HOSTPORT:PORT, such as 8080:3000" : "write a port from 1 to 65535",
+                        "this is not a port");
+    return 0;
+}
+
+bool profile_name_is_valid(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_/.";
+    size_t size = strlen(name);
+    return size > 0 && size < 128 && strspn(name, allowed) == size && name[0] != '/' && name[0] != '.' &&
+           name[size - 1] != '/' && !strstr(name, "//") && !strstr(name, "/.");
+}
+
+static int parse_name(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    rule->text = word_plain(arena, word->text);
+    if (rule->verb == VERB_USE && !profile_name_is_valid(rule->text))
+        return complain(diags, rule, word, "`bawn profiles` lists them", "this is not the name of a profile");
+    if (rule->verb == VERB_MATCH && (*rule->text == '\0' || strchr(rule->text, '/')))
+        return complain(diags, rule, word, "write the last part of the path alone, such as claude",
+                        "this is not the name of a command");
+    return 0;
+}
+
+int object_parse(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+{
+    rule->column = word->column;
+    rule->written = word->written;
+    switch (verb_object(rule->verb)) {
+    case OBJECT_PATH:
+        return parse_path(arena, word, rule, diags);
+    case OBJECT_HOST:
+        return parse_host(arena, word, rule, diags);
+    case OBJECT_ENV:
+        return parse_env(arena, word, rule, diags);
+    case OBJECT_LIMIT:
+        return parse_limit(arena, word, rule, diags);
+    case OBJECT_NET:
+        return parse_net(arena, word, rule, diags);
+    case OBJECT_PORT:
+        return parse_port(arena, word, rule, diags);
+    case OBJECT_NAME:
+        return parse_name(arena, word, rule, diags);
+    case OBJECT_TEXT:
+        rule->text = word_plain(arena, word->text);
+        return 0;
+    }
+    return -1;
+}

@@ -1,0 +1,165 @@
+#include "policy/parse.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "policy/lex.h"
+#include "policy/object.h"
+
+struct parser {
+    struct arena *arena;
+    const struct source *source;
+    rule_list *rules;
+    struct diags *diags;
+};
+
+static struct spot spot_of_word(const struct parser *parser, uint32_t line, const struct word *word)
+{
+    return (struct spot){parser->source, line, word->column, word->width};
+}
+
+/* Which verbs may stand where: the administrator's lock, and what only a profile says of itself. */
+static int check_place(const struct parser *parser, uint32_t line, const struct word *word, const struct rule *rule)
+{
+    if (rule->verb == VERB_MATCH && !parser->source->is_profile) {
+        diag_error(parser->diags, spot_of_word(parser, line, word),
+                   "put it into a profile of your own, ~/.config/bawn/profiles/agent/NAME.bawn",
+                   "`match` belongs in a profile");
+        return -1;
+    }
+    if (rule->verb == VERB_WORKSPACE && (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY)) {
+        diag_error(parser->diags, spot_of_word(parser, line, word),
+                   "the user names workspaces, with --workspace or in ~/.config/bawn/policy.bawn; here, use `write`",
+                   "a profile or a repository cannot name a workspace");
+        return -1;
+    }
+    if (!rule->locked)
+        return 0;
+    if (parser->source->layer != LAYER_ADMIN) {
+        diag_error(parser->diags, spot_of_word(parser, line, word), "leave `lock` out",
+                   "only the administrator's /etc/bawn/policy.bawn may lock a rule");
+        return -1;
+    }
+    enum object_kind object = verb_object(rule->verb);
+    if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT) {
+        diag_error(parser->diags, spot_of_word(parser, line, word),
+                   "lock works with rules on paths, hosts, variables, limits and `net`", "`%s` cannot be locked",
+                   verb_word(rule->verb));
+        return -1;
+    }
+    return 0;
+}
+
+/* Takes `unless WHAT` off the end of the words. Returns -1 where it is not well formed. */
+static int take_unless(const struct parser *parser, uint32_t line, word_list *words, struct rule *rule)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        if (strcmp(words->at[i].text, "unless") != 0)
+            continue;
+        struct spot spot = spot_of_word(parser, line, &words->at[i]);
+        if (rule->verb != VERB_HIDE && rule->verb != VERB_SEAL) {
+            diag_error(parser->diags, spot, "quote the word if it is an object named unless",
+                       "only `hide` and `seal` may end in `unless`");
+            return -1;
+        }
+        if (i + 2 != words->count || !profile_name_is_valid(words->at[i + 1].text)) {
+            diag_error(parser->diags, spot, "end the line with `unless workspace` or `unless agent/NAME`",
+                       "`unless` wants exactly one word after it");
+            return -1;
+        }
+        rule->unless = words->at[i + 1].text;
+        words->count = i;
+        return 0;
+    }
+    return 0;
+}
+
+static void add_rule(struct parser *parser, const struct word *word, struct rule rule)
+{
+    if (object_parse(parser->arena, word, &rule, parser->diags) == 0)
+        vec_push(parser->rules, rule);
+}
+
+static void parse_words(struct parser *parser, uint32_t line, word_list *words)
+{
+    struct rule rule = {.source = parser->source, .line = line};
+    size_t verb_at = 0;
+    if (strcmp(words->at[0].text, "lock") == 0) {
+        rule.locked = true;
+        verb_at = 1;
+    }
+    const struct word *verb = verb_at < words->count ? &words->at[verb_at] : NULL;
+    if (!verb) {
+        diag_error(parser->diags, spot_of_word(parser, line, &words->at[0]), "write `lock hide PATH` or the like",
+                   "`lock` wants a rule after it");
+        return;
+    }
+    rule.verb = verb_from_word(verb->text);
+    if (rule.verb == VERB_NONE) {
+        const char *closest = verb_closest(verb->text);
+        if (closest)
+            diag_error(parser->diags, spot_of_word(parser, line, verb), NULL, "unknown verb '%s' (did you mean '%s'?)",
+                       verb->written, closest);
+        else
+            diag_error(parser->diags, spot_of_word(parser, line, verb), "`man 5 bawn-policy` lists the verbs",
+                       "unknown verb '%s'", verb->written);
+        return;
+    }
+    if (check_place(parser, line, verb, &rule) < 0 || take_unless(parser, line, words, &rule) < 0)
+        return;
+    if (words->count == verb_at + 1) {
+        diag_error(parser->diags, spot_of_word(parser, line, verb), NULL, "`%s` wants %s after it",
+                   verb_word(rule.verb), verb_placeholder(rule.verb));
+        return;
+    }
+    for (size_t i = verb_at + 1; i < words->count; i++)
+        add_rule(parser, &words->at[i], rule);
+}
+
+static bool has_nul(struct parser *parser, uint32_t line, const char *bytes, size_t size)
+{
+    const char *nul = memchr(bytes, '\0', size);
+    if (nul) {
+        struct spot spot = {parser->source, line, (uint32_t)(nul - bytes) + 1, 1};
+        diag_error(parser->diags, spot, "is this really a policy file?", "a NUL byte");
+    }
+    return nul != NULL;
+}
+
+void parse_source(struct arena *arena, const struct source *source, rule_list *rules, struct diags *diags)
+{
+    struct parser parser = {arena, source, rules, diags};
+    word_list words = {0};
+    const char *at = source->text, *end = source->text + source->size;
+    if (source->size > POLICY_LARGEST) {
+        diag_error(diags, (struct spot){.source = source}, NULL, "the file is larger than %d bytes", POLICY_LARGEST);
+        return;
+    }
+    if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3; /* the mark that some editors put before UTF-8 */
+    for (uint32_t line = 1; at < end; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *line_end = newline ? newline : end;
+        size_t size = (size_t)(line_end - at), errors_before = diags->errors;
+        if (rules->count >= RULES_MOST) {
+            diag_error(diags, (struct spot){source, line, 0, 0}, "grant directories, not files one by one",
+                       "there are more than %d rules", RULES_MOST);
+            break;
+        }
+        words.count = 0;
+        if (!has_nul(&parser, line, at, size))
+            lex_line(arena, source, line, at, size, &words, diags);
+        if (words.count && diags->errors == errors_before)
+            parse_words(&parser, line, &words);
+        at = newline ? newline + 1 : end;
+    }
+    vec_free(&words);
+}
+
+void parse_argument(struct arena *arena, const struct source *source, enum verb verb, const char *argument,
+                    rule_list *rules, struct diags *diags)
+{
+    struct parser parser = {arena, source, rules, diags};
+    struct word word = lex_argument(arena, argument);
+    add_rule(&parser, &word, (struct rule){.verb = verb, .source = source});
+}

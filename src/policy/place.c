@@ -1,0 +1,180 @@
+/* Puts path rules in their place: what was written becomes absolute paths without links, indexed for decide.c. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "policy/compose.h"
+#include "policy/expand.h"
+
+static void index_place(struct policy *policy, struct placed placed)
+{
+    struct placed *kept = arena_new(policy->arena, struct placed);
+    *kept = placed;
+    const char *key = kept->has_wildcard ? pattern_fixed_directory(policy->arena, kept->path) : kept->path;
+    struct map *index = kept->has_wildcard ? &policy->by_directory : &policy->by_path;
+    struct placed **chain = (struct placed **)map_at(index, key, strlen(key));
+    kept->next_here = *chain;
+    *chain = kept;
+    vec_push(&policy->places, kept);
+}
+
+/* A pattern's directories before the first wildcard are followed through links, as a literal path is. */
+static int place_pattern(struct policy *policy, const struct rule *rule, const char *start, const char *pattern,
+                         struct err *err)
+{
+    while (text_starts_with(pattern, "../")) {
+        start = path_parent(policy->arena, start);
+        start = *start ? start : "/";
+        pattern += strlen("../");
+    }
+    const char *whole = path_join(policy->arena, pattern_quote(policy->arena, start), pattern);
+    const char *fixed = pattern_fixed_directory(policy->arena, whole);
+    const struct fs_place *place = NULL;
+    if (fs_resolve(policy->request.fs, fixed, &place, err) < 0)
+        return -1;
+    const char *rest = whole;
+    for (size_t names = path_depth(fixed); names; names--)
+        rest = strchr(rest + 1, '/');
+    struct placed placed = {
+        .rule = rule,
+        .path = path_join(policy->arena, pattern_quote(policy->arena, place->real), rest + 1),
+        .spelled = whole,
+        .has_wildcard = true,
+    };
+    index_place(policy, placed);
+    return 0;
+}
+
+/*
+ * `hide`, `seal` and `freeze` also hold at the link itself; grants and flags hold where it leads. Where a link ends the
+ * path, it is the last one whose own place is the spelled one's directory plus its name.
+ */
+static const char *own_place_of_link(struct policy *policy, const char *spelled, const struct fs_place *found)
+{
+    const struct fs_place *parent = NULL;
+    struct err ignored;
+    if (!found->links || spelled[1] == '\0' ||
+        fs_resolve(policy->request.fs, path_parent(policy->arena, spelled), &parent, &ignored) < 0)
+        return NULL;
+    const char *own = path_join(policy->arena, parent->real, path_name(spelled));
+    for (const struct fs_link *link = found->links; link; link = link->next) {
+        if (strcmp(link->path, own) == 0)
+            return own;
+    }
+    return NULL;
+}
+
+static int place_literal(struct policy *policy, const struct rule *rule, const char *spelled, struct err *err)
+{
+    const struct fs_place *found = NULL;
+    if (fs_resolve(policy->request.fs, spelled, &found, err) < 0)
+        return -1;
+    struct placed placed = {
+        .rule = rule, .path = found->real, .spelled = spelled, .depth = path_depth(found->real), .found = found};
+    index_place(policy, placed);
+
+    bool holds_at_link = rule->verb == VERB_HIDE || rule->verb == VERB_SEAL || rule->verb == VERB_FREEZE;
+    const char *link = holds_at_link ? own_place_of_link(policy, spelled, found) : NULL;
+    if (link) {
+        struct fs_place *at_link = arena_new(policy->arena, struct fs_place);
+        *at_link = (struct fs_place){.real = link, .kind = FILE_LINK};
+        placed.path = link;
+        placed.depth = path_depth(link);
+        placed.found = at_link;
+        index_place(policy, placed);
+    }
+    return 0;
+}
+
+static void place_at(struct policy *policy, const struct rule *rule, const char *start, struct diags *diags)
+{
+    struct err err;
+    const char *pattern = expand_slug(policy, rule->path.pattern);
+    int placed;
+    if (rule->path.has_wildcard)
+        placed = place_pattern(policy, rule, start, pattern, &err);
+    else
+        placed = place_literal(policy, rule, path_clean(policy->arena, start, pattern_literal(policy->arena, pattern)),
+                               &err);
+    if (placed < 0)
+        diag_error(diags, spot_of_rule(rule), NULL, "'%s' cannot be followed: %s", rule->written, err.message);
+}
+
+static void place_relative(struct policy *policy, const struct rule *rule, struct diags *diags)
+{
+    if (!rule->source->all_workspaces) {
+        const char *start = rule->source->layer == LAYER_REPOSITORY
+                                ? policy->workspaces.at[rule->source->workspace].path
+                                : policy->request.directory;
+        place_at(policy, rule, start, diags);
+        return;
+    }
+    for (size_t i = 0; i < policy->workspaces.count; i++)
+        place_at(policy, rule, policy->workspaces.at[i].path, diags);
+}
+
+/* Rules about git directories hold for those of every workspace, and for a repository at the top of a `write` tree. */
+static void place_in_repo(struct policy *policy, const struct rule *rule, const struct git_repo *repo,
+                          struct diags *diags)
+{
+    if (rule->path.start == START_GIT) {
+        for (size_t i = 0; i < repo->dirs.count; i++)
+            place_at(policy, rule, repo->dirs.at[i], diags);
+    } else {
+        for (size_t i = 0; i < repo->links.count; i++)
+            place_at(policy, rule, repo->links.at[i], diags);
+    }
+}
+
+typedef VEC(struct git_repo) repo_list;
+
+static void find_granted_repos(struct policy *policy, repo_list *repos)
+{
+    size_t count = policy->places.count;
+    for (size_t i = 0; i < count; i++) {
+        const struct placed *placed = policy->places.at[i];
+        if (placed->rule->verb != VERB_WRITE || placed->found->kind != FILE_DIRECTORY)
+            continue;
+        struct git_repo repo;
+        git_find(policy->request.fs, placed->path, &repo);
+        vec_push(repos, repo);
+    }
+}
+
+static void place_git_rules(struct policy *policy, struct diags *diags)
+{
+    repo_list repos = {0};
+    find_granted_repos(policy, &repos);
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        bool is_git = verb_object(rule->verb) == OBJECT_PATH && rule->path.start >= START_GIT;
+        if (!is_git || !policy_rule_counts(policy, rule))
+            continue;
+        for (size_t j = 0; j < policy->workspaces.count; j++)
+            place_in_repo(policy, rule, &policy->workspaces.at[j].git, diags);
+        for (size_t j = 0; j < repos.count; j++)
+            place_in_repo(policy, rule, &repos.at[j], diags);
+    }
+    for (size_t i = 0; i < repos.count; i++)
+        git_repo_free(&repos.at[i]);
+    vec_free(&repos);
+}
+
+void place_rules(struct policy *policy, struct diags *diags)
+{
+    if (policy->workspaces.count == 0)
+        return; /* an error already: nothing can be placed without one */
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (verb_object(rule->verb) != OBJECT_PATH || !policy_rule_counts(policy, rule))
+            continue;
+        if (rule->path.start == START_ROOT)
+            place_at(policy, rule, "/", diags);
+        else if (rule->path.start == START_RELATIVE)
+            place_relative(policy, rule, diags);
+        else if (rule->path.start < START_GIT && policy->request.starts[rule->path.start])
+            place_at(policy, rule, policy->request.starts[rule->path.start], diags);
+    }
+    place_git_rules(policy, diags);
+}

@@ -1,0 +1,81 @@
+/*
+ * The policy that applies here: the rules of all layers, put in their place on this machine and ready to be asked.
+ *
+ *   compose.c  reads every layer's text and follows `use`
+ *   place.c    turns what was written into absolute places: ~, $XDG…, $GIT, workspaces, symbolic links
+ *   decide.c   says which rule decides a path, a host, a variable or a limit, and which it beat
+ *
+ * Files are read, nothing is written or run.
+ */
+#pragma once
+
+#include "git/repo.h"
+#include "kernel/fsview.h"
+#include "policy/diag.h"
+#include "policy/rule.h"
+
+/* One rule of the command line, in the order in which they were given. */
+struct argument {
+    enum verb verb;          /* VERB_NONE: `text` is a file of rules (--policy) */
+    const char *text;
+};
+
+/* What is asked for, and by whom. All paths are absolute; `home` and `directory` hold no links. */
+struct policy_request {
+    struct fsview *fs;
+    const char *home;
+    const char *home_spelled; /* as $HOME has it */
+    const char *directory;    /* the caller's current one */
+    const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL where there is none */
+    const char *command;             /* the last part of the command's path, or NULL */
+    const char *extra_policy;        /* BAWN_POLICY, or NULL */
+    const char *const *environment;  /* the caller's, as NAME=VALUE, ended by NULL */
+    const struct argument *arguments;
+    size_t argument_count;
+    bool (*is_trusted)(void *context, const char *workspace, const char *text, size_t size);
+    void *trust_context;
+};
+
+struct workspace {
+    const char *path; /* without links */
+    const char *slug;
+    const char *chosen_by; /* "--workspace", "current directory", … for messages */
+    struct git_repo git;
+    const struct source *own_policy; /* its .bawn, or NULL */
+    bool is_trusted;
+};
+
+/* A path rule at a place of this machine. One rule may have several places. */
+struct placed {
+    const struct rule *rule;
+    const char *path;    /* without links; a pattern where has_wildcard */
+    const char *spelled; /* as the rule said it, made absolute */
+    bool has_wildcard;
+    size_t depth;                 /* of a literal path */
+    const struct fs_place *found; /* NULL for a pattern */
+    struct placed *next_here;     /* another rule at the same path (or the same fixed directory) */
+};
+
+struct policy {
+    struct arena *arena;
+    struct policy_request request;
+    VEC(struct workspace) workspaces;
+    VEC(const struct source *) sources; /* in the order in which they were read */
+    rule_list rules;
+    fs_names profiles_in_use; /* not through a repository */
+    const char *agent;        /* the profile that the command chose, or NULL */
+    VEC(struct placed *) places;
+    struct map by_path;      /* path → struct placed chain, of literal paths */
+    struct map by_directory; /* fixed directory → struct placed chain, of patterns */
+};
+
+/* Does the rule count at all: not `unless` in vain, not a grant of a repository that is not trusted? */
+bool policy_rule_counts(const struct policy *policy, const struct rule *rule);
+
+/* A grant that a repository asks for and does not get until `bawn trust`. */
+bool policy_rule_awaits_trust(const struct rule *rule);
+
+/* Reads all layers. Mistakes are collected in diags; with errors in them the policy must not be acted upon. */
+void policy_compose(const struct policy_request *request, struct arena *arena, struct policy *ret_policy,
+                    struct diags *diags);
+void policy_free(struct policy *policy);

@@ -1,0 +1,157 @@
+#include "policy/profile.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/parse.h"
+
+enum { MOST_PROFILES = 1024, DEEPEST_FOLDER = 4 };
+
+static const char suffix[] = ".bawn";
+
+static enum layer layer_of(const char *name)
+{
+    if (strcmp(name, "base") == 0)
+        return LAYER_BASE;
+    return text_starts_with(name, "agent/") ? LAYER_AGENT : LAYER_PROFILE;
+}
+
+static const struct builtin_profile *find_builtin(const char *name)
+{
+    for (size_t i = 0; i < builtin_profile_count; i++) {
+        if (strcmp(builtin_profiles[i].name, name) == 0)
+            return &builtin_profiles[i];
+    }
+    return NULL;
+}
+
+int profile_find(const struct profile_finder *finder, const char *name, struct source *ret_source, struct err *err)
+{
+    struct arena *arena = finder->fs->arena;
+    struct source source = {
+        .layer = layer_of(name), .asked_by = layer_of(name), .is_profile = true, .all_workspaces = true};
+    const char *file = arena_printf(arena, "%s%s", name, suffix);
+    const char *directories[] = {finder->user_directory, finder->admin_directory};
+    for (size_t i = 0; i < array_len(directories); i++) {
+        if (!directories[i])
+            continue;
+        source.name = path_join(arena, directories[i], file);
+        const struct fs_place *place = NULL;
+        char *text = NULL;
+        if (fs_resolve(finder->fs, source.name, &place, err) < 0)
+            return -1;
+        if (place->kind == FILE_MISSING)
+            continue;
+        if (fs_read(finder->fs, place->real, POLICY_LARGEST, &text, &source.size, err) < 0)
+            return -1;
+        source.text = text;
+        if (text) {
+            *ret_source = source;
+            return 1;
+        }
+    }
+    const struct builtin_profile *builtin = find_builtin(name);
+    if (!builtin)
+        return 0;
+    source.name = file;
+    source.text = builtin->text;
+    source.size = builtin->size;
+    *ret_source = source;
+    return 1;
+}
+
+/* Names of the profiles in a folder and the folders below it. */
+static void list_folder(const struct profile_finder *finder, const char *folder, const char *prefix, unsigned depth,
+                        fs_names *names)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    fs_names entries = {0};
+    if (fs_resolve(finder->fs, folder, &place, &ignored) == 0 && place->kind == FILE_DIRECTORY)
+        fs_list(finder->fs, place->real, MOST_PROFILES, &entries);
+    for (size_t i = 0; i < entries.count && names->count < MOST_PROFILES; i++) {
+        struct arena *arena = finder->fs->arena;
+        char *name = arena_printf(arena, "%s%s", prefix, entries.at[i]);
+        size_t size = strlen(name);
+        if (size > strlen(suffix) && strcmp(name + size - strlen(suffix), suffix) == 0) {
+            name[size - strlen(suffix)] = '\0';
+            vec_push(names, name);
+        } else if (depth < DEEPEST_FOLDER) {
+            list_folder(finder, path_join(arena, folder, entries.at[i]), arena_printf(arena, "%s/", name), depth + 1,
+                        names);
+        }
+    }
+    vec_free(&entries);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void profile_names(const struct profile_finder *finder, fs_names *ret_names)
+{
+    fs_names names = {0};
+    if (finder->user_directory)
+        list_folder(finder, finder->user_directory, "", 0, &names);
+    list_folder(finder, finder->admin_directory, "", 0, &names);
+    for (size_t i = 0; i < builtin_profile_count; i++)
+        vec_push(&names, builtin_profiles[i].name);
+    if (names.count)
+        qsort(names.at, names.count, sizeof(*names.at), compare_names);
+    for (size_t i = 0; i < names.count; i++) {
+        if (i == 0 || strcmp(names.at[i], names.at[i - 1]) != 0)
+            vec_push(ret_names, names.at[i]);
+    }
+    vec_free(&names);
+}
+
+/* The first rule of a verb (and, where one is given, with that text) in a profile's own lines. */
+static const char *find_text_rule(const struct profile_finder *finder, const char *name, enum verb verb,
+                                  const char *wanted)
+{
+    struct source source;
+    struct err ignored;
+    if (profile_find(finder, name, &source, &ignored) <= 0)
+        return NULL;
+    /* Only the lines that begin with the verb are worth reading: this runs over every agent at each start. */
+    const char *word = verb_word(verb), *found = NULL;
+    for (const char *line = source.text; line && *line && !found; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!text_starts_with(line, word))
+            continue;
+        struct source one = source;
+        rule_list rules = {0};
+        struct diags diags = {.arena = finder->fs->arena};
+        one.text = line;
+        one.size = strcspn(line, "\n");
+        parse_source(finder->fs->arena, &one, &rules, &diags);
+        for (size_t i = 0; i < rules.count && !found; i++) {
+            bool fits = rules.at[i].verb == verb && (!wanted || strcmp(rules.at[i].text, wanted) == 0);
+            found = fits ? rules.at[i].text : NULL;
+        }
+        vec_free(&rules);
+        diags_free(&diags);
+    }
+    return found;
+}
+
+const char *profile_for_command(const struct profile_finder *finder, const char *command)
+{
+    fs_names names = {0};
+    const char *chosen = NULL;
+    profile_names(finder, &names);
+    for (size_t i = 0; i < names.count && !chosen; i++) {
+        if (text_starts_with(names.at[i], "agent/") && find_text_rule(finder, names.at[i], VERB_MATCH, command))
+            chosen = names.at[i];
+    }
+    vec_free(&names);
+    return chosen;
+}
+
+const char *profile_about(const struct profile_finder *finder, const char *name)
+{
+    const char *about = find_text_rule(finder, name, VERB_ABOUT, NULL);
+    return about ? about : "";
+}

@@ -1,0 +1,36 @@
+/* Profiles: named policies that others compose with `use`. The user's own come first, then the administrator's, then
+ * those that are compiled in; the administrator's file never uses the user's. */
+#pragma once
+
+#include "kernel/fsview.h"
+#include "policy/diag.h"
+#include "policy/rule.h"
+
+struct builtin_profile {
+    const char *name; /* "agent/claude" */
+    const char *text;
+    size_t size;
+};
+
+/* Made from profiles/ by the build, sorted by name. */
+extern const struct builtin_profile builtin_profiles[];
+extern const size_t builtin_profile_count;
+
+struct profile_finder {
+    struct fsview *fs;
+    const char *user_directory;  /* ~/.config/bawn/profiles; NULL where it must not count */
+    const char *admin_directory; /* /etc/bawn/profiles */
+};
+
+/* Returns 1 with name, text, size, layer and is_profile filled; 0 where there is none of that name. */
+int profile_find(const struct profile_finder *finder, const char *name, struct source *ret_source,
+                 struct err *err) must_check;
+
+/* The agent profile whose `match` has this command, or NULL. */
+const char *profile_for_command(const struct profile_finder *finder, const char *command);
+
+/* Every name, sorted, each once. */
+void profile_names(const struct profile_finder *finder, fs_names *ret_names);
+
+/* What a profile says of itself, or "". */
+const char *profile_about(const struct profile_finder *finder, const char *name);

@@ -1,0 +1,95 @@
+#include "policy/rule.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static const struct {
+    const char *word, *placeholder;
+    enum object_kind object;
+} verbs[VERB_COUNT] = {
+#define X(id, word, object, placeholder) [VERB_##id] = {word, placeholder, object},
+    VERBS(X)
+#undef X
+};
+
+static const char *const line_words[] = {
+#define X(id, word, object, placeholder) word,
+    VERBS(X)
+#undef X
+    "lock",
+    NULL,
+};
+
+static const char *const layer_names[] = {
+#define X(id, name) name,
+    LAYERS(X)
+#undef X
+};
+
+static const char *const limit_names[] = {
+#define X(id, name, example) name,
+    LIMITS(X)
+#undef X
+};
+
+static const char *const path_start_variables[START_COUNT] = {
+#define X(id, variable) [START_##id] = variable,
+    PATH_STARTS(X)
+#undef X
+};
+
+static const char *const net_mode_names[] = {
+#define X(id, name) name,
+    NET_MODES(X)
+#undef X
+};
+
+const char *verb_word(enum verb verb)
+{
+    return verbs[verb].word;
+}
+
+const char *verb_placeholder(enum verb verb)
+{
+    return verbs[verb].placeholder;
+}
+
+enum object_kind verb_object(enum verb verb)
+{
+    return verbs[verb].object;
+}
+
+enum verb verb_from_word(const char *word)
+{
+    for (enum verb verb = VERB_NONE + 1; verb < VERB_COUNT; verb++) {
+        if (strcmp(word, verbs[verb].word) == 0)
+            return verb;
+    }
+    return VERB_NONE;
+}
+
+const char *verb_closest(const char *word)
+{
+    return text_closest(word, line_words);
+}
+
+const char *layer_name(enum layer layer)
+{
+    return layer_names[layer];
+}
+
+const char *path_start_variable(enum path_start start)
+{
+    return path_start_variables[start];
+}
+
+const char *limit_name(enum limit limit)
+{
+    return limit_names[limit];
+}
+
+const char *net_mode_name(enum net_mode mode)
+{
+    return net_mode_names[mode];
+}

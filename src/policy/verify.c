@@ -1,0 +1,163 @@
+/* Refuses what must not start. By now every rule is in its place; here they are held against each other. */
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/compose.h"
+#include "policy/decide.h"
+
+static bool is_grant(enum verb verb)
+{
+    switch (verb) {
+    case VERB_WORKSPACE:
+    case VERB_READ:
+    case VERB_WRITE:
+    case VERB_COPY:
+    case VERB_SYNC:
+    case VERB_SOCKET:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The writable tree that this place lies in, or NULL. */
+static const char *writable_tree_around(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->places.count; i++) {
+        const struct placed *tree = policy->places.at[i];
+        bool is_writable = tree->rule->verb == VERB_WORKSPACE || tree->rule->verb == VERB_WRITE;
+        if (is_writable && path_is_beneath(path, tree->path) && strcmp(path, tree->path) != 0)
+            return tree->path;
+    }
+    return NULL;
+}
+
+/* A link that the sandbox may have planted must not become a grant on its target. */
+static int check_planted(const struct policy *policy, const struct placed *placed, struct diags *diags)
+{
+    for (const struct fs_link *link = placed->found->links; link; link = link->next) {
+        const char *tree = writable_tree_around(policy, link->path);
+        if (!tree)
+            continue;
+        const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
+        diag_error(diags, spot_of_rule(placed->rule), hint,
+                   "'%s' leads through the symbolic link %s, which lies in %s where a sandboxed program can write",
+                   placed->rule->written, link->path, tree);
+        return -1;
+    }
+    return 0;
+}
+
+static void check_not_into_seal(const struct policy *policy, const struct placed *placed, struct diags *diags)
+{
+    struct path_verdict behind = decide_path_without(policy, placed->path, placed->rule);
+    enum verb verb = behind.decides ? behind.decides->rule->verb : VERB_NONE;
+    if (verb != VERB_SEAL && verb != VERB_HIDE)
+        return;
+    const struct rule *seal = behind.decides->rule;
+    const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
+    diag_error(diags, spot_of_rule(placed->rule), hint,
+               "'%s' leads through a symbolic link to %s, which is %s (%s:%u)", placed->rule->written, placed->path,
+               verb == VERB_SEAL ? "sealed" : "hidden", seal->source->name, seal->line);
+}
+
+static void check_kind(const struct placed *placed, struct diags *diags)
+{
+    const struct rule *rule = placed->rule;
+    enum file_kind kind = placed->found->kind;
+    struct spot spot = spot_of_rule(rule);
+    bool on_command_line = rule->source->layer == LAYER_COMMAND_LINE && rule->line == 0;
+    if (kind == FILE_MISSING) {
+        if (on_command_line && rule->verb == VERB_WRITE)
+            diag_error(diags, spot, "make it first, or check the name", "there is nothing at %s to write", placed->spelled);
+        else if (on_command_line)
+            diag_error(diags, spot, "check the name", "there is nothing at %s", placed->spelled);
+        else if (rule->source->layer == LAYER_USER && !(rule->verb == VERB_WRITE && rule->path.is_directory))
+            diag_warning(diags, spot, NULL, "there is nothing at %s: the rule has no effect", placed->spelled);
+        return;
+    }
+    if (rule->path.is_directory && kind != FILE_DIRECTORY && !rule->source->is_profile)
+        diag_error(diags, spot, "leave the trailing / out", "%s is not a directory", placed->spelled);
+    if (rule->verb == VERB_SYNC && kind != FILE_REGULAR)
+        diag_error(diags, spot, "`sync` is for one small file, such as a login; use `copy` or `write`",
+                   "%s is not a regular file", placed->spelled);
+    if (rule->verb == VERB_SOCKET && kind != FILE_SOCKET)
+        diag_error(diags, spot, NULL, "%s is not a Unix socket", placed->spelled);
+}
+
+/* What goes into the private home must come from the home. */
+static void check_in_home(const struct policy *policy, const struct placed *placed, struct diags *diags)
+{
+    const char *home = policy->request.home;
+    enum verb verb = placed->rule->verb;
+    bool in_home = path_is_beneath(placed->spelled, home) && strcmp(placed->spelled, home) != 0;
+    if ((verb == VERB_COPY || verb == VERB_SYNC) && !in_home)
+        diag_error(diags, spot_of_rule(placed->rule), "use `read` or `write` for it",
+                   "`%s` is for what lies in your home directory, and %s does not", verb_word(verb), placed->spelled);
+    if (verb == VERB_WRITE && path_is_beneath(home, placed->path))
+        diag_error(diags, spot_of_rule(placed->rule), "grant the directories that you mean",
+                   "'%s' would make your whole home directory writable", placed->rule->written);
+}
+
+static void check_grant(const struct policy *policy, const struct placed *placed, struct diags *diags)
+{
+    check_kind(placed, diags);
+    check_in_home(policy, placed, diags);
+    if (placed->found->links && check_planted(policy, placed, diags) == 0)
+        check_not_into_seal(policy, placed, diags);
+}
+
+/* Profiles freeze what a repository might have; everyone else means a path of their own. */
+static void check_freeze(const struct policy *policy, const struct placed *placed, struct diags *diags)
+{
+    if (placed->rule->source->is_profile)
+        return;
+    struct path_verdict verdict = decide_path_without(policy, placed->path, placed->rule);
+    bool is_writable = verdict.access >= ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN;
+    if (!is_writable)
+        diag_error(diags, spot_of_rule(placed->rule), "leave it out: what is not writable needs no freezing",
+                   "%s does not lie in a writable tree", placed->spelled);
+}
+
+static void check_workspaces(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct workspace *workspace = &policy->workspaces.at[i];
+        struct path_verdict verdict = decide_path(policy, workspace->path, NULL);
+        if (verdict.access != ACCESS_NONE || !verdict.decides)
+            continue;
+        const struct rule *rule = verdict.decides->rule;
+        diag_error(diags, spot_of_rule(rule),
+                   "start in a project directory; --workspace opens a place that only a seal closes",
+                   "cannot make %s the workspace: this rule keeps it %s", workspace->path,
+                   rule->verb == VERB_SEAL ? "sealed" : "hidden");
+    }
+}
+
+/* `lock net allow` is a promise that nothing asks for more: asking is an error, not a silent no. */
+static void check_locked_net(const struct policy *policy, struct diags *diags)
+{
+    struct verdict verdict = decide_net(policy, NULL);
+    if (!verdict.decides || !verdict.decides->locked)
+        return;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb == VERB_NET && rule->net > verdict.decides->net && rule->source->layer >= LAYER_USER)
+            diag_error(diags, spot_of_rule(rule), "leave it out, or ask your administrator",
+                       "the administrator allows no more than `net %s` (%s:%u)", net_mode_name(verdict.decides->net),
+                       verdict.decides->source->name, verdict.decides->line);
+    }
+}
+
+void verify_places(struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->places.count; i++) {
+        const struct placed *placed = policy->places.at[i];
+        if (is_grant(placed->rule->verb) && !placed->rule->source->only_tightens)
+            check_grant(policy, placed, diags);
+        else if (placed->rule->verb == VERB_FREEZE && !placed->has_wildcard)
+            check_freeze(policy, placed, diags);
+    }
+    check_workspaces(policy, diags);
+    check_locked_net(policy, diags);
+}

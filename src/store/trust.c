@@ -1,0 +1,101 @@
+#include "store/trust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sha256.h"
+
+enum { PIN_LARGEST = 8192 };
+
+static const char *pin_path(struct arena *arena, const char *data_directory, const char *workspace)
+{
+    char name[SHA256_HEX_SIZE];
+    sha256_hex(workspace, strlen(workspace), name);
+    return arena_printf(arena, "%s/bawn/trust/%s", data_directory, name);
+}
+
+/* The pin names the workspace too, so that a person who looks into the folder sees what it is about. */
+static const char *pin_text(struct arena *arena, const char *workspace, const char *text, size_t size)
+{
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(text, size, hash);
+    return arena_printf(arena, "sha256 %s\nworkspace %s\n", hash, workspace);
+}
+
+bool trust_holds(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    char *pinned = NULL;
+    size_t pinned_size = 0;
+    if (fs_resolve(fs, pin_path(fs->arena, data_directory, workspace), &place, &ignored) < 0 ||
+        fs_read(fs, place->real, PIN_LARGEST, &pinned, &pinned_size, &ignored) <= 0)
+        return false;
+    return strcmp(pinned, pin_text(fs->arena, workspace, text, size)) == 0;
+}
+
+/* Makes every missing directory above the path, for the user alone. */
+static int make_directories(const struct fsview *fs, const char *path, struct err *err)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        const char *directory = arena_copy(fs->arena, path + 1, (size_t)(slash - path - 1));
+        if (mkdirat(fs->root_fd, directory, 0700) < 0 && errno != EEXIST)
+            return err_sys(err, errno, "cannot make /%s", directory);
+    }
+    return 0;
+}
+
+static int write_all(int fd, const char *text, struct err *err, const char *path)
+{
+    size_t size = strlen(text);
+    while (size) {
+        ssize_t written = write(fd, text, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return err_sys(err, errno, "cannot write %s", path);
+        text += written;
+        size -= (size_t)written;
+    }
+    return fsync(fd) < 0 ? err_sys(err, errno, "cannot write %s", path) : 0;
+}
+
+int trust_pin(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size,
+              struct err *err)
+{
+    const struct fs_place *place = NULL;
+    if (fs_resolve(fs, pin_path(fs->arena, data_directory, workspace), &place, err) < 0 ||
+        make_directories(fs, place->real, err) < 0)
+        return -1;
+    /* Written aside and renamed, so that a crash leaves the old pin or the new one and never half of one. */
+    const char *path = place->real + 1, *aside = arena_printf(fs->arena, "%s.new", path);
+    unlinkat(fs->root_fd, aside, 0);
+    auto_fd int fd = openat(fs->root_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot write /%s", aside);
+    if (write_all(fd, pin_text(fs->arena, workspace, text, size), err, place->real) < 0) {
+        unlinkat(fs->root_fd, aside, 0);
+        return -1;
+    }
+    if (renameat(fs->root_fd, aside, fs->root_fd, path) < 0) {
+        err_sys(err, errno, "cannot write /%s", path);
+        unlinkat(fs->root_fd, aside, 0);
+        return -1;
+    }
+    return 0;
+}
+
+int trust_revoke(struct fsview *fs, const char *data_directory, const char *workspace, struct err *err)
+{
+    const struct fs_place *place = NULL;
+    if (fs_resolve(fs, pin_path(fs->arena, data_directory, workspace), &place, err) < 0)
+        return -1;
+    if (unlinkat(fs->root_fd, place->real + 1, 0) == 0)
+        return 1;
+    return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, errno, "cannot remove %s", place->real);
+}

@@ -1,0 +1,18 @@
+/*
+ * The user's word on repositories: which content of which workspace's .bawn was read and accepted. One small file a
+ * workspace, below $XDG_DATA_HOME/bawn/trust, which every sandbox has sealed. Both count: the same text in another
+ * place means other paths, and other text in the same place is another policy.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "kernel/fsview.h"
+
+bool trust_holds(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size);
+
+int trust_pin(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size,
+              struct err *err) must_check;
+
+/* Returns 1 where a pin was taken back, 0 where there was none. */
+int trust_revoke(struct fsview *fs, const char *data_directory, const char *workspace, struct err *err) must_check;

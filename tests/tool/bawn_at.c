@@ -1,0 +1,40 @@
+/*
+ * bawn, looking at a made-up file system:
+ *
+ *     bawn-at ROOT DIRECTORY [NAME=VALUE]... -- ARGUMENT...
+ *
+ * ROOT is what the policy sees as "/", DIRECTORY (absolute below it) the current directory, the variables the whole
+ * environment. So a golden test means the same on every machine.
+ */
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "cli/world.h"
+
+int main(int count, char **arguments)
+{
+    int separator = 3;
+    while (separator < count && strcmp(arguments[separator], "--") != 0)
+        separator++;
+    if (count < 4 || separator == count) {
+        fputs("usage: bawn-at ROOT DIRECTORY [NAME=VALUE]... -- ARGUMENT...\n", stderr);
+        return 2;
+    }
+    auto_fd int root_fd = open(arguments[1], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root_fd < 0) {
+        perror(arguments[1]);
+        return 2;
+    }
+    arguments[separator] = NULL;
+    struct world world = {
+        .root_fd = root_fd,
+        .directory = arguments[2],
+        .environment = (const char *const *)arguments + 3,
+        .in = stdin,
+        .out = stdout,
+        .err = stderr,
+    };
+    /* bawn_main skips the program's name: the emptied place of the separator stands for it. */
+    return bawn_main(&world, count - separator, arguments + separator);
+}
