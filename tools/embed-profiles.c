@@ -1,7 +1,7 @@
 /*
  * Turns the shipped profiles into a C table, at build time:
  *
- *     embed-profiles OUTPUT.c PROFILES-FOLDER FILE...
+ *     embed-profiles OUTPUT.c FILE...
  *
  * The files come sorted by name; profiles/agent/claude.bawn becomes the profile "agent/claude".
  */
@@ -32,24 +32,26 @@ static int embed_text(FILE *out, const char *path)
     return 0;
 }
 
-/* "profiles/agent/claude.bawn" below "profiles" → "agent/claude". */
-static int name_length(const char *path, const char *folder, const char **ret_name)
+/* ".../profiles/agent/claude.bawn" → "agent/claude". */
+static int name_length(const char *path, const char **ret_name)
 {
-    size_t folder_size = strlen(folder), size = strlen(path);
-    const char *suffix = ".bawn";
-    if (size < folder_size + 2 + strlen(suffix) || strncmp(path, folder, folder_size) != 0 ||
-        strcmp(path + size - strlen(suffix), suffix) != 0) {
-        fprintf(stderr, "%s: not a profile below %s\n", path, folder);
+    static const char folder[] = "profiles/", suffix[] = ".bawn";
+    const char *name = NULL;
+    for (const char *at = path; (at = strstr(at, folder)); at++)
+        name = at + strlen(folder);
+    size_t size = name ? strlen(name) : 0;
+    if (size <= strlen(suffix) || strcmp(name + size - strlen(suffix), suffix) != 0) {
+        fprintf(stderr, "%s: not a profile, profiles/NAME.bawn\n", path);
         return -1;
     }
-    *ret_name = path + folder_size + 1;
-    return (int)(size - folder_size - 1 - strlen(suffix));
+    *ret_name = name;
+    return (int)(size - strlen(suffix));
 }
 
 int main(int count, char **arguments)
 {
-    if (count < 4) {
-        fputs("usage: embed-profiles OUTPUT.c PROFILES-FOLDER FILE...\n", stderr);
+    if (count < 3) {
+        fputs("usage: embed-profiles OUTPUT.c FILE...\n", stderr);
         return 2;
     }
     FILE *out = fopen(arguments[1], "wb");
@@ -61,9 +63,9 @@ int main(int count, char **arguments)
           "#define TEXT(text) text, sizeof(text) - 1\n\n"
           "const struct builtin_profile builtin_profiles[] = {\n",
           out);
-    for (int i = 3; i < count; i++) {
+    for (int i = 2; i < count; i++) {
         const char *name = NULL;
-        int length = name_length(arguments[i], arguments[2], &name);
+        int length = name_length(arguments[i], &name);
         if (length < 0)
             return 1;
         fprintf(out, "    {\"%.*s\", TEXT(", length, name);
@@ -71,6 +73,6 @@ int main(int count, char **arguments)
             return 1;
         fputs(")},\n", out);
     }
-    fprintf(out, "};\n\nconst size_t builtin_profile_count = %d;\n", count - 3);
+    fprintf(out, "};\n\nconst size_t builtin_profile_count = %d;\n", count - 2);
     return fclose(out) == 0 ? 0 : 1;
 }

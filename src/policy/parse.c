@@ -54,7 +54,7 @@ static int check_place(const struct parser *parser, uint32_t line, const struct 
 static int take_unless(const struct parser *parser, uint32_t line, word_list *words, struct rule *rule)
 {
     for (size_t i = 0; i < words->count; i++) {
-        if (strcmp(words->at[i].text, "unless") != 0)
+        if (strcmp(words->at[i].written, "unless") != 0) /* a quoted one is an object */
             continue;
         struct spot spot = spot_of_word(parser, line, &words->at[i]);
         if (rule->verb != VERB_HIDE && rule->verb != VERB_SEAL) {

@@ -1,0 +1,193 @@
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "base/pattern.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "unit.h"
+
+static struct arena arena;
+
+TEST(paths_are_cleaned)
+{
+    CHECK_STR(path_clean(&arena, "/", "/a//b/./c/"), "/a/b/c");
+    CHECK_STR(path_clean(&arena, "/home/u", "x/../y"), "/home/u/y");
+    CHECK_STR(path_clean(&arena, "/home/u", "../../../.."), "/");
+    CHECK_STR(path_clean(&arena, "/", "a"), "/a");
+    CHECK_STR(path_clean(&arena, "/home/u", "."), "/home/u");
+    CHECK_STR(path_clean(&arena, "/home/u", "..a/.b"), "/home/u/..a/.b");
+}
+
+TEST(a_path_is_beneath_itself_and_its_parents_but_not_beneath_a_prefix)
+{
+    CHECK(path_is_beneath("/a/b", "/a"));
+    CHECK(path_is_beneath("/a", "/a"));
+    CHECK(path_is_beneath("/a", "/"));
+    CHECK(!path_is_beneath("/ab", "/a"));
+    CHECK(!path_is_beneath("/a", "/a/b"));
+}
+
+TEST(parents_and_depths)
+{
+    CHECK_INT(path_depth("/"), 0);
+    CHECK_INT(path_depth("/usr/bin"), 2);
+    CHECK_STR(path_parent(&arena, "/usr/bin"), "/usr");
+    CHECK_STR(path_parent(&arena, "/usr"), "/");
+    CHECK_STR(path_parent(&arena, "/"), "");
+    CHECK_STR(path_name("/usr/bin"), "bin");
+    CHECK_STR(path_join(&arena, "/", "x"), "/x");
+    CHECK_STR(path_join(&arena, "/a", ""), "/a");
+}
+
+static bool matches(const char *pattern, const char *path)
+{
+    return pattern_matches_path(pattern, path, strlen(path));
+}
+
+TEST(a_star_stays_within_a_name)
+{
+    CHECK(matches("/a/*.key", "/a/x.key"));
+    CHECK(matches("/a/*.key", "/a/.key"));
+    CHECK(!matches("/a/*.key", "/a/b/x.key"));
+    CHECK(matches("/a/*/c", "/a/b/c"));
+    CHECK(!matches("/a/*/c", "/a/c"));
+    CHECK(matches("/a/x?z", "/a/xyz"));
+    CHECK(!matches("/a/x?z", "/a/xz"));
+    CHECK(matches("/a/*b*c*", "/a/abbccd"));
+    CHECK(!matches("/a/*b*c", "/a/abbccd"));
+}
+
+TEST(two_stars_are_any_number_of_directories)
+{
+    CHECK(matches("/h/**/.env*", "/h/.env"));
+    CHECK(matches("/h/**/.env*", "/h/a/b/c/.env.local"));
+    CHECK(!matches("/h/**/.env*", "/h/a/env"));
+    CHECK(matches("/h/**/a/**/b", "/h/x/a/a/y/b"));
+    CHECK(!matches("/h/**/a/**/b", "/h/x/b"));
+    CHECK(matches("/h/**", "/h"));
+    CHECK(matches("/h/**", "/h/x/y"));
+    CHECK(!matches("/h/**/x", "/hx/x"));
+}
+
+TEST(a_backslash_takes_the_next_character_as_it_is)
+{
+    CHECK(matches("/a/\\*", "/a/*"));
+    CHECK(!matches("/a/\\*", "/a/x"));
+    CHECK(matches("/a/\\?\\\\", "/a/?\\"));
+    CHECK(!pattern_has_wildcard("/a/\\*"));
+    CHECK(pattern_has_wildcard("/a/\\\\*"));
+    CHECK_STR(pattern_literal(&arena, "/a\\*\\\\b"), "/a*\\b");
+    CHECK_STR(pattern_quote(&arena, "a*b?\\"), "a\\*b\\?\\\\");
+}
+
+TEST(brackets_are_plain_names)
+{
+    CHECK(matches("/a/[slug]", "/a/[slug]"));
+    CHECK(!matches("/a/[slug]", "/a/s"));
+}
+
+TEST(the_fixed_directory_of_a_pattern_ends_before_the_first_wildcard)
+{
+    CHECK_STR(pattern_fixed_directory(&arena, "/home/u/x*y/z"), "/home/u");
+    CHECK_STR(pattern_fixed_directory(&arena, "/*"), "/");
+    CHECK_STR(pattern_fixed_directory(&arena, "/a\\*/b?"), "/a*");
+}
+
+TEST(a_pattern_knows_where_it_may_match)
+{
+    CHECK(pattern_may_match_beneath("/h/**/.env", "/h/x/y"));
+    CHECK(pattern_may_match_beneath("/h/**/.env", "/"));
+    CHECK(pattern_may_match_beneath("/h/*/k", "/h/x"));
+    CHECK(!pattern_may_match_beneath("/h/*/k", "/h/x/k"));
+    CHECK(!pattern_may_match_beneath("/h/**/.env", "/usr"));
+}
+
+/* A pattern of many stars is the classic way to make a matcher take for ever. */
+TEST(no_pattern_makes_matching_slow)
+{
+    char name[4000];
+    memset(name, 'a', sizeof(name) - 1);
+    name[0] = '/';
+    name[sizeof(name) - 1] = '\0';
+    CHECK(!matches("/*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b", name));
+}
+
+TEST(sha256_of_the_standards_own_examples)
+{
+    char hex[SHA256_HEX_SIZE];
+    sha256_hex("", 0, hex);
+    CHECK_STR(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    sha256_hex("abc", 3, hex);
+    CHECK_STR(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    static const char two_blocks[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    sha256_hex(two_blocks, sizeof(two_blocks) - 1, hex);
+    CHECK_STR(hex, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    char million[1000];
+    memset(million, 'a', sizeof(million));
+    sha256_hex(million, sizeof(million), hex);
+    CHECK_STR(hex, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
+}
+
+static const char *printable(const char *bytes)
+{
+    static struct buf buf;
+    buf.size = 0;
+    text_add_printable(&buf, bytes, strlen(bytes));
+    return buf_text(&buf);
+}
+
+TEST(nothing_that_steers_a_terminal_is_printed_raw)
+{
+    CHECK_STR(printable("plain ä 漢"), "plain ä 漢");
+    CHECK_STR(printable("\033[31m"), "\\x1b[31m");
+    CHECK_STR(printable("a\nb\x7f"), "a\\x0ab\\x7f");
+    CHECK_STR(printable("\xff\xc0\xaf"), "\\xff\\xc0\\xaf");
+    CHECK_STR(printable("\xe2\x80\xae"), "\\u{202e}");
+    CHECK_STR(printable("\xc2\x9b"), "\\u{9b}");
+    CHECK_STR(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+}
+
+TEST(json_escapes_and_keeps_bytes_that_are_not_utf8)
+{
+    auto_buf struct buf out = {0};
+    struct json json = {.out = &out};
+    json_open(&json, NULL, '{');
+    json_str(&json, "a\"b", "x\\\n\xff ä");
+    json_open(&json, "empty", '[');
+    json_close(&json, ']');
+    json_int(&json, "n", -5);
+    json_bool(&json, "t", true);
+    json_close(&json, '}');
+    CHECK_STR(buf_text(&out),
+              "{\n  \"a\\\"b\": \"x\\\\\\u000a\\udcff ä\",\n  \"empty\": [],\n  \"n\": -5,\n  \"t\": true\n}\n");
+}
+
+TEST(a_slip_of_the_finger_is_recognised_and_a_different_word_is_not)
+{
+    static const char *const words[] = {"read", "write", "freeze", "host-port", NULL};
+    CHECK_STR(text_closest("raed", words), "read");
+    CHECK_STR(text_closest("wirte", words), "write");
+    CHECK_STR(text_closest("hostport", words), "host-port");
+    CHECK(text_closest("banana", words) == NULL);
+    CHECK(text_closest("x", words) == NULL);
+}
+
+TEST(a_map_finds_what_was_put_in_however_much_it_grows)
+{
+    struct map map = {0};
+    for (int i = 0; i < 5000; i++) {
+        char *key = arena_printf(&arena, "/key/%d", i);
+        *map_at(&map, key, strlen(key)) = key;
+    }
+    CHECK_INT(map.count, 5000);
+    CHECK_STR(map_get(&map, "/key/4321", 9), "/key/4321");
+    CHECK(map_get(&map, "/key/5000", 9) == NULL);
+    CHECK(map_get(&map, "/key/4321", 8) != NULL);
+    CHECK_STR(map_get(&map, "/key/4321", 8), "/key/432");
+    map_free(&map);
+    arena_free(&arena);
+    buf_free(&(struct buf){0});
+}
+
+UNIT_MAIN()

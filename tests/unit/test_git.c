@@ -1,0 +1,139 @@
+#include "git/repo.h"
+
+#include "machine.h"
+#include "unit.h"
+
+/* What is found for a tree: "dirs | links | outside | problem". */
+static const char *found(const char *root)
+{
+    struct git_repo repo;
+    const char *text = "";
+    git_find(&machine.fs, root, &repo);
+    for (size_t i = 0; i < repo.dirs.count; i++)
+        text = arena_printf(&machine.arena, "%s%s ", text, repo.dirs.at[i]);
+    text = arena_printf(&machine.arena, "%s| ", text);
+    for (size_t i = 0; i < repo.links.count; i++)
+        text = arena_printf(&machine.arena, "%s%s ", text, repo.links.at[i]);
+    text = arena_printf(&machine.arena, "%s| %s | %s", text, repo.outside ? repo.outside : "",
+                        repo.problem ? repo.problem : "");
+    git_repo_free(&repo);
+    return text;
+}
+
+static void put_repo(const char *git_dir)
+{
+    machine_put(arena_printf(&machine.arena, "%s/HEAD", git_dir), "ref: refs/heads/main\n");
+    machine_put(arena_printf(&machine.arena, "%s/config", git_dir), "[core]\n\tbare = false\n");
+}
+
+TEST(an_ordinary_repository)
+{
+    machine_make();
+    put_repo("/r/.git");
+    machine_put("/plain/x", "");
+    machine_put("/empty/.git/x", "");
+    CHECK(git_is_root(&machine.fs, "/r"));
+    CHECK(!git_is_root(&machine.fs, "/plain"));
+    CHECK(!git_is_root(&machine.fs, "/empty"));
+    CHECK_STR(found("/r"), "/r/.git | |  | ");
+    CHECK_STR(found("/plain"), "| |  | ");
+    machine_remove();
+}
+
+TEST(a_linked_worktree_and_its_main_repository)
+{
+    machine_make();
+    put_repo("/main/.git");
+    put_repo("/main/.git/worktrees/w");
+    machine_put("/main/.git/worktrees/w/commondir", "../..\n");
+    machine_put("/main/.git/worktrees/w/gitdir", "/w/.git\n");
+    machine_put("/w/.git", "gitdir: /main/.git/worktrees/w\n");
+    CHECK(git_is_root(&machine.fs, "/w"));
+    CHECK_STR(found("/w"), "/main/.git /main/.git/worktrees/w | /w/.git | /main/.git | ");
+    CHECK_STR(found("/main"), "/main/.git /main/.git/worktrees/w | |  | ");
+    machine_remove();
+}
+
+TEST(a_submodule_seen_from_outside_and_from_inside)
+{
+    machine_make();
+    put_repo("/s/.git");
+    put_repo("/s/.git/modules/lib/x");
+    machine_put("/s/.git/modules/lib/x/config", "[core]\n\tworktree = ../../../../lib/x\n");
+    machine_put("/s/lib/x/.git", "gitdir: ../../.git/modules/lib/x\n");
+    CHECK_STR(found("/s"), "/s/.git /s/.git/modules/lib/x | /s/lib/x/.git |  | ");
+    CHECK_STR(found("/s/lib/x"), "/s/.git/modules/lib/x | /s/lib/x/.git | /s/.git/modules/lib/x | ");
+    machine_remove();
+}
+
+/* Each of these is what an agent could have written to get at another repository at the next start. */
+TEST(a_forged_git_file_widens_nothing)
+{
+    static const char refusal[] = "| /w/.git |  | the git directory that it names does not point back at it";
+    machine_make();
+    put_repo("/victim/.git");
+    put_repo("/victim/.git/worktrees/other");
+    machine_put("/victim/.git/worktrees/other/commondir", "../..\n");
+    machine_put("/victim/.git/worktrees/other/gitdir", "/other/.git\n");
+    put_repo("/victim/.git/modules/m");
+    machine_put("/victim/.git/modules/m/config", "[core]\n\tworktree = ../../../m\n");
+    static const char *const forged[] = {
+        "gitdir: /victim/.git\n", "gitdir: ../victim/.git\n", "gitdir: /victim/.git/worktrees/other\n",
+        "gitdir: /victim/.git/modules/m\n",
+    };
+    for (size_t i = 0; i < array_len(forged); i++) {
+        machine_put("/w/.git", forged[i]);
+        if (!CHECK_STR(found("/w"), refusal))
+            printf("# it was %s", forged[i]);
+    }
+    machine_put("/w/.git", "gitdir: /nowhere\n");
+    CHECK(strstr(found("/w"), "is missing") != NULL);
+    machine_put("/w/.git", "[core]\n");
+    CHECK(strstr(found("/w"), "not a file that git writes") != NULL);
+    machine_put("/w/.git", "gitdir: /victim/.git\ngitdir: /x\n");
+    CHECK(strstr(found("/w"), "not a file that git writes") != NULL);
+    machine_remove();
+}
+
+/* The worktree's own directory lies in the workspace, and its commondir points at the victim. */
+TEST(a_forged_commondir_widens_nothing)
+{
+    machine_make();
+    put_repo("/victim/.git");
+    put_repo("/w/fake/.git");
+    put_repo("/w/fake/.git/worktrees/w");
+    machine_put("/w/fake/.git/worktrees/w/commondir", "/victim/.git\n");
+    machine_put("/w/fake/.git/worktrees/w/gitdir", "/w/.git\n");
+    machine_put("/w/.git", "gitdir: /w/fake/.git/worktrees/w\n");
+    CHECK(strstr(found("/w"), "does not point back") != NULL);
+    machine_link("/w/link", "/victim");
+    machine_put("/w/.git", "gitdir: /w/link/.git\n");
+    CHECK(strstr(found("/w"), "behind a symbolic link") != NULL);
+    machine_remove();
+}
+
+TEST(a_git_that_is_a_symbolic_link_is_not_followed)
+{
+    machine_make();
+    put_repo("/victim/.git");
+    machine_put("/w/x", "");
+    machine_link("/w/.git", "/victim/.git");
+    CHECK_STR(found("/w"), "| /w/.git |  | it is a symbolic link");
+    machine_remove();
+}
+
+TEST(a_hostile_modules_tree_is_walked_only_so_far)
+{
+    machine_make();
+    put_repo("/r/.git");
+    char path[512] = "/r/.git/modules";
+    for (int i = 0; i < 40; i++) {
+        size_t size = strlen(path);
+        snprintf(path + size, sizeof(path) - size, "/d");
+        machine_put(path, NULL);
+    }
+    CHECK_STR(found("/r"), "/r/.git | |  | ");
+    machine_remove();
+}
+
+UNIT_MAIN()
