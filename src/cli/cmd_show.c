@@ -12,36 +12,71 @@ struct page {
     const struct loaded *loaded;
     struct style style;
     struct buf out;
-    const char *heading; /* printed before the first line of its section */
-    size_t lines;        /* in this section */
+    const char *heading;        /* of this section; printed before its first line */
+    const struct rule *because; /* the rule that the unfinished line is about */
+    size_t columns;             /* of the unfinished line; 0 where there is none */
 };
+
+static void end_line(struct page *page)
+{
+    if (page->columns)
+        buf_add_char(&page->out, '\n');
+    page->columns = 0;
+    page->because = NULL;
+}
 
 static void begin(struct page *page, const char *heading)
 {
+    end_line(page);
     page->heading = heading;
-    page->lines = 0;
 }
 
-static void add_line(struct page *page, const char *object, const char *remark, const struct rule *because)
+/* Begins a line with its margin: the origin of what follows, or nothing where the line before goes on. */
+static void begin_line(struct page *page, const char *origin)
 {
-    enum { OBJECT_COLUMNS = 52 };
-    if (page->lines++ == 0) {
+    enum { ORIGIN_COLUMNS = 24 };
+    end_line(page);
+    if (page->heading) {
         buf_add_char(&page->out, '\n');
         style_add(&page->style, &page->out, COLOUR_BOLD, page->heading);
         buf_add_char(&page->out, '\n');
+        page->heading = NULL;
     }
     buf_add_str(&page->out, "  ");
-    size_t columns = style_add_path(&page->style, &page->out, COLOUR_PLAIN, object);
-    if (*remark) {
+    page->columns = style_add_path(&page->style, &page->out, COLOUR_DIM, origin);
+    do
         buf_add_char(&page->out, ' ');
-        columns += 1 + style_add(&page->style, &page->out, COLOUR_DIM, remark);
-    }
-    for (; columns < OBJECT_COLUMNS; columns++)
-        buf_add_char(&page->out, ' ');
-    buf_add_str(&page->out, "  ");
-    const char *origin = because ? rule_origin(page->loaded->policy.arena, because) : "always";
-    style_add_path(&page->style, &page->out, COLOUR_DIM, origin);
-    buf_add_char(&page->out, '\n');
+    while (++page->columns < ORIGIN_COLUMNS);
+}
+
+/* What the same line of a policy says stands on the same line here, as long as it fits. */
+static void add_line(struct page *page, const char *object, const char *remark, const struct rule *because)
+{
+    enum { LINE_COLUMNS = 100 };
+    struct arena *arena = page->loaded->policy.arena;
+    const char *text = style_path(&page->style, arena, object);
+    text = *remark ? arena_printf(arena, "%s %s", text, remark) : text;
+    auto_buf struct buf shown = {0};
+    size_t columns = style_add(&page->style, &shown, COLOUR_PLAIN, text);
+    const struct rule *before = page->because;
+    bool goes_on = because && before && because->line && because->source == before->source &&
+                   because->line == before->line;
+    if (!goes_on)
+        begin_line(page, because ? rule_origin(arena, because) : "always");
+    else if (page->columns + 2 + columns > LINE_COLUMNS)
+        begin_line(page, "");
+    else
+        buf_add_str(&page->out, "  ");
+    buf_add(&page->out, buf_text(&shown), shown.size);
+    page->columns += columns + 2;
+    page->because = because;
+}
+
+static void add_remark(struct page *page, const char *text)
+{
+    begin_line(page, "");
+    buf_add_str(&page->out, text);
+    end_line(page);
 }
 
 /* "src/" for a path inside the workspace, "~/x" or "/x" elsewhere; a directory ends in '/'. */
@@ -65,7 +100,7 @@ static const char *remark_on(const struct page *page, const struct operation *op
         return "(workspace)";
     if (operation->make)
         return "(made if missing)";
-    if (operation->missing)
+    if (operation->missing && operation->kind != OP_FLAG)
         return "(not there yet)";
     if (operation->source && strcmp(operation->source, operation->path) != 0)
         return arena_printf(page->loaded->policy.arena, "(from %s)",
@@ -73,14 +108,29 @@ static const char *remark_on(const struct page *page, const struct operation *op
     return "";
 }
 
+/* Workspaces first, then in the order of the policy's lines; the plan has them in the order of paths. */
+static int compare_operations(const void *a, const void *b)
+{
+    const struct operation *left = *(const struct operation *const *)a, *right = *(const struct operation *const *)b;
+    if (left->is_workspace != right->is_workspace)
+        return left->is_workspace ? -1 : 1;
+    const struct rule *first = left->because, *second = right->because;
+    return first == second ? (left > right) - (left < right) : first < second ? -1 : 1;
+}
+
 static void add_section(struct page *page, const char *heading, enum operation_kind kind)
 {
-    begin(page, heading);
+    VEC(const struct operation *) chosen = {0};
     for (size_t i = 0; i < page->loaded->plan.operations.count; i++) {
-        const struct operation *operation = &page->loaded->plan.operations.at[i];
-        if (operation->kind == kind)
-            add_line(page, shown_path(page, operation), remark_on(page, operation), operation->because);
+        if (page->loaded->plan.operations.at[i].kind == kind)
+            vec_push(&chosen, &page->loaded->plan.operations.at[i]);
     }
+    if (chosen.count)
+        qsort(chosen.at, chosen.count, sizeof(*chosen.at), compare_operations);
+    begin(page, heading);
+    for (size_t i = 0; i < chosen.count; i++)
+        add_line(page, shown_path(page, chosen.at[i]), remark_on(page, chosen.at[i]), chosen.at[i]->because);
+    vec_free(&chosen);
 }
 
 /* Seals and hides: what a visible tree would show, then what exists elsewhere, then a count of the rest. */
@@ -101,7 +151,7 @@ static void add_hidden(struct page *page, bool all)
             absent++;
     }
     if (absent)
-        buf_printf(&page->out, "  and %zu places that do not exist here (--all lists them)\n", absent);
+        add_remark(page, arena_printf(policy->arena, "and %zu places that do not exist here (--all lists them)", absent));
 }
 
 static void add_network(struct page *page)
@@ -144,7 +194,7 @@ static void add_environment(struct page *page)
     }
     for (const char *const *entry = page->loaded->request.environment; *entry; entry++)
         present++;
-    buf_printf(&page->out, "  and nothing else: %zu of your variables stay outside\n", present - passed);
+    add_remark(page, arena_printf(arena, "and nothing else: %zu of your variables stay outside", present - passed));
 }
 
 static void add_limits(struct page *page)
@@ -163,6 +213,7 @@ static void add_limits(struct page *page)
 
 static void add_notes(struct page *page)
 {
+    end_line(page);
     for (size_t i = 0; i < page->loaded->plan.notes.count; i++) {
         buf_add_str(&page->out, i == 0 ? "\n" : "");
         style_add(&page->style, &page->out, COLOUR_YELLOW, "note:");

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/rules.h"
-#include "policy/compose.h"
+#include "policy/decide.h"
 #include "store/trust.h"
 
 /* What the repository's file, and the profiles it uses, would add once it is trusted. */
@@ -13,8 +13,7 @@ static size_t add_widenings(const struct loaded *loaded, const struct style *sty
     size_t count = 0;
     for (size_t i = 0; i < loaded->policy.rules.count; i++) {
         const struct rule *rule = &loaded->policy.rules.at[i];
-        bool widens = policy_rule_awaits_trust(rule) || (rule->source->only_tightens && rule->verb == VERB_READ);
-        if (!widens)
+        if (!rule_is_held_back(&loaded->policy, rule))
             continue;
         buf_add_str(out, "  ");
         size_t columns = style_add(style, out, COLOUR_YELLOW, rule_text(loaded->policy.arena, rule));

@@ -126,29 +126,37 @@ static void add_excerpt(struct buf *buf, const struct style *style, const struct
     buf_add_char(buf, '\n');
 }
 
+/* "FILE:LINE:COLUMN: ", or "bawn: --read /x: " for the command line. */
+static void add_place(struct buf *buf, const struct style *style, const struct diag *diag)
+{
+    if (diag->line) {
+        style_add_path(style, buf, COLOUR_BOLD, diag->source->name);
+        buf_printf(buf, ":%u", diag->line);
+        if (diag->column)
+            buf_printf(buf, ":%u", diag->column);
+        buf_add_str(buf, ": ");
+        return;
+    }
+    style_add(style, buf, COLOUR_RED, "bawn:");
+    buf_add_char(buf, ' ');
+    if (diag->verb && diag->source->layer == LAYER_COMMAND_LINE) {
+        buf_printf(buf, "--%s ", verb_word(diag->verb));
+        style_add(style, buf, COLOUR_PLAIN, diag->written);
+        buf_add_str(buf, ": ");
+    } else if (*diag->source->name == '/') {
+        style_add_path(style, buf, COLOUR_PLAIN, diag->source->name);
+        buf_add_str(buf, ": ");
+    }
+}
+
 static void add_diag(struct buf *buf, const struct style *style, const struct diag *diag)
 {
-    bool has_line = diag->line > 0;
-    if (has_line || diag->source->text) {
-        style_add_path(style, buf, COLOUR_BOLD, diag->source->name);
-        if (has_line && diag->column)
-            buf_printf(buf, ":%u:%u", diag->line, diag->column);
-        else if (has_line)
-            buf_printf(buf, ":%u", diag->line);
-        buf_add_str(buf, ": ");
-    } else {
-        style_add(style, buf, COLOUR_RED, "bawn:");
-        buf_add_char(buf, ' ');
-        if (diag->source->layer == LAYER_COMMAND_LINE || *diag->source->name == '/') {
-            style_add_path(style, buf, COLOUR_PLAIN, diag->source->name);
-            buf_add_str(buf, ": ");
-        }
-    }
+    add_place(buf, style, diag);
     if (diag->severity == SEVERITY_WARNING)
         style_add(style, buf, COLOUR_YELLOW, "warning: ");
     style_add(style, buf, COLOUR_PLAIN, diag->message);
     buf_add_char(buf, '\n');
-    if (has_line && diag->source->text && diag->column)
+    if (diag->line && diag->source->text && diag->column)
         add_excerpt(buf, style, diag);
     if (diag->hint) {
         buf_add_str(buf, "    hint: ");

@@ -43,8 +43,9 @@ static void note_lost_grants(struct plan *plan)
         bool is_grant = verb == VERB_READ || verb == VERB_WRITE || verb == VERB_COPY || verb == VERB_SYNC;
         if (!is_grant || placed->rule->source->layer != LAYER_COMMAND_LINE)
             continue;
-        const struct placed *decides = decide_path(policy, placed->path, NULL).grants;
-        if (decides && decides->rule != placed->rule)
+        struct path_verdict verdict = decide_path(policy, placed->path, NULL);
+        const struct placed *decides = verdict.grants;
+        if (decides && decides->rule != placed->rule && verdict.access != access_of_rule(placed->rule))
             note(plan, placed->rule,
                  arena_printf(policy->arena, "--%s %s has no effect: `%s %s` decides (%s)", verb_word(verb),
                               placed->rule->written, verb_word(decides->rule->verb), decides->rule->written,
@@ -64,11 +65,11 @@ static void note_untrusted(struct plan *plan)
         for (size_t j = 0; j < policy->rules.count; j++) {
             const struct rule *rule = &policy->rules.at[j];
             bool is_its_own = rule->source->asked_by == LAYER_REPOSITORY && rule->source->workspace == i;
-            waiting += is_its_own && policy_rule_awaits_trust(rule);
+            waiting += is_its_own && rule_is_held_back(policy, rule);
         }
         if (waiting)
             note(plan, NULL,
-                 arena_printf(policy->arena, "%s asks for %zu grant%s that it does not get: `bawn trust` shows %s",
+                 arena_printf(policy->arena, "%s asks for more than it gets, with %zu rule%s: `bawn trust` shows %s",
                               workspace->own_policy->name, waiting, waiting == 1 ? "" : "s",
                               waiting == 1 ? "it" : "them"));
     }

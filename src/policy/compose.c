@@ -106,6 +106,7 @@ static void use_profile(struct policy *policy, struct spot spot, const char *nam
         return;
     source->asked_by = spot.source->asked_by;
     source->only_tightens = spot.source->only_tightens;
+    source->workspace = spot.source->workspace;
     if (source->asked_by != LAYER_REPOSITORY && !has_name(&policy->profiles_in_use, name))
         vec_push(&policy->profiles_in_use, name);
     struct use_chain link = {name, chain, depth};

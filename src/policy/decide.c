@@ -18,6 +18,8 @@ const char *loss_text(enum loss loss)
 
 enum loss loss_between(const struct candidate *winner, const struct candidate *loser)
 {
+    if (winner->rule->locked && candidate_beats(loser, winner))
+        return LOSS_LOCKED;
     if (winner->specificity != loser->specificity || winner->is_literal != loser->is_literal)
         return LOSS_LESS_SPECIFIC;
     return winner->rule->source->layer != loser->rule->source->layer ? LOSS_EARLIER_LAYER : LOSS_EARLIER_LINE;
@@ -55,8 +57,7 @@ const struct candidate *pick_winner(candidate_list *candidates)
     return winner;
 }
 
-/* How much a rule gives, to compare what a repository asks for with what would hold without it. */
-static uint64_t amount_given(const struct rule *rule)
+uint64_t amount_given(const struct rule *rule)
 {
     if (!rule)
         return 0;

@@ -67,6 +67,9 @@ struct path_verdict decide_path(const struct policy *policy, const char *path, c
 /* The same, as if one rule were not there. */
 struct path_verdict decide_path_without(const struct policy *policy, const char *path, const struct rule *left_out);
 
+/* What the rule would give at its place, if it decided. */
+enum access access_of_rule(const struct rule *rule);
+
 struct verdict {
     const struct rule *decides; /* NULL: no rule reaches here */
 };
@@ -80,6 +83,19 @@ struct verdict decide_env(const struct policy *policy, const char *name, candida
 
 struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates);
 struct verdict decide_net(const struct policy *policy, candidate_list *candidates);
+
+/* How much a rule on a host, a variable, a limit or the network gives: to compare two that could decide the same. */
+uint64_t amount_given(const struct rule *rule);
+
+struct fate {
+    enum loss loss;  /* why it does not decide where it was written for; LOSS_NONE: it does */
+    bool gives_less; /* than the rule that decides in its place */
+};
+
+/* Does a repository ask for more with this rule than it gets until `bawn trust`? */
+bool rule_is_held_back(const struct policy *policy, const struct rule *rule);
+
+struct fate rule_fate(const struct policy *policy, const struct rule *rule);
 
 /* decide.c and decide_path.c share these. */
 

@@ -21,7 +21,7 @@ static bool is_modifier(const struct rule *rule)
     return rule->verb == VERB_FREEZE || rule->verb == VERB_FLAG;
 }
 
-static enum access access_of(const struct rule *rule)
+enum access access_of_rule(const struct rule *rule)
 {
     switch (rule->verb) {
     case VERB_WORKSPACE:
@@ -115,7 +115,7 @@ static void shut_out_by_seals(candidate_list *candidates)
         sealed |= candidates->at[i].rule->verb == VERB_SEAL && candidates->at[i].loss == LOSS_NONE;
     for (size_t i = 0; sealed && i < candidates->count; i++) {
         struct candidate *candidate = &candidates->at[i];
-        bool grants = access_of(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
+        bool grants = access_of_rule(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
         if (grants && candidate->loss == LOSS_NONE && !may_open_seals(candidate->rule))
             candidate->loss = LOSS_SEALED;
     }
@@ -130,7 +130,7 @@ static void shut_out_by_own_hide(candidate_list *candidates)
         for (size_t j = 0; j < candidates->count; j++) {
             struct candidate *other = &candidates->at[j];
             bool weaker = other->rule->source->layer < hide->rule->source->layer;
-            if (weaker && other->loss == LOSS_NONE && access_of(other->rule) != ACCESS_NONE &&
+            if (weaker && other->loss == LOSS_NONE && access_of_rule(other->rule) != ACCESS_NONE &&
                 other->specificity >= hide->specificity)
                 other->loss = LOSS_HIDDEN;
         }
@@ -157,16 +157,16 @@ static struct path_verdict judge(candidate_list *candidates)
     shut_out_by_own_hide(candidates);
     const struct candidate *grant = best_of(candidates, false), *modifier = best_of(candidates, true);
     const struct candidate *winner = grant;
-    enum access access = grant ? access_of(grant->rule) : ACCESS_NONE;
+    enum access access = grant ? access_of_rule(grant->rule) : ACCESS_NONE;
     if (modifier && access == ACCESS_WRITE && (modifier->rule->locked || candidate_beats(modifier, grant))) {
         winner = modifier;
-        access = access_of(modifier->rule);
+        access = access_of_rule(modifier->rule);
     }
     for (size_t i = 0; i < candidates->count; i++) {
         struct candidate *candidate = &candidates->at[i];
         if (candidate == winner || candidate->loss != LOSS_NONE)
             continue;
-        candidate->loss = is_modifier(candidate->rule) && (!grant || access_of(grant->rule) != ACCESS_WRITE)
+        candidate->loss = is_modifier(candidate->rule) && (!grant || access_of_rule(grant->rule) != ACCESS_WRITE)
                               ? LOSS_NOT_WRITABLE
                               : loss_between(winner, candidate);
     }
@@ -194,14 +194,15 @@ static bool any_only_tightens(const candidate_list *candidates)
     return false;
 }
 
-/* The losses of a verdict that was reached without the repository's rules: they are shown as not trusted. */
-static void show_untrusted(candidate_list *all, const candidate_list *judged)
+/* The losses of a verdict that was reached without the repository's rules: what it asked for is shown as not trusted. */
+static void show_untrusted(candidate_list *all, const candidate_list *judged, enum access access)
 {
     for (size_t i = 0, j = 0; i < all->count; i++) {
-        if (all->at[i].rule->source->only_tightens)
-            all->at[i].loss = LOSS_UNTRUSTED;
-        else
-            all->at[i].loss = judged->at[j++].loss;
+        struct candidate *candidate = &all->at[i];
+        if (!candidate->rule->source->only_tightens)
+            candidate->loss = judged->at[j++].loss;
+        else if (candidate->loss == LOSS_NONE || access_of_rule(candidate->rule) >= access)
+            candidate->loss = LOSS_UNTRUSTED;
     }
 }
 
@@ -221,7 +222,7 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
         take_out(&trusted, NULL);
         struct path_verdict without = judge(&trusted);
         if (without.access <= verdict.access) {
-            show_untrusted(&all, &trusted);
+            show_untrusted(&all, &trusted, without.access);
             verdict = without;
         }
     }

@@ -22,6 +22,8 @@ void diag_add(struct diags *diags, enum severity severity, struct spot spot, con
         .line = spot.line,
         .column = spot.column,
         .width = spot.width,
+        .verb = spot.verb,
+        .written = spot.written,
         .message = arena_str(diags->arena, message),
         .hint = hint ? arena_str(diags->arena, hint) : NULL,
     };
@@ -35,5 +37,6 @@ void diags_free(struct diags *diags)
 
 struct spot spot_of_rule(const struct rule *rule)
 {
-    return (struct spot){rule->source, rule->line, rule->column, (uint32_t)strlen(rule->written)};
+    return (struct spot){rule->source, rule->line,     rule->column, (uint32_t)strlen(rule->written),
+                         rule->verb,   rule->written};
 }

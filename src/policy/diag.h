@@ -16,6 +16,8 @@ struct diag {
     enum severity severity;
     const struct source *source;
     uint32_t line, column, width; /* line 0: the source as a whole; columns are bytes, from 1 */
+    enum verb verb;               /* on the command line: the flag that is meant */
+    const char *written;          /* and its object */
     const char *message;
     const char *hint; /* what to do; may be NULL */
 };
@@ -32,6 +34,8 @@ struct diags {
 struct spot {
     const struct source *source;
     uint32_t line, column, width;
+    enum verb verb;
+    const char *written;
 };
 
 void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint, const char *format, ...)

@@ -118,6 +118,7 @@ static const char *hint_for_problem(const char *problem)
         {"bits set", "write the network's own address, such as 10.0.0.0/8"},
         {"clothes", "write it as plain IPv4, such as 10.0.0.5"},
         {"port", "write a port from 1 to 65535, such as example.com:443"},
+        {"URL", "write a bare host, such as example.com or example.com:8443"},
         {"no host name has", "write a bare host, such as example.com or example.com:22, not a URL"},
     };
     for (size_t i = 0; i < array_len(hints); i++) {
@@ -156,6 +157,8 @@ static const char *split_port(char *text, char **ret_host, uint16_t *ret_port)
 
 static const char *parse(struct arena *arena, const char *text, struct host_object *host)
 {
+    if (strstr(text, "://"))
+        return "this is a URL, not a host";
     char *lower = arena_str(arena, text), *name = NULL;
     for (char *at = lower; *at; at++)
         *at = (char)((unsigned char)*at < 0x80 ? tolower((unsigned char)*at) : *at);

@@ -9,7 +9,6 @@
 static const char special[] = "*?\\~$";
 
 struct lexer {
-    struct arena *arena;
     const struct source *source;
     struct diags *diags;
     uint32_t line;
@@ -18,7 +17,12 @@ struct lexer {
 
 static struct spot spot_at(const struct lexer *lexer, const char *at, size_t width)
 {
-    return (struct spot){lexer->source, lexer->line, (uint32_t)(at - lexer->start) + 1, (uint32_t)width};
+    return (struct spot){
+        .source = lexer->source,
+        .line = lexer->line,
+        .column = (uint32_t)(at - lexer->start) + 1,
+        .width = (uint32_t)width,
+    };
 }
 
 static void add_quoted(struct buf *text, char byte)
@@ -126,7 +130,7 @@ void lex_line(struct arena *arena, const struct source *source, uint32_t line, c
 {
     if (size && bytes[size - 1] == '\r')
         size--;
-    struct lexer lexer = {arena, source, diags, line, bytes, bytes, bytes + size};
+    struct lexer lexer = {source, diags, line, bytes, bytes, bytes + size};
     auto_buf struct buf text = {0};
     for (;;) {
         while (lexer.at < lexer.end && (*lexer.at == ' ' || *lexer.at == '\t'))

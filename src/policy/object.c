@@ -10,7 +10,7 @@
 static int complain(struct diags *diags, const struct rule *rule, const struct word *word, const char *hint,
                     const char *message)
 {
-    struct spot spot = {rule->source, rule->line, word->column, word->width};
+    struct spot spot = {rule->source, rule->line, word->column, word->width, rule->verb, word->written};
     diag_error(diags, spot, hint, "%s: '%s'", message, word->written);
     return -1;
 }

@@ -15,7 +15,7 @@ struct parser {
 
 static struct spot spot_of_word(const struct parser *parser, uint32_t line, const struct word *word)
 {
-    return (struct spot){parser->source, line, word->column, word->width};
+    return (struct spot){.source = parser->source, .line = line, .column = word->column, .width = word->width};
 }
 
 /* Which verbs may stand where: the administrator's lock, and what only a profile says of itself. */
@@ -120,7 +120,8 @@ static bool has_nul(struct parser *parser, uint32_t line, const char *bytes, siz
 {
     const char *nul = memchr(bytes, '\0', size);
     if (nul) {
-        struct spot spot = {parser->source, line, (uint32_t)(nul - bytes) + 1, 1};
+        struct spot spot = {
+            .source = parser->source, .line = line, .column = (uint32_t)(nul - bytes) + 1, .width = 1};
         diag_error(parser->diags, spot, "is this really a policy file?", "a NUL byte");
     }
     return nul != NULL;
@@ -142,7 +143,7 @@ void parse_source(struct arena *arena, const struct source *source, rule_list *r
         const char *line_end = newline ? newline : end;
         size_t size = (size_t)(line_end - at), errors_before = diags->errors;
         if (rules->count >= RULES_MOST) {
-            diag_error(diags, (struct spot){source, line, 0, 0}, "grant directories, not files one by one",
+            diag_error(diags, (struct spot){.source = source, .line = line}, "grant directories, not files one by one",
                        "there are more than %d rules", RULES_MOST);
             break;
         }

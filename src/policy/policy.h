@@ -72,7 +72,7 @@ struct policy {
 /* Does the rule count at all: not `unless` in vain, not a grant of a repository that is not trusted? */
 bool policy_rule_counts(const struct policy *policy, const struct rule *rule);
 
-/* A grant that a repository asks for and does not get until `bawn trust`. */
+/* A rule of a verb that only grants, from a repository that is not trusted. */
 bool policy_rule_awaits_trust(const struct rule *rule);
 
 /* Reads all layers. Mistakes are collected in diags; with errors in them the policy must not be acted upon. */

@@ -135,17 +135,29 @@ static void check_workspaces(const struct policy *policy, struct diags *diags)
 }
 
 /* `lock net allow` is a promise that nothing asks for more: asking is an error, not a silent no. */
-static void check_locked_net(const struct policy *policy, struct diags *diags)
+static bool asks_for_open_net(const struct policy *policy, const struct rule *rule)
 {
-    struct verdict verdict = decide_net(policy, NULL);
-    if (!verdict.decides || !verdict.decides->locked)
-        return;
-    for (size_t i = 0; i < policy->rules.count; i++) {
+    const struct rule *decides = rule->verb == VERB_NET ? decide_net(policy, NULL).decides : NULL;
+    return decides && decides->locked && rule->net > decides->net;
+}
+
+/*
+ * What the user asks for and an administrator's lock shuts out. A grant that is not given is only noted; but a user who
+ * asks for less must not be left with more than they believe.
+ */
+static void check_locks(const struct policy *policy, struct diags *diags)
+{
+    bool any_lock = false;
+    for (size_t i = 0; i < policy->rules.count; i++)
+        any_lock |= policy->rules.at[i].locked;
+    for (size_t i = 0; any_lock && i < policy->rules.count; i++) {
         const struct rule *rule = &policy->rules.at[i];
-        if (rule->verb == VERB_NET && rule->net > verdict.decides->net && rule->source->layer >= LAYER_USER)
+        if (rule->source->layer < LAYER_USER)
+            continue;
+        struct fate fate = rule_fate(policy, rule);
+        if (fate.loss == LOSS_LOCKED && (fate.gives_less || asks_for_open_net(policy, rule)))
             diag_error(diags, spot_of_rule(rule), "leave it out, or ask your administrator",
-                       "the administrator allows no more than `net %s` (%s:%u)", net_mode_name(verdict.decides->net),
-                       verdict.decides->source->name, verdict.decides->line);
+                       "the administrator has locked this, and so it would not hold");
     }
 }
 
@@ -159,5 +171,5 @@ void verify_places(struct policy *policy, struct diags *diags)
             check_freeze(policy, placed, diags);
     }
     check_workspaces(policy, diags);
-    check_locked_net(policy, diags);
+    check_locks(policy, diags);
 }
