@@ -27,7 +27,10 @@ void buf_add(struct buf *buf, const char *bytes, size_t size)
 
 void buf_add_char(struct buf *buf, char byte)
 {
-    buf_add(buf, &byte, 1);
+    char *end = reserve(buf, 1);
+    end[0] = byte;
+    end[1] = '\0';
+    buf->size++;
 }
 
 void buf_add_str(struct buf *buf, const char *text)

@@ -34,8 +34,15 @@ const char *path_name(const char *path)
 
 char *path_join(struct arena *arena, const char *directory, const char *relative)
 {
-    const char *slash = directory[1] ? "/" : "";
-    return *relative ? arena_printf(arena, "%s%s%s", directory, slash, relative) : arena_str(arena, directory);
+    /* By hand and not with printf: this is the most frequent call of a start. */
+    size_t directory_size = directory[1] ? strlen(directory) : 0, size = strlen(relative);
+    if (size == 0)
+        return arena_str(arena, directory);
+    char *joined = arena_alloc(arena, directory_size + 1 + size + 1);
+    memcpy(joined, directory, directory_size);
+    joined[directory_size] = '/';
+    memcpy(joined + directory_size + 1, relative, size);
+    return joined;
 }
 
 char *path_parent(struct arena *arena, const char *path)

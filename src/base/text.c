@@ -31,9 +31,9 @@ size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code)
 /* Characters that steer a terminal or reorder the text around them. */
 static bool is_treacherous(uint32_t code)
 {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || (code >= 0x200b && code <= 0x200f) ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
-           (code >= 0xe0000 && code <= 0xe007f);
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c ||
+           (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xe0000 && code <= 0xe007f);
 }
 
 size_t text_add_printable(struct buf *buf, const char *bytes, size_t size)

@@ -9,9 +9,9 @@ static const struct {
     const char *name;
     enum flag flag;
 } plain_flags[] = {
-    {"--help", FLAG_HELP},     {"-h", FLAG_HELP},       {"--json", FLAG_JSON}, {"--plan", FLAG_PLAN},
-    {"--brief", FLAG_BRIEF},   {"--all", FLAG_ALL},     {"--revoke", FLAG_REVOKE},
-    {"--yes", FLAG_YES},       {"-y", FLAG_YES},        {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},
+    {"--help", FLAG_HELP},   {"-h", FLAG_HELP},           {"--json", FLAG_JSON},     {"--plan", FLAG_PLAN},
+    {"--brief", FLAG_BRIEF}, {"--all", FLAG_ALL},         {"--revoke", FLAG_REVOKE}, {"--yes", FLAG_YES},
+    {"-y", FLAG_YES},        {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -61,7 +61,8 @@ static const struct {
     {"--workdir", "--workspace DIR"},
     {"--profile", "--use NAME"},
     {"--config", "--policy FILE"},
-    {"--dangerously-skip-permissions", "nothing of that name: it is the agent's own flag and goes after the command"},
+    {"--dangerously-skip-permissions",
+     "nothing of that name: it is the agent's own flag and goes after the command"},
     {"--yolo", "nothing of that name: it is the agent's own flag and goes after the command"},
 };
 
@@ -116,8 +117,8 @@ static const char *closest_flag(const char *name, unsigned allowed)
     return text_closest(name + strspn(name, "-"), words);
 }
 
-static int refuse_flag(const struct world *world, struct arena *arena, const struct verb_entry *verb, const char *name,
-                       unsigned allowed)
+static int refuse_flag(const struct world *world, struct arena *arena, const struct verb_entry *verb,
+                       const char *name, unsigned allowed)
 {
     const char *message = verb ? arena_printf(arena, "`bawn %s` has no flag %s", verb->name, name)
                                : arena_printf(arena, "there is no flag %s", name);
@@ -128,7 +129,8 @@ static int refuse_flag(const struct world *world, struct arena *arena, const str
         }
     }
     const char *closest = closest_flag(name, allowed);
-    const char *help = arena_printf(arena, "`bawn %s%s--help` lists them", verb ? verb->name : "", verb ? " " : "");
+    const char *help =
+        arena_printf(arena, "`bawn %s%s--help` lists them", verb ? verb->name : "", verb ? " " : "");
     say_problem(world, message, closest ? arena_printf(arena, "did you mean --%s?", closest) : help);
     return EXIT_BAD_INPUT;
 }
@@ -146,7 +148,7 @@ struct parser {
     const struct world *world;
     struct arena *arena;
     struct args *args;
-    char **at; /* the next argument */
+    char **at;                      /* the next argument */
     const struct verb_entry *named; /* the verb, once its name was read */
 };
 
@@ -169,7 +171,8 @@ static int parse_flag(struct parser *parser)
         return refuse_flag(parser->world, parser->arena, parser->named, flag.name, allowed);
     if (!flag.value && !*parser->at) {
         const char *wanted = rule == VERB_NONE ? "FILE" : verb_placeholder(rule);
-        say_problem(parser->world, arena_printf(parser->arena, "%s wants %s after it", flag.name, wanted), NULL);
+        say_problem(parser->world, arena_printf(parser->arena, "%s wants %s after it", flag.name, wanted),
+                    NULL);
         return EXIT_BAD_INPUT;
     }
     struct argument argument = {rule, flag.value ? flag.value : *parser->at++};
@@ -189,8 +192,9 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         unsigned refused = parser->args->flags & ~(parser->named->flags | FLAG_HELP);
         bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG_POLICY);
         if (refused || rules_refused) {
-            say_problem(parser->world, arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
-                                                    parser->named->name),
+            say_problem(parser->world,
+                        arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
+                                     parser->named->name),
                         NULL);
             return EXIT_BAD_INPUT;
         }
@@ -225,7 +229,8 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
     }
     ret_args->command = (const char *const *)parser.at;
     if (*parser.at && !ret_args->verb->takes_command) {
-        say_problem(world, arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
+        say_problem(world,
+                    arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
                     arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
         return EXIT_BAD_INPUT;
     }

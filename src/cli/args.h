@@ -25,11 +25,11 @@ struct args;
 struct verb_entry {
     const char *name;
     int (*run)(const struct world *world, const struct args *args);
-    unsigned flags;          /* those it takes, beside --help */
-    const char *words;       /* what its own words are called; NULL: it takes none */
-    bool takes_command;      /* words (or what follows --) are a command to run */
-    const char *summary;     /* for `bawn --help` */
-    const char *usage;       /* for `bawn VERB --help` */
+    unsigned flags;      /* those it takes, beside --help */
+    const char *words;   /* what its own words are called; NULL: it takes none */
+    bool takes_command;  /* words (or what follows --) are a command to run */
+    const char *summary; /* for `bawn --help` */
+    const char *usage;   /* for `bawn VERB --help` */
 };
 
 struct args {

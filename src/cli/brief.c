@@ -40,30 +40,34 @@ static const char *net_value(const struct loaded *loaded)
 
 void brief_add(const struct loaded *loaded, struct buf *out)
 {
-    buf_add_str(out,
-                "# You are inside a bawn sandbox\n"
-                "\n"
-                "The person who started you has drawn a line around this project. What is missing or refused here is\n"
-                "so on purpose; it is not a fault to be worked around. If the task needs more, say what and why, and\n"
-                "stop there: the person can grant it.\n"
-                "\n"
-                "## You may write\n"
-                "\n");
+    buf_add_str(
+        out,
+        "# You are inside a bawn sandbox\n"
+        "\n"
+        "The person who started you has drawn a line around this project. What is missing or refused here is\n"
+        "so on purpose; it is not a fault to be worked around. If the task needs more, say what and why, and\n"
+        "stop there: the person can grant it.\n"
+        "\n"
+        "## You may write\n"
+        "\n");
     add_items(loaded, out, OP_BIND_WRITE);
-    buf_add_str(out, "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
-                     "\n"
-                     "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"
-                     "are not there.\n"
-                     "\n"
-                     "## You may not change\n"
-                     "\n");
+    buf_add_str(
+        out, "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
+             "\n"
+             "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"
+             "are not there.\n"
+             "\n"
+             "## You may not change\n"
+             "\n");
     if (!add_items(loaded, out, OP_FREEZE))
         buf_add_str(out, "- nothing inside what you may write is frozen\n");
-    buf_add_str(out, "\nChanges to CI files, hooks, editor settings and agent instructions are allowed, and are shown to\n"
-                     "the person at the end of the run.\n"
-                     "\n"
-                     "## Network\n"
-                     "\n");
+    buf_add_str(
+        out,
+        "\nChanges to CI files, hooks, editor settings and agent instructions are allowed, and are shown to\n"
+        "the person at the end of the run.\n"
+        "\n"
+        "## Network\n"
+        "\n");
     const char *net = net_value(loaded);
     if (strcmp(net, "off") == 0)
         buf_add_str(out, "There is none.\n");
@@ -73,9 +77,11 @@ void brief_add(const struct loaded *loaded, struct buf *out)
         buf_add_str(out, "No host can be reached.\n");
     else
         buf_add_str(out, "\nNo other name is looked up.\n");
-    buf_add_str(out, "\n"
-                     "## Asking for more\n"
-                     "\n"
-                     "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would change it.\n"
-                     "Tell the person that flag. You commit; the person pushes.\n");
+    buf_add_str(
+        out,
+        "\n"
+        "## Asking for more\n"
+        "\n"
+        "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would change it.\n"
+        "Tell the person that flag. You commit; the person pushes.\n");
 }

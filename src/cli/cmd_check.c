@@ -92,9 +92,11 @@ static void print_result(const struct world *world, const struct loaded *loaded,
     struct style style = style_for_err(world);
     style.home = loaded->request.home;
     say_diags(world, &style, &loaded->diags);
-    size_t errors = loaded->diags.errors, warnings = loaded->diags.list.count + loaded->diags.left_out - errors;
+    size_t errors = loaded->diags.errors,
+           warnings = loaded->diags.list.count + loaded->diags.left_out - errors;
     auto_buf struct buf out = {0};
-    buf_printf(&out, "%zu rule%s in %zu file%s: ", rules, rules == 1 ? "" : "s", files, files == 1 ? "" : "s");
+    buf_printf(&out, "%zu rule%s in %zu file%s: ", rules, rules == 1 ? "" : "s", files,
+               files == 1 ? "" : "s");
     if (errors)
         buf_printf(&out, "%zu mistake%s", errors, errors == 1 ? "" : "s");
     else

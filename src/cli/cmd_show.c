@@ -111,7 +111,8 @@ static const char *remark_on(const struct page *page, const struct operation *op
 /* Workspaces first, then in the order of the policy's lines; the plan has them in the order of paths. */
 static int compare_operations(const void *a, const void *b)
 {
-    const struct operation *left = *(const struct operation *const *)a, *right = *(const struct operation *const *)b;
+    const struct operation *left = *(const struct operation *const *)a,
+                           *right = *(const struct operation *const *)b;
     if (left->is_workspace != right->is_workspace)
         return left->is_workspace ? -1 : 1;
     const struct rule *first = left->because, *second = right->because;
@@ -151,7 +152,8 @@ static void add_hidden(struct page *page, bool all)
             absent++;
     }
     if (absent)
-        add_remark(page, arena_printf(policy->arena, "and %zu places that do not exist here (--all lists them)", absent));
+        add_remark(page, arena_printf(policy->arena,
+                                      "and %zu places that do not exist here (--all lists them)", absent));
 }
 
 static void add_network(struct page *page)
@@ -171,7 +173,8 @@ static void add_network(struct page *page)
             object = arena_printf(arena, "not %s%s", operation->value,
                                   operation->port ? arena_printf(arena, ":%u", operation->port) : "");
         else if (operation->kind == OP_PUBLISH)
-            object = arena_printf(arena, "port %u inside, seen at 127.0.0.1:%u", operation->port, operation->host_port);
+            object = arena_printf(arena, "port %u inside, seen at 127.0.0.1:%u", operation->port,
+                                  operation->host_port);
         else if (operation->kind == OP_HOST_PORT)
             object = arena_printf(arena, "port %u of this machine's loopback", operation->port);
         if (object)
@@ -189,12 +192,14 @@ static void add_environment(struct page *page)
         if (operation->kind == OP_ENV_PASS)
             add_line(page, operation->name, "", operation->because);
         else if (operation->kind == OP_ENV_SET)
-            add_line(page, arena_printf(arena, "%s=%s", operation->name, operation->value), "", operation->because);
+            add_line(page, arena_printf(arena, "%s=%s", operation->name, operation->value), "",
+                     operation->because);
         passed += operation->kind == OP_ENV_PASS;
     }
     for (const char *const *entry = page->loaded->request.environment; *entry; entry++)
         present++;
-    add_remark(page, arena_printf(arena, "and nothing else: %zu of your variables stay outside", present - passed));
+    add_remark(page,
+               arena_printf(arena, "and nothing else: %zu of your variables stay outside", present - passed));
 }
 
 static void add_limits(struct page *page)
@@ -226,7 +231,8 @@ static void add_notes(struct page *page)
 static void add_title(struct page *page)
 {
     const struct policy *policy = &page->loaded->policy;
-    style_add(&page->style, &page->out, COLOUR_BOLD, policy->request.command ? policy->request.command : "Any command");
+    style_add(&page->style, &page->out, COLOUR_BOLD,
+              policy->request.command ? policy->request.command : "Any command");
     buf_add_str(&page->out, " in ");
     style_add_path(&page->style, &page->out, COLOUR_BOLD, policy->workspaces.at[0].path);
     buf_add_str(&page->out, ", by");

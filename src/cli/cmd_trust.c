@@ -52,7 +52,8 @@ static int pin(const struct world *world, const struct args *args, struct loaded
         buf_add_str(&out, "  nothing: it only tightens\n");
     put(world->out, &out);
     if (!(args->flags & FLAG_YES) && !world->in_is_terminal) {
-        say_problem(world, "nobody can be asked here, so nothing was trusted", "`bawn trust --yes` does not ask");
+        say_problem(world, "nobody can be asked here, so nothing was trusted",
+                    "`bawn trust --yes` does not ask");
         return EXIT_BAD_INPUT;
     }
     if (!(args->flags & FLAG_YES) && !user_agrees(world)) {
@@ -61,11 +62,13 @@ static int pin(const struct world *world, const struct args *args, struct loaded
     }
     struct err err = {0};
     const struct source *own = workspace->own_policy;
-    if (trust_pin(&loaded->fs, loaded->request.starts[START_DATA], workspace->path, own->text, own->size, &err) < 0) {
+    if (trust_pin(&loaded->fs, loaded->request.starts[START_DATA], workspace->path, own->text, own->size,
+                  &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }
-    fputs("Trusted, as long as its content stays as it is. `bawn trust --revoke` takes it back.\n", world->out);
+    fputs("Trusted, as long as its content stays as it is. `bawn trust --revoke` takes it back.\n",
+          world->out);
     return EXIT_FINE;
 }
 

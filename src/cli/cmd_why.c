@@ -18,9 +18,9 @@ struct answer {
     const char *sentence;
     const struct rule *decides; /* may be NULL */
     candidate_list candidates;
-    const char *object;     /* what a rule that changes it would name */
+    const char *object;      /* what a rule that changes it would name */
     const char *user_policy; /* the file to put such a rule into */
-    const char *changes[3]; /* the verbs that would, ended by NULL; none where it is locked */
+    const char *changes[3];  /* the verbs that would, ended by NULL; none where it is locked */
 };
 
 static const char *sentence_for_none(const struct loaded *loaded, const char *path, const struct rule *rule)
@@ -32,14 +32,16 @@ static const char *sentence_for_none(const struct loaded *loaded, const char *pa
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
         const struct operation *operation = &loaded->plan.operations.at[i];
         if (operation->kind == OP_PRIVATE && path_is_beneath(path, operation->path))
-            return arena_printf(loaded->policy.arena, "is not there: the sandbox has %s of its own", operation->path);
+            return arena_printf(loaded->policy.arena, "is not there: the sandbox has %s of its own",
+                                operation->path);
     }
     if (path_is_beneath(path, loaded->request.home))
         return "is not there: no rule grants it, and inside, the home directory is a private one";
     return "is not there: no rule grants it";
 }
 
-static const char *sentence_for_path(const struct loaded *loaded, const char *path, const struct path_verdict *verdict)
+static const char *sentence_for_path(const struct loaded *loaded, const char *path,
+                                     const struct path_verdict *verdict)
 {
     switch (verdict->access) {
     case ACCESS_NONE:
@@ -102,8 +104,8 @@ static void suggest_for_path(struct answer *answer, const char *path, enum acces
     }
 }
 
-static int answer_path(struct loaded *loaded, const struct style *style, const char *asked, struct answer *answer,
-                       struct err *err)
+static int answer_path(struct loaded *loaded, const struct style *style, const char *asked,
+                       struct answer *answer, struct err *err)
 {
     struct arena *arena = &loaded->arena;
     const char *path = asked;
@@ -114,7 +116,8 @@ static int answer_path(struct loaded *loaded, const struct style *style, const c
     if (fs_resolve(&loaded->fs, path, &place, err) < 0)
         return -1;
     struct path_verdict verdict = decide_path(&loaded->policy, place->real, &answer->candidates);
-    const char *lead = place->links ? arena_printf(arena, "leads to %s, which ", style_path(style, arena, place->real)) : "";
+    const char *lead =
+        place->links ? arena_printf(arena, "leads to %s, which ", style_path(style, arena, place->real)) : "";
     answer->asked = path;
     answer->kind = "path";
     answer->decision = access_name(verdict.access);
@@ -151,9 +154,10 @@ static int answer_host(struct loaded *loaded, const char *asked, struct answer *
     answer->decides = decide_host(&loaded->policy, &host, port, &answer->candidates).decides;
     bool allowed = answer->decides && answer->decides->verb == VERB_CONNECT;
     answer->decision = allowed ? "connect" : "refused";
-    answer->sentence = allowed            ? "can be reached"
-                       : answer->decides ? "cannot be reached: a rule refuses it"
-                                         : "cannot be reached: no rule names it, and its name is never looked up";
+    answer->sentence = allowed ? "can be reached"
+                       : answer->decides
+                           ? "cannot be reached: a rule refuses it"
+                           : "cannot be reached: no rule names it, and its name is never looked up";
     const char *object = port == PORT_HTTPS ? host_text(arena, &host) : answer->asked;
     suggest(answer, object, allowed ? "refuse" : "connect", NULL);
     return 0;
@@ -168,8 +172,8 @@ static void answer_variable(struct loaded *loaded, const char *name, struct answ
     bool passes = answer->decides && answer->decides->verb == VERB_ENV;
     bool is_set = passes && answer->decides->env.value;
     answer->decision = is_set ? "set" : passes ? "passed" : "dropped";
-    answer->sentence = is_set              ? "is set by a rule, whatever its value outside"
-                       : passes            ? "is passed on with your value, if you have one"
+    answer->sentence = is_set            ? "is set by a rule, whatever its value outside"
+                       : passes          ? "is passed on with your value, if you have one"
                        : answer->decides ? "is not passed on: a rule unsets it"
                                          : "is not passed on: no rule names it";
     suggest(answer, name, passes ? "unset" : "env", NULL);
@@ -184,11 +188,12 @@ static bool looks_like_path(struct loaded *loaded, const char *asked)
     struct err ignored;
     const char *path = path_clean(&loaded->arena, loaded->request.directory, asked);
     bool exists = fs_resolve(&loaded->fs, path, &place, &ignored) == 0 && place->kind != FILE_MISSING;
-    return exists || *asked == '~' || *asked == '.' || (!strpbrk(asked, ".:") && strcmp(asked, "localhost") != 0);
+    return exists || *asked == '~' || *asked == '.' ||
+           (!strpbrk(asked, ".:") && strcmp(asked, "localhost") != 0);
 }
 
-static int answer_question(struct loaded *loaded, const struct style *style, const char *asked, struct answer *answer,
-                           struct err *err)
+static int answer_question(struct loaded *loaded, const struct style *style, const char *asked,
+                           struct answer *answer, struct err *err)
 {
     if (*asked == '$' && asked[1]) {
         answer_variable(loaded, asked + 1, answer);
@@ -217,7 +222,8 @@ static void add_rule_line(struct buf *out, const struct style *style, struct are
     buf_add_char(out, '\n');
 }
 
-static void add_changes(struct buf *out, const struct style *style, struct arena *arena, const struct answer *answer)
+static void add_changes(struct buf *out, const struct style *style, struct arena *arena,
+                        const struct answer *answer)
 {
     buf_add_str(out, "  ");
     style_add(style, out, COLOUR_DIM, "to change ");
@@ -236,7 +242,8 @@ static void add_changes(struct buf *out, const struct style *style, struct arena
     buf_add_char(out, '\n');
 }
 
-static void add_text(struct buf *out, const struct style *style, struct arena *arena, const struct answer *answer)
+static void add_text(struct buf *out, const struct style *style, struct arena *arena,
+                     const struct answer *answer)
 {
     bool is_path = strcmp(answer->kind, "path") == 0;
     style_add(style, out, COLOUR_BOLD, is_path ? style_path(style, arena, answer->asked) : answer->asked);
@@ -291,8 +298,9 @@ static int answer_all(const struct world *world, const struct args *args, struct
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     bool as_json = args->flags & FLAG_JSON;
-    const char *user_policy = style_path(
-        &style, &loaded->arena, path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn"));
+    const char *user_policy =
+        style_path(&style, &loaded->arena,
+                   path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn"));
     if (as_json)
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < args->words.count; i++) {

@@ -65,7 +65,8 @@ int load_request(const struct world *world, struct loaded *loaded)
     request->trust_context = loaded;
     struct err err = {0};
     const struct fs_place *directory = NULL;
-    if (find_home(world, loaded, &err) < 0 || fs_resolve(&loaded->fs, world->directory, &directory, &err) < 0) {
+    if (find_home(world, loaded, &err) < 0 ||
+        fs_resolve(&loaded->fs, world->directory, &directory, &err) < 0) {
         say_err(world, &err);
         return EXIT_BAD_INPUT;
     }

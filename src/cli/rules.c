@@ -6,8 +6,8 @@
 
 const char *rule_text(struct arena *arena, const struct rule *rule)
 {
-    return arena_printf(arena, "%s%s %s%s%s", rule->locked ? "lock " : "", verb_word(rule->verb), rule->written,
-                        rule->unless ? " unless " : "", rule->unless ? rule->unless : "");
+    return arena_printf(arena, "%s%s %s%s%s", rule->locked ? "lock " : "", verb_word(rule->verb),
+                        rule->written, rule->unless ? " unless " : "", rule->unless ? rule->unless : "");
 }
 
 const char *rule_place(const struct style *style, struct arena *arena, const struct rule *rule)

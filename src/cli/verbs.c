@@ -9,13 +9,14 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG_POLICY | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command in the sandbox (not in this version yet)",
-        .usage = "bawn [run] [--RULE OBJECT]... [--] CMD...\n"
-                 "\n"
-                 "Runs CMD in the sandbox. Everything from the first word that is not bawn's on belongs to CMD.\n"
-                 "This version plans and explains; it does not run anything yet.\n"
-                 "\n"
-                 "  bawn claude --dangerously-skip-permissions\n"
-                 "  bawn --read ~/datasets --connect db.corp:5432 -- make test\n",
+        .usage =
+            "bawn [run] [--RULE OBJECT]... [--] CMD...\n"
+            "\n"
+            "Runs CMD in the sandbox. Everything from the first word that is not bawn's on belongs to CMD.\n"
+            "This version plans and explains; it does not run anything yet.\n"
+            "\n"
+            "  bawn claude --dangerously-skip-permissions\n"
+            "  bawn --read ~/datasets --connect db.corp:5432 -- make test\n",
     },
     {
         .name = "show",
@@ -43,14 +44,15 @@ const struct verb_entry verb_table[] = {
         .words = "PATH|HOST[:PORT]|$NAME",
         .takes_command = true,
         .summary = "which rule decides a path, a host or a variable, and how to change it",
-        .usage = "bawn why [--json] [--RULE OBJECT]... PATH|HOST[:PORT]|$NAME... [-- CMD...]\n"
-                 "\n"
-                 "Says in a paragraph what may be done, which rule decides it, which rules it beat and why, and the\n"
-                 "line or flag that would change it. A path has a '/' or '~' in it or exists; a host has a dot.\n"
-                 "\n"
-                 "  bawn why ~/.ssh/id_ed25519\n"
-                 "  bawn why registry.npmjs.org -- claude\n"
-                 "  bawn why '$AWS_PROFILE'\n",
+        .usage =
+            "bawn why [--json] [--RULE OBJECT]... PATH|HOST[:PORT]|$NAME... [-- CMD...]\n"
+            "\n"
+            "Says in a paragraph what may be done, which rule decides it, which rules it beat and why, and the\n"
+            "line or flag that would change it. A path has a '/' or '~' in it or exists; a host has a dot.\n"
+            "\n"
+            "  bawn why ~/.ssh/id_ed25519\n"
+            "  bawn why registry.npmjs.org -- claude\n"
+            "  bawn why '$AWS_PROFILE'\n",
     },
     {
         .name = "check",
@@ -59,13 +61,14 @@ const struct verb_entry verb_table[] = {
         .words = "FILE",
         .takes_command = true,
         .summary = "read policies as a compiler would, and report every mistake",
-        .usage = "bawn check [--json] [FILE... | [--RULE OBJECT]... -- CMD...]\n"
-                 "\n"
-                 "Checks the files; without one, everything that would apply here. Exit status 2 on an error.\n"
-                 "\n"
-                 "  bawn check\n"
-                 "  bawn check .bawn ~/.config/bawn/policy.bawn\n"
-                 "  bawn check -- claude\n",
+        .usage =
+            "bawn check [--json] [FILE... | [--RULE OBJECT]... -- CMD...]\n"
+            "\n"
+            "Checks the files; without one, everything that would apply here. Exit status 2 on an error.\n"
+            "\n"
+            "  bawn check\n"
+            "  bawn check .bawn ~/.config/bawn/policy.bawn\n"
+            "  bawn check -- claude\n",
     },
     {
         .name = "trust",
@@ -73,16 +76,17 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG_REVOKE | FLAG_YES,
         .words = "DIR",
         .summary = "let the repository's own .bawn grant what it asks for",
-        .usage = "bawn trust [--yes] [--revoke] [DIR]\n"
-                 "\n"
-                 "A repository's .bawn only tightens until you trust it. Shows what it would widen, asks, and pins\n"
-                 "its content: a change of a single byte needs your word again.\n"
-                 "\n"
-                 "  --yes      do not ask (needed where there is no terminal)\n"
-                 "  --revoke   take it back\n"
-                 "\n"
-                 "  bawn trust\n"
-                 "  bawn trust --revoke ~/projects/my-app\n",
+        .usage =
+            "bawn trust [--yes] [--revoke] [DIR]\n"
+            "\n"
+            "A repository's .bawn only tightens until you trust it. Shows what it would widen, asks, and pins\n"
+            "its content: a change of a single byte needs your word again.\n"
+            "\n"
+            "  --yes      do not ask (needed where there is no terminal)\n"
+            "  --revoke   take it back\n"
+            "\n"
+            "  bawn trust\n"
+            "  bawn trust --revoke ~/projects/my-app\n",
     },
     {
         .name = "profiles",
@@ -90,12 +94,13 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG_JSON,
         .words = "NAME",
         .summary = "list the profiles, or print one",
-        .usage = "bawn profiles [--json] [NAME]\n"
-                 "\n"
-                 "Your own in ~/.config/bawn/profiles come first, then /etc/bawn/profiles, then the built-in ones.\n"
-                 "\n"
-                 "  bawn profiles\n"
-                 "  bawn profiles agent/claude\n",
+        .usage =
+            "bawn profiles [--json] [NAME]\n"
+            "\n"
+            "Your own in ~/.config/bawn/profiles come first, then /etc/bawn/profiles, then the built-in ones.\n"
+            "\n"
+            "  bawn profiles\n"
+            "  bawn profiles agent/claude\n",
     },
     {
         .name = "help",

@@ -101,7 +101,8 @@ static bool is_submodule_of(struct fsview *fs, const char *root, const char *git
 }
 
 /* Follows a `.git` file to its git directory, or says in repo->problem why not. */
-static const char *follow_link(struct fsview *fs, const char *root, const char *dot_git, struct git_repo *repo)
+static const char *follow_link(struct fsview *fs, const char *root, const char *dot_git,
+                               struct git_repo *repo)
 {
     const char *line = read_line(fs, dot_git);
     if (!line || !text_starts_with(line, "gitdir: ")) {
@@ -125,7 +126,8 @@ static const char *follow_link(struct fsview *fs, const char *root, const char *
     return needed;
 }
 
-static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth, struct git_repo *repo);
+static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth,
+                        struct git_repo *repo);
 
 /* Below modules/ a submodule's directory may lie several names deep, as its name may hold slashes. */
 static void add_modules(struct fsview *fs, const char *root, const char *directory, unsigned depth,
@@ -152,7 +154,8 @@ static void add_modules(struct fsview *fs, const char *root, const char *directo
     vec_free(&names);
 }
 
-static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth, struct git_repo *repo)
+static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth,
+                        struct git_repo *repo)
 {
     if (repo->dirs.count >= MOST_DIRS)
         return;

@@ -11,7 +11,8 @@
 #include "kernel/fsview.h"
 
 struct git_repo {
-    VEC(const char *) dirs;  /* every git directory: the repository's, its submodules', its linked worktrees' */
+    VEC(const char *)
+    dirs; /* every git directory: the repository's, its submodules', its linked worktrees' */
     VEC(const char *) links; /* every `.git` that is a file or a symbolic link */
     const char *outside;     /* a git directory that the tree needs and that does not lie in it, or NULL */
     const char *problem;     /* why the tree's `.git` leads nowhere, or NULL */

@@ -63,10 +63,11 @@ static const struct fs_link *append_links(struct arena *arena, const struct fs_l
     return copy;
 }
 
-static int resolve(struct fsview *fs, const char *path, unsigned links_left, const struct fs_place **ret_place,
-                   struct err *err);
+static int resolve(struct fsview *fs, const char *path, unsigned links_left,
+                   const struct fs_place **ret_place, struct err *err);
 
-static int follow(struct fsview *fs, const char *link_path, unsigned links_left, struct fs_place *place, struct err *err)
+static int follow(struct fsview *fs, const char *link_path, unsigned links_left, struct fs_place *place,
+                  struct err *err)
 {
     char target[PATH_LONGEST];
     ssize_t size = readlinkat(fs->root_fd, beneath_root(link_path), target, sizeof(target));
@@ -99,8 +100,8 @@ static int follow(struct fsview *fs, const char *link_path, unsigned links_left,
     return 0;
 }
 
-static int resolve(struct fsview *fs, const char *path, unsigned links_left, const struct fs_place **ret_place,
-                   struct err *err)
+static int resolve(struct fsview *fs, const char *path, unsigned links_left,
+                   const struct fs_place **ret_place, struct err *err)
 {
     size_t size = strlen(path);
     if (size >= PATH_LONGEST)
@@ -135,8 +136,8 @@ int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_
     return resolve(fs, path, MOST_LINKS, ret_place, err);
 }
 
-static int read_all(int fd, const char *path, size_t most, struct arena *arena, char **ret_bytes, size_t *ret_size,
-                    struct err *err)
+static int read_all(int fd, const char *path, size_t most, struct arena *arena, char **ret_bytes,
+                    size_t *ret_size, struct err *err)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
@@ -164,7 +165,8 @@ static int read_all(int fd, const char *path, size_t most, struct arena *arena, 
     return 1;
 }
 
-int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, size_t *ret_size, struct err *err)
+int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, size_t *ret_size,
+            struct err *err)
 {
     auto_fd int fd = open_without_links(fs, path, O_RDONLY);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))

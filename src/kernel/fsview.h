@@ -26,8 +26,8 @@ struct fs_link {
 
 /* Where a path leads. */
 struct fs_place {
-    const char *real;            /* the path without links; for a missing one, as far as it could be followed */
-    enum file_kind kind;         /* of the real place; never FILE_LINK */
+    const char *real;    /* the path without links; for a missing one, as far as it could be followed */
+    enum file_kind kind; /* of the real place; never FILE_LINK */
     const struct fs_link *links; /* those on the way, first one first */
 };
 
@@ -40,7 +40,8 @@ struct fsview {
 typedef VEC(const char *) fs_names;
 
 /* Fails only for a loop of links, or a path that is too long; what may not be looked at counts as missing. */
-int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_place, struct err *err) must_check;
+int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_place, struct err *err)
+    must_check;
 
 /* The kind of the file itself: a link is FILE_LINK. The directory part must hold no links. */
 enum file_kind fs_kind(struct fsview *fs, const char *path);

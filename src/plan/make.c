@@ -23,8 +23,8 @@ static void add_fixed(struct plan *plan)
     for (size_t i = 0; i < array_len(private_places); i++)
         add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
     const char *agent = plan->policy->agent ? path_name(plan->policy->agent) : "other";
-    const char *store = arena_printf(plan->policy->arena, "%s/bawn/homes/%s/%s", request->starts[START_DATA], agent,
-                                     plan->policy->workspaces.at[0].slug + 1);
+    const char *store = arena_printf(plan->policy->arena, "%s/bawn/homes/%s/%s", request->starts[START_DATA],
+                                     agent, plan->policy->workspaces.at[0].slug + 1);
     add(plan, (struct operation){.kind = OP_HOME, .path = request->home, .source = store});
 }
 
@@ -47,7 +47,8 @@ static int compare_places(const void *a, const void *b)
 
 static bool is_tree(enum access access)
 {
-    return access == ACCESS_READ || access == ACCESS_COPY || access == ACCESS_FROZEN || access >= ACCESS_FLAGGED;
+    return access == ACCESS_READ || access == ACCESS_COPY || access == ACCESS_FROZEN ||
+           access >= ACCESS_FLAGGED;
 }
 
 /* The operation for a place, given what holds there and in its directory. Returns false where none is needed. */
@@ -76,7 +77,8 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
         operation.make = missing && here->decides->rule->path.is_directory;
         operation.is_directory |= operation.make;
         *ret_operation = operation;
-        return (around != ACCESS_WRITE || operation.is_workspace || operation.make) && (!missing || operation.make);
+        return (around != ACCESS_WRITE || operation.is_workspace || operation.make) &&
+               (!missing || operation.make);
     case ACCESS_FROZEN:
         operation.kind = OP_FREEZE;
         operation.is_directory |= here->decides->rule->path.is_directory;
@@ -103,7 +105,8 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
 }
 
 /* Links on the way to a granted place, where their directory is not visible anyway. */
-static void add_links(struct plan *plan, const struct rule *because, const struct fs_link *links, struct map *known)
+static void add_links(struct plan *plan, const struct rule *because, const struct fs_link *links,
+                      struct map *known)
 {
     for (const struct fs_link *link = links; link; link = link->next) {
         void **slot = map_at(known, link->path, strlen(link->path));
@@ -111,41 +114,70 @@ static void add_links(struct plan *plan, const struct rule *because, const struc
         if (*slot || is_tree(decide_path(plan->policy, directory, NULL).access))
             continue;
         *slot = (void *)link;
-        add(plan, (struct operation){.kind = OP_LINK, .because = because, .path = link->path, .source = link->target});
+        add(plan, (struct operation){
+                      .kind = OP_LINK, .because = because, .path = link->path, .source = link->target});
     }
 }
 
-/* Rules about literal paths. They are sorted, so that a directory is dealt with before what lies in it. */
+/* Where nothing is, only these still ask for something: the many seals on what a machine does not have do not. */
+static bool matters_when_missing(enum verb verb)
+{
+    return verb == VERB_WRITE || verb == VERB_SYNC || verb == VERB_FREEZE || verb == VERB_FLAG;
+}
+
+/* What holds in a directory. Thousands of places lie in a few hundred directories. */
+static enum access access_in(const struct policy *policy, const char *directory, struct map *known)
+{
+    /* The value is the access plus one, so that it can be told from nothing. */
+    void **slot = map_at(known, directory, strlen(directory));
+    if (!*slot)
+        *slot = (void *)(uintptr_t)(decide_path(policy, directory, NULL).access + 1u);
+    return (enum access)((uintptr_t)*slot - 1);
+}
+
+typedef VEC(struct placed *) place_list;
+
+/* The places that may need an operation, sorted so that a directory comes before what lies in it. */
+static void collect_points(const struct policy *policy, place_list *ret_points)
+{
+    for (size_t i = 0; i < policy->places.count; i++) {
+        struct placed *placed = policy->places.at[i];
+        if (!placed->has_wildcard &&
+            (placed->found->kind != FILE_MISSING || matters_when_missing(placed->rule->verb)))
+            vec_push(ret_points, placed);
+    }
+    if (ret_points->count)
+        qsort(ret_points->at, ret_points->count, sizeof(*ret_points->at), compare_places);
+}
+
+/* Rules about literal paths. */
 static void add_places(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
-    VEC(struct placed *) points = {0};
-    for (size_t i = 0; i < policy->places.count; i++) {
-        if (!policy->places.at[i]->has_wildcard)
-            vec_push(&points, policy->places.at[i]);
-    }
-    if (points.count)
-        qsort(points.at, points.count, sizeof(*points.at), compare_places);
-
-    struct map known_links = {0};
+    place_list points = {0};
+    collect_points(policy, &points);
+    struct map known_links = {0}, known_directories = {0};
     const struct fs_place *home = NULL;
     struct err ignored;
     if (fs_resolve(policy->request.fs, policy->request.home_spelled, &home, &ignored) == 0)
         add_links(plan, NULL, home->links, &known_links);
     for (size_t i = 0; i < points.count; i++) {
         const struct placed *placed = points.at[i];
+        bool is_first = i == 0 || strcmp(points.at[i - 1]->path, placed->path) != 0;
+        if (!is_first && !placed->found->links)
+            continue;
         struct path_verdict here = decide_path(policy, placed->path, NULL);
-        enum access around = ACCESS_NONE;
-        if (placed->path[1])
-            around = decide_path(policy, path_parent(policy->arena, placed->path), NULL).access;
         if (here.decides == placed && (here.access == ACCESS_READ || here.access >= ACCESS_SOCKET))
             add_links(plan, placed->rule, placed->found->links, &known_links);
-        bool is_first = i == 0 || strcmp(points.at[i - 1]->path, placed->path) != 0;
+        enum access around = ACCESS_NONE;
+        if (placed->path[1])
+            around = access_in(policy, path_parent(policy->arena, placed->path), &known_directories);
         struct operation operation;
         if (is_first && operation_for(placed, &here, around, &operation))
             add(plan, operation);
     }
     map_free(&known_links);
+    map_free(&known_directories);
     vec_free(&points);
 }
 
@@ -238,8 +270,10 @@ static void add_limits(struct plan *plan)
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
         const struct rule *rule = decide_limit(plan->policy, limit, NULL).decides;
         if (rule)
-            add(plan, (struct operation){
-                          .kind = OP_LIMIT, .because = rule, .name = limit_name(limit), .amount = rule->limit.most});
+            add(plan, (struct operation){.kind = OP_LIMIT,
+                                         .because = rule,
+                                         .name = limit_name(limit),
+                                         .amount = rule->limit.most});
     }
 }
 

@@ -20,7 +20,8 @@ static void note_hidden_below(struct plan *plan, const struct placed *grant)
     size_t count = 0;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        if (operation->kind != OP_HIDE || operation->is_pattern || !path_is_beneath(operation->path, grant->path))
+        if (operation->kind != OP_HIDE || operation->is_pattern ||
+            !path_is_beneath(operation->path, grant->path))
             continue;
         if (count < NAMED_IN_NOTE)
             names = arena_printf(arena, "%s%s%s", names, count ? ", " : "", operation->path);
@@ -30,7 +31,8 @@ static void note_hidden_below(struct plan *plan, const struct placed *grant)
         note(plan, grant->rule,
              arena_printf(arena, "--%s %s does not open everything below it: %s%s stay%s hidden",
                           verb_word(grant->rule->verb), grant->rule->written, names,
-                          count > NAMED_IN_NOTE ? arena_printf(arena, " and %zu more", count - NAMED_IN_NOTE) : "",
+                          count > NAMED_IN_NOTE ? arena_printf(arena, " and %zu more", count - NAMED_IN_NOTE)
+                                                : "",
                           count == 1 ? "s" : ""));
 }
 
@@ -69,7 +71,8 @@ static void note_untrusted(struct plan *plan)
         }
         if (waiting)
             note(plan, NULL,
-                 arena_printf(policy->arena, "%s asks for more than it gets, with %zu rule%s: `bawn trust` shows %s",
+                 arena_printf(policy->arena,
+                              "%s asks for more than it gets, with %zu rule%s: `bawn trust` shows %s",
                               workspace->own_policy->name, waiting, waiting == 1 ? "" : "s",
                               waiting == 1 ? "it" : "them"));
     }
@@ -92,7 +95,8 @@ void plan_add_notes(struct plan *plan)
     const struct policy *policy = plan->policy;
     if (policy->request.command && !policy->agent)
         note(plan, NULL,
-             arena_printf(policy->arena, "no profile is made for '%s': the base policy holds", policy->request.command));
+             arena_printf(policy->arena, "no profile is made for '%s': the base policy holds",
+                          policy->request.command));
     note_lost_grants(plan);
     note_untrusted(plan);
     note_git(plan);

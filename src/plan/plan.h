@@ -13,25 +13,25 @@
 enum { PLAN_SCHEMA_VERSION = 1 };
 
 #define OPERATIONS(X)                                                                                        \
-    X(PRIVATE, "private")    /* an empty place of the sandbox's own: /tmp, /run … */                         \
-    X(HOME, "home")          /* the private home */                                                          \
-    X(LINK, "link")          /* a symbolic link that the host has too; `target` */                           \
-    X(BIND_READ, "read")     /* visible, executable, not writable */                                         \
-    X(BIND_WRITE, "write")   /* visible and writable; `make`: make the directory if it is missing */         \
-    X(HIDE, "hide")          /* masked under a visible parent; may be a pattern */                           \
-    X(FREEZE, "freeze")      /* pinned; `missing`: held by a stub or a watch */                              \
-    X(FLAG, "flag")          /* settled at the end; may be a pattern */                                      \
-    X(COPY, "copy")          /* from `source` into the private home */                                       \
-    X(SYNC, "sync")          /* kept the same as `source` */                                                 \
-    X(SOCKET, "socket")      /* one Unix socket */                                                           \
-    X(NET, "net")            /* `value`: off, allow or open */                                               \
-    X(CONNECT, "connect")    /* `value`: host, `port` */                                                     \
-    X(REFUSE, "refuse")      /* `value`: host, `port` (0: every one) */                                      \
-    X(PUBLISH, "publish")    /* `port` inside, `host_port` outside */                                        \
+    X(PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                      \
+    X(HOME, "home")           /* the private home */                                                         \
+    X(LINK, "link")           /* a symbolic link that the host has too; `target` */                          \
+    X(BIND_READ, "read")      /* visible, executable, not writable */                                        \
+    X(BIND_WRITE, "write")    /* visible and writable; `make`: make the directory if it is missing */        \
+    X(HIDE, "hide")           /* masked under a visible parent; may be a pattern */                          \
+    X(FREEZE, "freeze")       /* pinned; `missing`: held by a stub or a watch */                             \
+    X(FLAG, "flag")           /* settled at the end; may be a pattern */                                     \
+    X(COPY, "copy")           /* from `source` into the private home */                                      \
+    X(SYNC, "sync")           /* kept the same as `source` */                                                \
+    X(SOCKET, "socket")       /* one Unix socket */                                                          \
+    X(NET, "net")             /* `value`: off, allow or open */                                              \
+    X(CONNECT, "connect")     /* `value`: host, `port` */                                                    \
+    X(REFUSE, "refuse")       /* `value`: host, `port` (0: every one) */                                     \
+    X(PUBLISH, "publish")     /* `port` inside, `host_port` outside */                                       \
     X(HOST_PORT, "host-port") /* `port` */                                                                   \
-    X(ENV_PASS, "env-pass")  /* `name`: the caller's value */                                                \
-    X(ENV_SET, "env-set")    /* `name`, `value` */                                                           \
-    X(LIMIT, "limit")        /* `name`, `amount` (none: no limit) */
+    X(ENV_PASS, "env-pass")   /* `name`: the caller's value */                                               \
+    X(ENV_SET, "env-set")     /* `name`, `value` */                                                          \
+    X(LIMIT, "limit")         /* `name`, `amount` (none: no limit) */
 
 enum operation_kind {
 #define X(id, name) OP_##id,

@@ -36,7 +36,8 @@ const char *limit_text(struct arena *arena, enum limit limit, uint64_t amount)
     for (size_t i = 0; (is_size || limit == LIMIT_TIME) && i < array_len(sizes); i++) {
         uint64_t factor = is_size ? sizes[i].factor : times[i].factor;
         if (amount % factor == 0)
-            return arena_printf(arena, "%" PRIu64 "%c", amount / factor, is_size ? sizes[i].unit : times[i].unit);
+            return arena_printf(arena, "%" PRIu64 "%c", amount / factor,
+                                is_size ? sizes[i].unit : times[i].unit);
     }
     return arena_printf(arena, "%" PRIu64, amount);
 }
@@ -147,7 +148,8 @@ static const char *object_text(struct arena *arena, const struct operation *oper
         return arena_printf(arena, "%s (from %s)", operation->path, operation->source);
     case OP_CONNECT:
     case OP_REFUSE:
-        return operation->port ? arena_printf(arena, "%s:%u", operation->value, operation->port) : operation->value;
+        return operation->port ? arena_printf(arena, "%s:%u", operation->value, operation->port)
+                               : operation->value;
     case OP_PUBLISH:
         return arena_printf(arena, "%u:%u", operation->host_port, operation->port);
     case OP_HOST_PORT:
@@ -165,7 +167,8 @@ static const char *object_text(struct arena *arena, const struct operation *oper
         break;
     }
     const char *mark = operation->make ? " (made if missing)" : operation->missing ? " (missing)" : "";
-    return arena_printf(arena, "%s%s%s", operation->path, operation->is_directory && operation->path[1] ? "/" : "", mark);
+    return arena_printf(arena, "%s%s%s", operation->path,
+                        operation->is_directory && operation->path[1] ? "/" : "", mark);
 }
 
 void plan_add_text(const struct plan *plan, struct buf *out)

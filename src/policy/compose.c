@@ -73,14 +73,15 @@ static bool already_read(const struct policy *policy, const char *name, bool onl
 {
     for (size_t i = 0; i < policy->sources.count; i++) {
         const struct source *source = policy->sources.at[i];
-        if (source->is_profile && strcmp(source->name, name) == 0 && (only_tightens || !source->only_tightens))
+        if (source->is_profile && strcmp(source->name, name) == 0 &&
+            (only_tightens || !source->only_tightens))
             return true;
     }
     return false;
 }
 
-static void use_profile(struct policy *policy, struct spot spot, const char *name, const struct use_chain *chain,
-                        struct diags *diags)
+static void use_profile(struct policy *policy, struct spot spot, const char *name,
+                        const struct use_chain *chain, struct diags *diags)
 {
     for (const struct use_chain *link = chain; link; link = link->asked_by) {
         if (strcmp(link->name, name) == 0) {
@@ -115,7 +116,8 @@ static void use_profile(struct policy *policy, struct spot spot, const char *nam
 }
 
 /* A profile's rules come before those of the file that uses it, so that in the same layer the user of it decides. */
-static void add_rules(struct policy *policy, const rule_list *rules, const struct use_chain *chain, struct diags *diags)
+static void add_rules(struct policy *policy, const rule_list *rules, const struct use_chain *chain,
+                      struct diags *diags)
 {
     for (size_t i = 0; i < rules->count; i++) {
         if (rules->at[i].verb == VERB_USE)
@@ -147,7 +149,9 @@ void add_found_rule(struct policy *policy, enum verb verb, const struct source *
         .verb = verb,
         .source = source,
         .written = path,
-        .path = {.start = START_ROOT, .pattern = pattern_quote(policy->arena, path + 1), .is_directory = true},
+        .path = {.start = START_ROOT,
+                 .pattern = pattern_quote(policy->arena, path + 1),
+                 .is_directory = true},
     };
     vec_push(&policy->rules, rule);
 }
@@ -164,7 +168,8 @@ static void seal_linked_file(struct policy *policy, const struct fs_place *place
 }
 
 /* Reads the file of a layer. One that the user named must be there. */
-static void read_file(struct policy *policy, const char *path, enum layer layer, bool must_exist, struct diags *diags)
+static void read_file(struct policy *policy, const char *path, enum layer layer, bool must_exist,
+                      struct diags *diags)
 {
     struct source *source = arena_new(policy->arena, struct source);
     *source = (struct source){.name = path, .layer = layer, .asked_by = layer, .all_workspaces = true};
@@ -176,7 +181,8 @@ static void read_file(struct policy *policy, const char *path, enum layer layer,
     if (found == 0)
         found = fs_read(policy->request.fs, place->real, POLICY_LARGEST, &text, &source->size, &err);
     if (found < 0)
-        diag_error(diags, whole, "a policy that cannot be read stops everything: mend or remove it", "%s", err.message);
+        diag_error(diags, whole, "a policy that cannot be read stops everything: mend or remove it", "%s",
+                   err.message);
     else if (found == 0 && must_exist)
         diag_error(diags, whole, "check the name", "there is no such policy file");
     if (found <= 0)
@@ -223,13 +229,15 @@ static void read_repository(struct policy *policy, size_t index, struct diags *d
     char *text = NULL;
     int found = fs_read(request->fs, source->name, POLICY_LARGEST, &text, &source->size, &err);
     if (found < 0)
-        diag_error(diags, (struct spot){.source = source}, "make it a regular file, or remove it", "%s", err.message);
+        diag_error(diags, (struct spot){.source = source}, "make it a regular file, or remove it", "%s",
+                   err.message);
     if (found <= 0)
         return;
     source->text = text;
     workspace->own_policy = source;
-    workspace->is_trusted = request->is_trusted &&
-                            request->is_trusted(request->trust_context, workspace->path, source->text, source->size);
+    workspace->is_trusted =
+        request->is_trusted &&
+        request->is_trusted(request->trust_context, workspace->path, source->text, source->size);
     source->only_tightens = !workspace->is_trusted;
     read_source(policy, source, NULL, diags);
 }
@@ -287,13 +295,16 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     *policy = (struct policy){.arena = arena, .request = *request};
     read_profiles(policy, diags);
     read_file(policy, path_join(arena, admin_directory, "policy.bawn"), LAYER_ADMIN, false, diags);
-    read_file(policy, path_join(arena, request->starts[START_CONFIG], "bawn/policy.bawn"), LAYER_USER, false, diags);
+    read_file(policy, path_join(arena, request->starts[START_CONFIG], "bawn/policy.bawn"), LAYER_USER, false,
+              diags);
     if (request->extra_policy)
-        read_file(policy, path_clean(arena, request->directory, request->extra_policy), LAYER_USER, true, diags);
+        read_file(policy, path_clean(arena, request->directory, request->extra_policy), LAYER_USER, true,
+                  diags);
     read_arguments(policy, diags);
     find_workspaces(policy, diags);
     for (size_t i = 0; i < policy->workspaces.count; i++)
         read_repository(policy, i, diags);
+    index_rules(policy);
     place_rules(policy, diags);
     if (diags->errors == 0)
         verify_places(policy, diags);
@@ -310,4 +321,7 @@ void policy_free(struct policy *policy)
     vec_free(&policy->places);
     map_free(&policy->by_path);
     map_free(&policy->by_directory);
+    map_free(&policy->by_host);
+    vec_free(&policy->env_rules);
+    vec_free(&policy->other_rules);
 }

@@ -9,6 +9,9 @@ void find_workspaces(struct policy *policy, struct diags *diags);
 /* place.c: puts every path rule in its place and indexes it. */
 void place_rules(struct policy *policy, struct diags *diags);
 
+/* index.c: finds the rules on hosts, variables, limits and the mode again without reading all. */
+void index_rules(struct policy *policy);
+
 /* verify.c: refuses what must not start: grants through planted links or into seals, pins outside writable trees. */
 void verify_places(struct policy *policy, struct diags *diags);
 

@@ -106,22 +106,38 @@ static struct verdict choose(candidate_list *all, uint64_t given_without_rule, c
     return verdict;
 }
 
+/* A `connect` always has a port: against a `refuse` of the whole host it is no more specific than that. */
+static void add_host_rules(const struct host_rule *chain, const struct host_object *host, uint16_t port,
+                           candidate_list *candidates)
+{
+    for (; chain; chain = chain->next) {
+        const struct rule *rule = chain->rule;
+        if ((rule->host.port && rule->host.port != port) || !host_covers(&rule->host, host))
+            continue;
+        bool names_port = rule->host.port != 0 && rule->verb == VERB_REFUSE;
+        struct candidate candidate = {
+            .rule = rule, .specificity = host_specificity(&rule->host) * 2 + names_port, .is_literal = true};
+        vec_push(candidates, candidate);
+    }
+}
+
 struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
                            candidate_list *candidates)
 {
     candidate_list all = {0};
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
-        bool is_about_hosts = verb_object(rule->verb) == OBJECT_HOST && policy_rule_counts(policy, rule);
-        if (!is_about_hosts || (rule->host.port && rule->host.port != port) || !host_covers(&rule->host, host))
-            continue;
-        struct candidate candidate = {
-            .rule = rule,
-            .specificity = host_specificity(&rule->host) * 2 + (rule->host.port != 0 && rule->verb == VERB_REFUSE),
-            .is_literal = true,
-        };
-        /* A `connect` always has a port; against a `refuse` of the whole host it is no more specific than that. */
-        vec_push(&all, candidate);
+    if (host->kind == HOST_ADDRESS) {
+        add_host_rules(policy->by_address, host, port, &all);
+    } else {
+        if (host->kind == HOST_NAME)
+            add_host_rules(map_get(&policy->by_host, host->name, strlen(host->name)), host, port, &all);
+        /* "*.example.com" for the name itself (as a wildcard), and for every name after one of its dots */
+        char wildcard[NAME_LONGEST + 3] = "*.";
+        for (const char *suffix = host->name; suffix; suffix = strchr(suffix, '.')) {
+            suffix += *suffix == '.';
+            size_t size = strlen(suffix);
+            memcpy(wildcard + 2, suffix, size);
+            add_host_rules(map_get(&policy->by_host, wildcard, size + 2), host, port, &all);
+        }
     }
     struct verdict verdict = choose(&all, 0, candidates);
     vec_free(&all);
@@ -131,10 +147,9 @@ struct verdict decide_host(const struct policy *policy, const struct host_object
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates)
 {
     candidate_list all = {0};
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
-        if (verb_object(rule->verb) != OBJECT_ENV || !policy_rule_counts(policy, rule) ||
-            !pattern_matches_name(rule->env.name, name, strlen(name)))
+    for (size_t i = 0; i < policy->env_rules.count; i++) {
+        const struct rule *rule = policy->env_rules.at[i];
+        if (!pattern_matches_name(rule->env.name, name, strlen(name)))
             continue;
         struct candidate candidate = {
             .rule = rule,
@@ -153,12 +168,10 @@ static struct verdict decide_single(const struct policy *policy, enum verb verb,
                                     uint64_t given_without_rule, candidate_list *candidates)
 {
     candidate_list all = {0};
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
-        if (rule->verb != verb || !policy_rule_counts(policy, rule) ||
-            (verb == VERB_LIMIT && rule->limit.limit != limit))
-            continue;
-        vec_push(&all, (struct candidate){.rule = rule, .is_literal = true});
+    for (size_t i = 0; i < policy->other_rules.count; i++) {
+        const struct rule *rule = policy->other_rules.at[i];
+        if (rule->verb == verb && (verb != VERB_LIMIT || rule->limit.limit == limit))
+            vec_push(&all, (struct candidate){.rule = rule, .is_literal = true});
     }
     struct verdict verdict = choose(&all, given_without_rule, candidates);
     vec_free(&all);

@@ -65,7 +65,8 @@ struct path_verdict {
 struct path_verdict decide_path(const struct policy *policy, const char *path, candidate_list *candidates);
 
 /* The same, as if one rule were not there. */
-struct path_verdict decide_path_without(const struct policy *policy, const char *path, const struct rule *left_out);
+struct path_verdict decide_path_without(const struct policy *policy, const char *path,
+                                        const struct rule *left_out);
 
 /* What the rule would give at its place, if it decided. */
 enum access access_of_rule(const struct rule *rule);

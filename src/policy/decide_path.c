@@ -65,18 +65,24 @@ static void add_candidate(const struct policy *policy, const struct placed *plac
     const char *unless = placed->rule->unless;
     if (unless && strcmp(unless, "workspace") == 0 && lies_in_workspace(policy, path))
         return;
-    struct candidate candidate = {
-        .rule = placed->rule, .placed = placed, .specificity = specificity, .is_literal = !placed->has_wildcard};
+    struct candidate candidate = {.rule = placed->rule,
+                                  .placed = placed,
+                                  .specificity = specificity,
+                                  .is_literal = !placed->has_wildcard};
     vec_push(candidates, candidate);
 }
 
 /* The depth of the deepest place at or above the path that the pattern matches; 0 for none. */
-static size_t matching_depth(const char *pattern, const char *path)
+static size_t matching_depth(const struct placed *pattern, const char *path)
 {
     size_t depth = path_depth(path);
-    for (size_t size = strlen(path); size > 1; size = path_parent_size(path, size), depth--) {
-        if (pattern_matches_path(pattern, path, size))
+    for (size_t size = strlen(path); size > 1; depth--) {
+        size_t parent = path_parent_size(path, size), name = parent + (parent > 1);
+        /* Most patterns end in a name of their own, which settles most cases without a look at the rest. */
+        if (pattern_matches_name(pattern->last_name, path + name, size - name) &&
+            pattern_matches_path(pattern->path, path, size))
             return depth;
+        size = parent;
     }
     return 0;
 }
@@ -89,7 +95,7 @@ static void collect(const struct policy *policy, const char *path, candidate_lis
         for (; here; here = here->next_here)
             add_candidate(policy, here, path, here->depth, candidates);
         for (here = map_get(&policy->by_directory, path, size); here; here = here->next_here) {
-            size_t depth = matching_depth(here->path, path);
+            size_t depth = matching_depth(here, path);
             if (depth)
                 add_candidate(policy, here, path, depth, candidates);
         }
@@ -125,7 +131,8 @@ static void shut_out_by_own_hide(candidate_list *candidates)
 {
     for (size_t i = 0; i < candidates->count; i++) {
         const struct candidate *hide = &candidates->at[i];
-        if (hide->rule->verb != VERB_HIDE || hide->rule->source->layer < LAYER_USER || hide->loss != LOSS_NONE)
+        if (hide->rule->verb != VERB_HIDE || hide->rule->source->layer < LAYER_USER ||
+            hide->loss != LOSS_NONE)
             continue;
         for (size_t j = 0; j < candidates->count; j++) {
             struct candidate *other = &candidates->at[j];
@@ -166,9 +173,10 @@ static struct path_verdict judge(candidate_list *candidates)
         struct candidate *candidate = &candidates->at[i];
         if (candidate == winner || candidate->loss != LOSS_NONE)
             continue;
-        candidate->loss = is_modifier(candidate->rule) && (!grant || access_of_rule(grant->rule) != ACCESS_WRITE)
-                              ? LOSS_NOT_WRITABLE
-                              : loss_between(winner, candidate);
+        candidate->loss =
+            is_modifier(candidate->rule) && (!grant || access_of_rule(grant->rule) != ACCESS_WRITE)
+                ? LOSS_NOT_WRITABLE
+                : loss_between(winner, candidate);
     }
     return (struct path_verdict){access, winner ? winner->placed : NULL, grant ? grant->placed : NULL};
 }
@@ -238,7 +246,8 @@ struct path_verdict decide_path(const struct policy *policy, const char *path, c
     return decide(policy, path, NULL, candidates);
 }
 
-struct path_verdict decide_path_without(const struct policy *policy, const char *path, const struct rule *left_out)
+struct path_verdict decide_path_without(const struct policy *policy, const char *path,
+                                        const struct rule *left_out)
 {
     return decide(policy, path, left_out, NULL);
 }

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint, const char *format, ...)
+void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
+              const char *format, ...)
 {
     diags->errors += severity == SEVERITY_ERROR;
     if (diags->list.count >= MOST_DIAGS) {
@@ -37,6 +38,6 @@ void diags_free(struct diags *diags)
 
 struct spot spot_of_rule(const struct rule *rule)
 {
-    return (struct spot){rule->source, rule->line,     rule->column, (uint32_t)strlen(rule->written),
+    return (struct spot){rule->source, rule->line,   rule->column, (uint32_t)strlen(rule->written),
                          rule->verb,   rule->written};
 }

@@ -38,11 +38,11 @@ struct spot {
     const char *written;
 };
 
-void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint, const char *format, ...)
-    printf_like(5, 6);
+void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
+              const char *format, ...) printf_like(5, 6);
 void diags_free(struct diags *diags);
 
-#define diag_error(diags, spot, hint, ...) diag_add(diags, SEVERITY_ERROR, spot, hint, __VA_ARGS__)
+#define diag_error(diags, spot, hint, ...)   diag_add(diags, SEVERITY_ERROR, spot, hint, __VA_ARGS__)
 #define diag_warning(diags, spot, hint, ...) diag_add(diags, SEVERITY_WARNING, spot, hint, __VA_ARGS__)
 
 struct spot spot_of_rule(const struct rule *rule);

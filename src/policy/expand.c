@@ -30,7 +30,8 @@ static size_t folder_at(const struct policy *policy, const char *text, const cha
         const char *variable = path_start_variable(start);
         if (!text_starts_with(text + 1, variable))
             continue;
-        const char *folder = start == START_HOME ? policy->request.home_spelled : policy->request.starts[start];
+        const char *folder =
+            start == START_HOME ? policy->request.home_spelled : policy->request.starts[start];
         *ret_folder = folder ? folder : "";
         return 1 + strlen(variable);
     }

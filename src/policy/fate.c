@@ -13,9 +13,9 @@ static enum loss loss_of(const candidate_list *candidates, const struct rule *ru
 static struct fate fate_of_path(const struct policy *policy, const struct rule *rule)
 {
     struct fate fate = {0};
-    for (size_t i = 0; i < policy->places.count && fate.loss == LOSS_NONE; i++) {
-        const struct placed *placed = policy->places.at[i];
-        if (placed->rule != rule || placed->has_wildcard)
+    const struct placed *placed = rule->places;
+    for (; placed && fate.loss == LOSS_NONE; placed = placed->next_of_rule) {
+        if (placed->has_wildcard)
             continue;
         candidate_list candidates = {0};
         struct path_verdict verdict = decide_path(policy, placed->path, &candidates);
@@ -34,7 +34,8 @@ struct fate rule_fate(const struct policy *policy, const struct rule *rule)
     case OBJECT_PATH:
         return fate_of_path(policy, rule);
     case OBJECT_HOST:
-        verdict = decide_host(policy, &rule->host, rule->host.port ? rule->host.port : PORT_HTTPS, &candidates);
+        verdict =
+            decide_host(policy, &rule->host, rule->host.port ? rule->host.port : PORT_HTTPS, &candidates);
         break;
     case OBJECT_ENV:
         verdict = decide_env(policy, rule->env.name, &candidates);

@@ -10,8 +10,8 @@ static const struct source found_here = {
 
 /* A sandbox around one of these would be none: programs and services all over the machine write and trust them. */
 static const char *const system_directories[] = {
-    "/bin",  "/boot", "/dev", "/etc",  "/home", "/lib", "/lib32", "/lib64",   "/nix",
-    "/proc", "/root", "/run", "/sbin", "/sys",  "/tmp", "/usr",   "/var",     "/var/tmp",
+    "/bin",  "/boot", "/dev", "/etc",  "/home", "/lib", "/lib32", "/lib64", "/nix",
+    "/proc", "/root", "/run", "/sbin", "/sys",  "/tmp", "/usr",   "/var",   "/var/tmp",
 };
 
 static const char *const kernel_directories[] = {"/dev", "/proc", "/sys"};
@@ -98,7 +98,8 @@ static const char *path_of_rule(const struct policy *policy, const struct rule *
         start = policy->request.directory;
     else if (rule->path.start > START_RELATIVE)
         start = rule->path.start < START_GIT ? policy->request.starts[rule->path.start] : NULL;
-    return start ? path_clean(policy->arena, start, pattern_literal(policy->arena, rule->path.pattern)) : NULL;
+    return start ? path_clean(policy->arena, start, pattern_literal(policy->arena, rule->path.pattern))
+                 : NULL;
 }
 
 /* Adds the workspaces that the rules of the command line, or those of all other layers, name. */

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-enum { NAME_LONGEST = 253, LABEL_LONGEST = 63, V4_OFFSET_BITS = 96 };
+enum { LABEL_LONGEST = 63, V4_OFFSET_BITS = 96 };
 
 bool port_parse(const char *text, uint16_t *ret_port)
 {

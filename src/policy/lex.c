@@ -70,7 +70,8 @@ static int lex_escape(struct lexer *lexer, struct buf *text)
         break;
     }
     diag_error(lexer->diags, spot_at(lexer, backslash, 2),
-               "inside double quotes write \\\" \\\\ \\n \\t or \\xHH (not \\x00)", "unknown escape in double quotes");
+               "inside double quotes write \\\" \\\\ \\n \\t or \\xHH (not \\x00)",
+               "unknown escape in double quotes");
     return -1;
 }
 
@@ -90,7 +91,8 @@ static int lex_quoted(struct lexer *lexer, char quote, struct buf *text)
         }
     }
     diag_error(lexer->diags, spot_at(lexer, opening, (size_t)(lexer->end - opening)),
-               "close the quote on the same line; a newline inside it is written \\n", "this quote is never closed");
+               "close the quote on the same line; a newline inside it is written \\n",
+               "this quote is never closed");
     return -1;
 }
 
@@ -111,14 +113,16 @@ static int lex_word(struct lexer *lexer, struct buf *text)
             }
             add_quoted(text, *lexer->at++);
         } else if ((unsigned char)byte < 0x20 || byte == 0x7f) {
-            diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1), "write it as \\xHH inside double quotes",
+            diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1),
+                       "write it as \\xHH inside double quotes",
                        "a control character (0x%02x) outside quotes", (unsigned char)byte);
             return -1;
         } else {
             buf_add_char(text, byte);
         }
         if (text->size > WORD_LONGEST) {
-            diag_error(lexer->diags, spot_at(lexer, start, 1), NULL, "this word is longer than %d bytes", WORD_LONGEST);
+            diag_error(lexer->diags, spot_at(lexer, start, 1), NULL, "this word is longer than %d bytes",
+                       WORD_LONGEST);
             return -1;
         }
     }

@@ -19,8 +19,8 @@ static int complain(struct diags *diags, const struct rule *rule, const struct w
 static bool variable_is(const char *text, const char *variable)
 {
     size_t size = strlen(variable);
-    return text[0] == '$' && strncmp(text + 1, variable, size) == 0 && !isalnum((unsigned char)text[size + 1]) &&
-           text[size + 1] != '_';
+    return text[0] == '$' && strncmp(text + 1, variable, size) == 0 &&
+           !isalnum((unsigned char)text[size + 1]) && text[size + 1] != '_';
 }
 
 /* Where the path starts; *rest is left at what follows. START_COUNT: no such place. */
@@ -66,8 +66,8 @@ static const char *problem_with_name(const char *name, size_t size)
 }
 
 /* The names of the path, joined again without empty ones and "."; reports what cannot stand there. */
-static const char *clean_names(struct arena *arena, const char *text, bool may_climb, struct path_object *path,
-                               const char **ret_problem)
+static const char *clean_names(struct arena *arena, const char *text, bool may_climb,
+                               struct path_object *path, const char **ret_problem)
 {
     auto_buf struct buf clean = {0};
     for (const char *name = text; *name;) {
@@ -99,12 +99,14 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
         return complain(diags, rule, word, "write . for the workspace itself", "the path is empty");
     struct path_object path = {.start = path_start(&rest)};
     if (path.start == START_COUNT && word->text[0] == '~')
-        return complain(diags, rule, word, "write ~/… or the absolute path", "only your own home can be named with ~");
+        return complain(diags, rule, word, "write ~/… or the absolute path",
+                        "only your own home can be named with ~");
     if (path.start == START_COUNT)
-        return complain(diags, rule, word,
-                        "known: $HOME $XDG_CONFIG_HOME $XDG_DATA_HOME $XDG_STATE_HOME $XDG_CACHE_HOME $XDG_RUNTIME_DIR "
-                        "$GIT $GITLINK; quote the word for a plain $",
-                        "unknown variable in a path");
+        return complain(
+            diags, rule, word,
+            "known: $HOME $XDG_CONFIG_HOME $XDG_DATA_HOME $XDG_STATE_HOME $XDG_CACHE_HOME $XDG_RUNTIME_DIR "
+            "$GIT $GITLINK; quote the word for a plain $",
+            "unknown variable in a path");
     const char *problem = NULL;
     path.pattern = clean_names(arena, rest, path.start == START_RELATIVE, &path, &problem);
     if (problem)
@@ -114,10 +116,11 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
                         "$GITLINK is a file");
     path.has_wildcard = pattern_has_wildcard(path.pattern);
     if (path.has_wildcard && !verb_takes_wildcards(rule->verb))
-        return complain(diags, rule, word,
-                        "a bind or a pin cannot hold a name that does not exist yet: name the directory instead; quote "
-                        "the word for a plain * or ?",
-                        "this verb takes no wildcard");
+        return complain(
+            diags, rule, word,
+            "a bind or a pin cannot hold a name that does not exist yet: name the directory instead; quote "
+            "the word for a plain * or ?",
+            "this verb takes no wildcard");
     rule->path = path;
     return 0;
 }
@@ -202,7 +205,8 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     while (limit < LIMIT_COUNT && !name_is(plain, name_size, limit_name(limit)))
         limit++;
     if (limit == LIMIT_COUNT || plain[name_size] == '\0')
-        return complain(diags, rule, word, "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G; none lifts one",
+        return complain(diags, rule, word,
+                        "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G; none lifts one",
                         "this is not a limit");
     rule->limit.limit = limit;
     const char *amount = plain + name_size + 1;

@@ -7,7 +7,8 @@
 #include "policy/rule.h"
 
 /* Fills the rule's object from the word, or reports what is wrong with it and returns -1. */
-int object_parse(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags) must_check;
+int object_parse(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
+    must_check;
 
 /* Could this be the name of a profile, such as "toolchain/node"? */
 bool profile_name_is_valid(const char *name);

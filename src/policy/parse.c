@@ -15,11 +15,13 @@ struct parser {
 
 static struct spot spot_of_word(const struct parser *parser, uint32_t line, const struct word *word)
 {
-    return (struct spot){.source = parser->source, .line = line, .column = word->column, .width = word->width};
+    return (struct spot){
+        .source = parser->source, .line = line, .column = word->column, .width = word->width};
 }
 
 /* Which verbs may stand where: the administrator's lock, and what only a profile says of itself. */
-static int check_place(const struct parser *parser, uint32_t line, const struct word *word, const struct rule *rule)
+static int check_place(const struct parser *parser, uint32_t line, const struct word *word,
+                       const struct rule *rule)
 {
     if (rule->verb == VERB_MATCH && !parser->source->is_profile) {
         diag_error(parser->diags, spot_of_word(parser, line, word),
@@ -27,10 +29,12 @@ static int check_place(const struct parser *parser, uint32_t line, const struct 
                    "`match` belongs in a profile");
         return -1;
     }
-    if (rule->verb == VERB_WORKSPACE && (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY)) {
-        diag_error(parser->diags, spot_of_word(parser, line, word),
-                   "the user names workspaces, with --workspace or in ~/.config/bawn/policy.bawn; here, use `write`",
-                   "a profile or a repository cannot name a workspace");
+    if (rule->verb == VERB_WORKSPACE &&
+        (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY)) {
+        diag_error(
+            parser->diags, spot_of_word(parser, line, word),
+            "the user names workspaces, with --workspace or in ~/.config/bawn/policy.bawn; here, use `write`",
+            "a profile or a repository cannot name a workspace");
         return -1;
     }
     if (!rule->locked)
@@ -43,8 +47,8 @@ static int check_place(const struct parser *parser, uint32_t line, const struct 
     enum object_kind object = verb_object(rule->verb);
     if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT) {
         diag_error(parser->diags, spot_of_word(parser, line, word),
-                   "lock works with rules on paths, hosts, variables, limits and `net`", "`%s` cannot be locked",
-                   verb_word(rule->verb));
+                   "lock works with rules on paths, hosts, variables, limits and `net`",
+                   "`%s` cannot be locked", verb_word(rule->verb));
         return -1;
     }
     return 0;
@@ -90,16 +94,16 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
     }
     const struct word *verb = verb_at < words->count ? &words->at[verb_at] : NULL;
     if (!verb) {
-        diag_error(parser->diags, spot_of_word(parser, line, &words->at[0]), "write `lock hide PATH` or the like",
-                   "`lock` wants a rule after it");
+        diag_error(parser->diags, spot_of_word(parser, line, &words->at[0]),
+                   "write `lock hide PATH` or the like", "`lock` wants a rule after it");
         return;
     }
     rule.verb = verb_from_word(verb->text);
     if (rule.verb == VERB_NONE) {
         const char *closest = verb_closest(verb->text);
         if (closest)
-            diag_error(parser->diags, spot_of_word(parser, line, verb), NULL, "unknown verb '%s' (did you mean '%s'?)",
-                       verb->written, closest);
+            diag_error(parser->diags, spot_of_word(parser, line, verb), NULL,
+                       "unknown verb '%s' (did you mean '%s'?)", verb->written, closest);
         else
             diag_error(parser->diags, spot_of_word(parser, line, verb), "`man 5 bawn-policy` lists the verbs",
                        "unknown verb '%s'", verb->written);
@@ -133,7 +137,8 @@ void parse_source(struct arena *arena, const struct source *source, rule_list *r
     word_list words = {0};
     const char *at = source->text, *end = source->text + source->size;
     if (source->size > POLICY_LARGEST) {
-        diag_error(diags, (struct spot){.source = source}, NULL, "the file is larger than %d bytes", POLICY_LARGEST);
+        diag_error(diags, (struct spot){.source = source}, NULL, "the file is larger than %d bytes",
+                   POLICY_LARGEST);
         return;
     }
     if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
@@ -143,8 +148,8 @@ void parse_source(struct arena *arena, const struct source *source, rule_list *r
         const char *line_end = newline ? newline : end;
         size_t size = (size_t)(line_end - at), errors_before = diags->errors;
         if (rules->count >= RULES_MOST) {
-            diag_error(diags, (struct spot){.source = source, .line = line}, "grant directories, not files one by one",
-                       "there are more than %d rules", RULES_MOST);
+            diag_error(diags, (struct spot){.source = source, .line = line},
+                       "grant directories, not files one by one", "there are more than %d rules", RULES_MOST);
             break;
         }
         words.count = 0;

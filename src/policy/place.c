@@ -7,7 +7,7 @@
 #include "policy/compose.h"
 #include "policy/expand.h"
 
-static void index_place(struct policy *policy, struct placed placed)
+static void index_place(struct policy *policy, struct rule *rule, struct placed placed)
 {
     struct placed *kept = arena_new(policy->arena, struct placed);
     *kept = placed;
@@ -16,12 +16,21 @@ static void index_place(struct policy *policy, struct placed placed)
     struct placed **chain = (struct placed **)map_at(index, key, strlen(key));
     kept->next_here = *chain;
     *chain = kept;
+    kept->next_of_rule = rule->places;
+    rule->places = kept;
     vec_push(&policy->places, kept);
 }
 
+/* "**" at the end of a pattern matches any name, as '*' does. */
+static const char *last_name_of(const char *pattern)
+{
+    const char *slash = strrchr(pattern, '/'), *name = slash ? slash + 1 : pattern;
+    return strcmp(name, "**") == 0 ? "*" : name;
+}
+
 /* A pattern's directories before the first wildcard are followed through links, as a literal path is. */
-static int place_pattern(struct policy *policy, const struct rule *rule, const char *start, const char *pattern,
-                         struct err *err)
+static int place_pattern(struct policy *policy, struct rule *rule, const char *start,
+                         const char *pattern, struct err *err)
 {
     while (text_starts_with(pattern, "../")) {
         start = path_parent(policy->arena, start);
@@ -41,8 +50,9 @@ static int place_pattern(struct policy *policy, const struct rule *rule, const c
         .path = path_join(policy->arena, pattern_quote(policy->arena, place->real), rest + 1),
         .spelled = whole,
         .has_wildcard = true,
+        .last_name = last_name_of(rest + 1),
     };
-    index_place(policy, placed);
+    index_place(policy, rule, placed);
     return 0;
 }
 
@@ -65,14 +75,17 @@ static const char *own_place_of_link(struct policy *policy, const char *spelled,
     return NULL;
 }
 
-static int place_literal(struct policy *policy, const struct rule *rule, const char *spelled, struct err *err)
+static int place_literal(struct policy *policy, struct rule *rule, const char *spelled, struct err *err)
 {
     const struct fs_place *found = NULL;
     if (fs_resolve(policy->request.fs, spelled, &found, err) < 0)
         return -1;
-    struct placed placed = {
-        .rule = rule, .path = found->real, .spelled = spelled, .depth = path_depth(found->real), .found = found};
-    index_place(policy, placed);
+    struct placed placed = {.rule = rule,
+                            .path = found->real,
+                            .spelled = spelled,
+                            .depth = path_depth(found->real),
+                            .found = found};
+    index_place(policy, rule, placed);
 
     bool holds_at_link = rule->verb == VERB_HIDE || rule->verb == VERB_SEAL || rule->verb == VERB_FREEZE;
     const char *link = holds_at_link ? own_place_of_link(policy, spelled, found) : NULL;
@@ -82,12 +95,12 @@ static int place_literal(struct policy *policy, const struct rule *rule, const c
         placed.path = link;
         placed.depth = path_depth(link);
         placed.found = at_link;
-        index_place(policy, placed);
+        index_place(policy, rule, placed);
     }
     return 0;
 }
 
-static void place_at(struct policy *policy, const struct rule *rule, const char *start, struct diags *diags)
+static void place_at(struct policy *policy, struct rule *rule, const char *start, struct diags *diags)
 {
     struct err err;
     const char *pattern = expand_slug(policy, rule->path.pattern);
@@ -95,13 +108,14 @@ static void place_at(struct policy *policy, const struct rule *rule, const char 
     if (rule->path.has_wildcard)
         placed = place_pattern(policy, rule, start, pattern, &err);
     else
-        placed = place_literal(policy, rule, path_clean(policy->arena, start, pattern_literal(policy->arena, pattern)),
-                               &err);
+        placed = place_literal(
+            policy, rule, path_clean(policy->arena, start, pattern_literal(policy->arena, pattern)), &err);
     if (placed < 0)
-        diag_error(diags, spot_of_rule(rule), NULL, "'%s' cannot be followed: %s", rule->written, err.message);
+        diag_error(diags, spot_of_rule(rule), NULL, "'%s' cannot be followed: %s", rule->written,
+                   err.message);
 }
 
-static void place_relative(struct policy *policy, const struct rule *rule, struct diags *diags)
+static void place_relative(struct policy *policy, struct rule *rule, struct diags *diags)
 {
     if (!rule->source->all_workspaces) {
         const char *start = rule->source->layer == LAYER_REPOSITORY
@@ -115,7 +129,7 @@ static void place_relative(struct policy *policy, const struct rule *rule, struc
 }
 
 /* Rules about git directories hold for those of every workspace, and for a repository at the top of a `write` tree. */
-static void place_in_repo(struct policy *policy, const struct rule *rule, const struct git_repo *repo,
+static void place_in_repo(struct policy *policy, struct rule *rule, const struct git_repo *repo,
                           struct diags *diags)
 {
     if (rule->path.start == START_GIT) {
@@ -147,7 +161,7 @@ static void place_git_rules(struct policy *policy, struct diags *diags)
     repo_list repos = {0};
     find_granted_repos(policy, &repos);
     for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+        struct rule *rule = &policy->rules.at[i];
         bool is_git = verb_object(rule->verb) == OBJECT_PATH && rule->path.start >= START_GIT;
         if (!is_git || !policy_rule_counts(policy, rule))
             continue;
@@ -166,7 +180,7 @@ void place_rules(struct policy *policy, struct diags *diags)
     if (policy->workspaces.count == 0)
         return; /* an error already: nothing can be placed without one */
     for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+        struct rule *rule = &policy->rules.at[i];
         if (verb_object(rule->verb) != OBJECT_PATH || !policy_rule_counts(policy, rule))
             continue;
         if (rule->path.start == START_ROOT)

@@ -16,7 +16,7 @@
 
 /* One rule of the command line, in the order in which they were given. */
 struct argument {
-    enum verb verb;          /* VERB_NONE: `text` is a file of rules (--policy) */
+    enum verb verb; /* VERB_NONE: `text` is a file of rules (--policy) */
     const char *text;
 };
 
@@ -24,8 +24,8 @@ struct argument {
 struct policy_request {
     struct fsview *fs;
     const char *home;
-    const char *home_spelled; /* as $HOME has it */
-    const char *directory;    /* the caller's current one */
+    const char *home_spelled;        /* as $HOME has it */
+    const char *directory;           /* the caller's current one */
     const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL where there is none */
     const char *command;             /* the last part of the command's path, or NULL */
     const char *extra_policy;        /* BAWN_POLICY, or NULL */
@@ -53,7 +53,15 @@ struct placed {
     bool has_wildcard;
     size_t depth;                 /* of a literal path */
     const struct fs_place *found; /* NULL for a pattern */
+    const char *last_name;        /* of a pattern: its last name, to tell quickly that it does not match */
     struct placed *next_here;     /* another rule at the same path (or the same fixed directory) */
+    const struct placed *next_of_rule;
+};
+
+/* A rule on hosts, in the chain of those with the same name, or of all addresses. */
+struct host_rule {
+    const struct rule *rule;
+    struct host_rule *next;
 };
 
 struct policy {
@@ -67,6 +75,9 @@ struct policy {
     VEC(struct placed *) places;
     struct map by_path;      /* path → struct placed chain, of literal paths */
     struct map by_directory; /* fixed directory → struct placed chain, of patterns */
+    struct map by_host;      /* "example.com", "*.example.com" → struct host_rule chain */
+    struct host_rule *by_address;
+    VEC(const struct rule *) env_rules, other_rules; /* those of limits and of the network's mode */
 };
 
 /* Does the rule count at all: not `unless` in vain, not a grant of a repository that is not trusted? */

@@ -26,7 +26,8 @@ static const struct builtin_profile *find_builtin(const char *name)
     return NULL;
 }
 
-int profile_find(const struct profile_finder *finder, const char *name, struct source *ret_source, struct err *err)
+int profile_find(const struct profile_finder *finder, const char *name, struct source *ret_source,
+                 struct err *err)
 {
     struct arena *arena = finder->fs->arena;
     struct source source = {
@@ -62,8 +63,8 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
 }
 
 /* Names of the profiles in a folder and the folders below it. */
-static void list_folder(const struct profile_finder *finder, const char *folder, const char *prefix, unsigned depth,
-                        fs_names *names)
+static void list_folder(const struct profile_finder *finder, const char *folder, const char *prefix,
+                        unsigned depth, fs_names *names)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
@@ -78,8 +79,8 @@ static void list_folder(const struct profile_finder *finder, const char *folder,
             name[size - strlen(suffix)] = '\0';
             vec_push(names, name);
         } else if (depth < DEEPEST_FOLDER) {
-            list_folder(finder, path_join(arena, folder, entries.at[i]), arena_printf(arena, "%s/", name), depth + 1,
-                        names);
+            list_folder(finder, path_join(arena, folder, entries.at[i]), arena_printf(arena, "%s/", name),
+                        depth + 1, names);
         }
     }
     vec_free(&entries);
@@ -143,7 +144,8 @@ const char *profile_for_command(const struct profile_finder *finder, const char 
     const char *chosen = NULL;
     profile_names(finder, &names);
     for (size_t i = 0; i < names.count && !chosen; i++) {
-        if (text_starts_with(names.at[i], "agent/") && find_text_rule(finder, names.at[i], VERB_MATCH, command))
+        if (text_starts_with(names.at[i], "agent/") &&
+            find_text_rule(finder, names.at[i], VERB_MATCH, command))
             chosen = names.at[i];
     }
     vec_free(&names);

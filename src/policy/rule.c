@@ -17,7 +17,7 @@ static const char *const line_words[] = {
 #define X(id, word, object, placeholder) word,
     VERBS(X)
 #undef X
-    "lock",
+        "lock",
     NULL,
 };
 

@@ -27,34 +27,34 @@ enum object_kind {
 
 /*    verb        word         object        what the words after it are called */
 #define VERBS(X)                                                                                             \
-    X(USE,        "use",       OBJECT_NAME,  "NAME")                                                         \
-    X(WORKSPACE,  "workspace", OBJECT_PATH,  "DIR")                                                          \
-    X(READ,       "read",      OBJECT_PATH,  "PATH")                                                         \
-    X(WRITE,      "write",     OBJECT_PATH,  "PATH")                                                         \
-    X(HIDE,       "hide",      OBJECT_PATH,  "PATH")                                                         \
-    X(SEAL,       "seal",      OBJECT_PATH,  "PATH")                                                         \
-    X(FREEZE,     "freeze",    OBJECT_PATH,  "PATH")                                                         \
-    X(FLAG,       "flag",      OBJECT_PATH,  "PATH")                                                         \
-    X(COPY,       "copy",      OBJECT_PATH,  "PATH")                                                         \
-    X(SYNC,       "sync",      OBJECT_PATH,  "FILE")                                                         \
-    X(SOCKET,     "socket",    OBJECT_PATH,  "PATH")                                                         \
-    X(CONNECT,    "connect",   OBJECT_HOST,  "HOST[:PORT]")                                                  \
-    X(REFUSE,     "refuse",    OBJECT_HOST,  "HOST[:PORT]")                                                  \
-    X(NET,        "net",       OBJECT_NET,   "off|allow|open")                                               \
-    X(PUBLISH,    "publish",   OBJECT_PORT,  "[HOSTPORT:]PORT")                                              \
-    X(HOST_PORT,  "host-port", OBJECT_PORT,  "PORT")                                                         \
-    X(ENV,        "env",       OBJECT_ENV,   "NAME[=VALUE]")                                                 \
-    X(UNSET,      "unset",     OBJECT_ENV,   "NAME")                                                         \
-    X(LIMIT,      "limit",     OBJECT_LIMIT, "NAME=VALUE")                                                   \
-    X(MATCH,      "match",     OBJECT_NAME,  "CMD")                                                          \
-    X(ABOUT,      "about",     OBJECT_TEXT,  "TEXT")
+    X(USE, "use", OBJECT_NAME, "NAME")                                                                       \
+    X(WORKSPACE, "workspace", OBJECT_PATH, "DIR")                                                            \
+    X(READ, "read", OBJECT_PATH, "PATH")                                                                     \
+    X(WRITE, "write", OBJECT_PATH, "PATH")                                                                   \
+    X(HIDE, "hide", OBJECT_PATH, "PATH")                                                                     \
+    X(SEAL, "seal", OBJECT_PATH, "PATH")                                                                     \
+    X(FREEZE, "freeze", OBJECT_PATH, "PATH")                                                                 \
+    X(FLAG, "flag", OBJECT_PATH, "PATH")                                                                     \
+    X(COPY, "copy", OBJECT_PATH, "PATH")                                                                     \
+    X(SYNC, "sync", OBJECT_PATH, "FILE")                                                                     \
+    X(SOCKET, "socket", OBJECT_PATH, "PATH")                                                                 \
+    X(CONNECT, "connect", OBJECT_HOST, "HOST[:PORT]")                                                        \
+    X(REFUSE, "refuse", OBJECT_HOST, "HOST[:PORT]")                                                          \
+    X(NET, "net", OBJECT_NET, "off|allow|open")                                                              \
+    X(PUBLISH, "publish", OBJECT_PORT, "[HOSTPORT:]PORT")                                                    \
+    X(HOST_PORT, "host-port", OBJECT_PORT, "PORT")                                                           \
+    X(ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                                \
+    X(UNSET, "unset", OBJECT_ENV, "NAME")                                                                    \
+    X(LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                            \
+    X(MATCH, "match", OBJECT_NAME, "CMD")                                                                    \
+    X(ABOUT, "about", OBJECT_TEXT, "TEXT")
 
 enum verb {
     VERB_NONE,
 #define X(id, word, object, words_after) VERB_##id,
     VERBS(X)
 #undef X
-    VERB_COUNT
+        VERB_COUNT
 };
 
 const char *verb_word(enum verb verb);
@@ -77,7 +77,7 @@ enum layer {
 #define X(id, name) LAYER_##id,
     LAYERS(X)
 #undef X
-    LAYER_COUNT
+        LAYER_COUNT
 };
 
 const char *layer_name(enum layer layer);
@@ -90,9 +90,9 @@ struct source {
     enum layer layer;
     enum layer asked_by; /* the layer whose file led here, by `use` or directly */
     bool is_profile;
-    bool only_tightens;   /* a repository's policy that the user has not trusted, and what it uses */
-    size_t workspace;     /* which workspace a repository's relative paths start at */
-    bool all_workspaces;  /* relative paths start at each of them */
+    bool only_tightens;  /* a repository's policy that the user has not trusted, and what it uses */
+    size_t workspace;    /* which workspace a repository's relative paths start at */
+    bool all_workspaces; /* relative paths start at each of them */
 };
 
 /* Where a path starts. */
@@ -112,7 +112,7 @@ enum path_start {
 #define X(id, variable) START_##id,
     PATH_STARTS(X)
 #undef X
-    START_COUNT
+        START_COUNT
 };
 
 /* The variable that names the start, without its $: "HOME". */
@@ -120,7 +120,8 @@ const char *path_start_variable(enum path_start start);
 
 struct path_object {
     enum path_start start;
-    const char *pattern; /* what follows the start, without a leading '/'; backslashes and $SLUG still in it */
+    const char
+        *pattern; /* what follows the start, without a leading '/'; backslashes and $SLUG still in it */
     bool has_wildcard;
     bool is_directory; /* written with a trailing '/' */
 };
@@ -141,7 +142,7 @@ enum limit {
 #define X(id, name, example) LIMIT_##id,
     LIMITS(X)
 #undef X
-    LIMIT_COUNT
+        LIMIT_COUNT
 };
 
 const char *limit_name(enum limit limit);
@@ -160,7 +161,7 @@ enum net_mode {
 #define X(id, name) NET_##id,
     NET_MODES(X)
 #undef X
-    NET_COUNT
+        NET_COUNT
 };
 
 const char *net_mode_name(enum net_mode mode);
@@ -169,6 +170,8 @@ struct port_object {
     uint16_t host, inside; /* equal for `host-port` */
 };
 
+struct placed;
+
 struct rule {
     enum verb verb;
     bool locked;
@@ -176,6 +179,7 @@ struct rule {
     uint32_t line, column;
     const char *written; /* the object as it was written, for messages */
     const char *unless;  /* "workspace", the name of a profile, or NULL */
+    const struct placed *places; /* where a path rule was placed, once it is */
     union {
         struct path_object path;
         struct host_object host;

@@ -40,9 +40,10 @@ static int check_planted(const struct policy *policy, const struct placed *place
         if (!tree)
             continue;
         const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
-        diag_error(diags, spot_of_rule(placed->rule), hint,
-                   "'%s' leads through the symbolic link %s, which lies in %s where a sandboxed program can write",
-                   placed->rule->written, link->path, tree);
+        diag_error(
+            diags, spot_of_rule(placed->rule), hint,
+            "'%s' leads through the symbolic link %s, which lies in %s where a sandboxed program can write",
+            placed->rule->written, link->path, tree);
         return -1;
     }
     return 0;
@@ -57,8 +58,8 @@ static void check_not_into_seal(const struct policy *policy, const struct placed
     const struct rule *seal = behind.decides->rule;
     const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
     diag_error(diags, spot_of_rule(placed->rule), hint,
-               "'%s' leads through a symbolic link to %s, which is %s (%s:%u)", placed->rule->written, placed->path,
-               verb == VERB_SEAL ? "sealed" : "hidden", seal->source->name, seal->line);
+               "'%s' leads through a symbolic link to %s, which is %s (%s:%u)", placed->rule->written,
+               placed->path, verb == VERB_SEAL ? "sealed" : "hidden", seal->source->name, seal->line);
 }
 
 static void check_kind(const struct placed *placed, struct diags *diags)
@@ -69,11 +70,13 @@ static void check_kind(const struct placed *placed, struct diags *diags)
     bool on_command_line = rule->source->layer == LAYER_COMMAND_LINE && rule->line == 0;
     if (kind == FILE_MISSING) {
         if (on_command_line && rule->verb == VERB_WRITE)
-            diag_error(diags, spot, "make it first, or check the name", "there is nothing at %s to write", placed->spelled);
+            diag_error(diags, spot, "make it first, or check the name", "there is nothing at %s to write",
+                       placed->spelled);
         else if (on_command_line)
             diag_error(diags, spot, "check the name", "there is nothing at %s", placed->spelled);
         else if (rule->source->layer == LAYER_USER && !(rule->verb == VERB_WRITE && rule->path.is_directory))
-            diag_warning(diags, spot, NULL, "there is nothing at %s: the rule has no effect", placed->spelled);
+            diag_warning(diags, spot, NULL, "there is nothing at %s: the rule has no effect",
+                         placed->spelled);
         return;
     }
     if (rule->path.is_directory && kind != FILE_DIRECTORY && !rule->source->is_profile)
@@ -93,7 +96,8 @@ static void check_in_home(const struct policy *policy, const struct placed *plac
     bool in_home = path_is_beneath(placed->spelled, home) && strcmp(placed->spelled, home) != 0;
     if ((verb == VERB_COPY || verb == VERB_SYNC) && !in_home)
         diag_error(diags, spot_of_rule(placed->rule), "use `read` or `write` for it",
-                   "`%s` is for what lies in your home directory, and %s does not", verb_word(verb), placed->spelled);
+                   "`%s` is for what lies in your home directory, and %s does not", verb_word(verb),
+                   placed->spelled);
     if (verb == VERB_WRITE && path_is_beneath(home, placed->path))
         diag_error(diags, spot_of_rule(placed->rule), "grant the directories that you mean",
                    "'%s' would make your whole home directory writable", placed->rule->written);

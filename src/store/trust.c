@@ -27,7 +27,8 @@ static const char *pin_text(struct arena *arena, const char *workspace, const ch
     return arena_printf(arena, "sha256 %s\nworkspace %s\n", hash, workspace);
 }
 
-bool trust_holds(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size)
+bool trust_holds(struct fsview *fs, const char *data_directory, const char *workspace, const char *text,
+                 size_t size)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
@@ -65,8 +66,8 @@ static int write_all(int fd, const char *text, struct err *err, const char *path
     return fsync(fd) < 0 ? err_sys(err, errno, "cannot write %s", path) : 0;
 }
 
-int trust_pin(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size,
-              struct err *err)
+int trust_pin(struct fsview *fs, const char *data_directory, const char *workspace, const char *text,
+              size_t size, struct err *err)
 {
     const struct fs_place *place = NULL;
     if (fs_resolve(fs, pin_path(fs->arena, data_directory, workspace), &place, err) < 0 ||

@@ -9,10 +9,12 @@
 
 #include "kernel/fsview.h"
 
-bool trust_holds(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size);
+bool trust_holds(struct fsview *fs, const char *data_directory, const char *workspace, const char *text,
+                 size_t size);
 
-int trust_pin(struct fsview *fs, const char *data_directory, const char *workspace, const char *text, size_t size,
-              struct err *err) must_check;
+int trust_pin(struct fsview *fs, const char *data_directory, const char *workspace, const char *text,
+              size_t size, struct err *err) must_check;
 
 /* Returns 1 where a pin was taken back, 0 where there was none. */
-int trust_revoke(struct fsview *fs, const char *data_directory, const char *workspace, struct err *err) must_check;
+int trust_revoke(struct fsview *fs, const char *data_directory, const char *workspace, struct err *err)
+    must_check;

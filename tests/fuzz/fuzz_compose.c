@@ -21,8 +21,18 @@ static char root_path[] = "/tmp/bawn-fuzz-XXXXXX";
 static void remove_machine(void)
 {
     static const char *const entries[] = {
-        "home/u/app/.bawn", "home/u/app/.git/HEAD", "home/u/app/.git", "home/u/app/src", "home/u/app",
-        "home/u/.ssh/id_rsa", "home/u/.ssh", "home/u/link", "home/u", "home", "usr", "",
+        "home/u/app/.bawn",
+        "home/u/app/.git/HEAD",
+        "home/u/app/.git",
+        "home/u/app/src",
+        "home/u/app",
+        "home/u/.ssh/id_rsa",
+        "home/u/.ssh",
+        "home/u/link",
+        "home/u",
+        "home",
+        "usr",
+        "",
     };
     for (size_t i = 0; i < array_len(entries); i++) {
         char path[128];
@@ -34,8 +44,8 @@ static void remove_machine(void)
 
 static void make_machine(void)
 {
-    static const char *const directories[] = {"usr", "home", "home/u", "home/u/.ssh", "home/u/app", "home/u/app/src",
-                                              "home/u/app/.git"};
+    static const char *const directories[] = {"usr",        "home",           "home/u",         "home/u/.ssh",
+                                              "home/u/app", "home/u/app/src", "home/u/app/.git"};
     if (!mkdtemp(root_path))
         abort();
     root_fd = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -107,12 +117,14 @@ static void insist_on_no_more(const struct machine *with, const struct machine *
 {
     for (size_t i = 0; i < with->plan.operations.count; i++) {
         const struct operation *operation = &with->plan.operations.at[i];
-        if (operation->kind == OP_CONNECT || operation->kind == OP_PUBLISH || operation->kind == OP_HOST_PORT ||
-            operation->kind == OP_ENV_PASS || operation->kind == OP_ENV_SET) {
+        if (operation->kind == OP_CONNECT || operation->kind == OP_PUBLISH ||
+            operation->kind == OP_HOST_PORT || operation->kind == OP_ENV_PASS ||
+            operation->kind == OP_ENV_SET) {
             if (operation->because->source->only_tightens)
                 abort();
         }
-        if (!operation->path || operation->is_pattern || operation->kind == OP_HOME || operation->kind == OP_PRIVATE)
+        if (!operation->path || operation->is_pattern || operation->kind == OP_HOME ||
+            operation->kind == OP_PRIVATE)
             continue;
         if (decide_path(&with->policy, operation->path, NULL).access >
             decide_path(&without->policy, operation->path, NULL).access)

@@ -159,8 +159,9 @@ TEST(json_escapes_and_keeps_bytes_that_are_not_utf8)
     json_int(&json, "n", -5);
     json_bool(&json, "t", true);
     json_close(&json, '}');
-    CHECK_STR(buf_text(&out),
-              "{\n  \"a\\\"b\": \"x\\\\\\u000a\\udcff ä\",\n  \"empty\": [],\n  \"n\": -5,\n  \"t\": true\n}\n");
+    CHECK_STR(
+        buf_text(&out),
+        "{\n  \"a\\\"b\": \"x\\\\\\u000a\\udcff ä\",\n  \"empty\": [],\n  \"n\": -5,\n  \"t\": true\n}\n");
 }
 
 TEST(a_slip_of_the_finger_is_recognised_and_a_different_word_is_not)

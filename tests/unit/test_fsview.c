@@ -70,7 +70,8 @@ TEST(only_regular_files_behind_no_link_are_read_and_only_up_to_a_size)
     CHECK_INT(fs_read(&machine.fs, "/d/link", 5, &bytes, &size, &err), -1);
     CHECK_INT(fs_read(&machine.fs, "/e/file", 5, &bytes, &size, &err), -1);
     CHECK_INT(fs_read(&machine.fs, "/d", 5, &bytes, &size, &err), -1);
-    CHECK_INT(fs_read(&machine.fs, "/fifo", 5, &bytes, &size, &err), -1); /* and it does not wait for a writer */
+    CHECK_INT(fs_read(&machine.fs, "/fifo", 5, &bytes, &size, &err),
+              -1); /* and it does not wait for a writer */
     machine_remove();
 }
 

@@ -78,7 +78,9 @@ TEST(a_forged_git_file_widens_nothing)
     put_repo("/victim/.git/modules/m");
     machine_put("/victim/.git/modules/m/config", "[core]\n\tworktree = ../../../m\n");
     static const char *const forged[] = {
-        "gitdir: /victim/.git\n", "gitdir: ../victim/.git\n", "gitdir: /victim/.git/worktrees/other\n",
+        "gitdir: /victim/.git\n",
+        "gitdir: ../victim/.git\n",
+        "gitdir: /victim/.git/worktrees/other\n",
         "gitdir: /victim/.git/modules/m\n",
     };
     for (size_t i = 0; i < array_len(forged); i++) {

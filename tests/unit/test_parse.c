@@ -6,7 +6,8 @@ static struct arena arena;
 /* A file of the user's, read: "verb object; verb object" or, after '!', its mistakes as "line:column message; …". */
 static const char *read_as(enum layer layer, bool is_profile, const char *text, size_t size)
 {
-    struct source source = {.name = "p", .text = text, .size = size, .layer = layer, .is_profile = is_profile};
+    struct source source = {
+        .name = "p", .text = text, .size = size, .layer = layer, .is_profile = is_profile};
     struct diags diags = {.arena = &arena};
     rule_list rules = {0};
     const char *result = "";
@@ -108,9 +109,12 @@ TEST(paths_start_somewhere)
 TEST(paths_that_mean_nothing_clear_are_refused)
 {
     static const char *const refused[] = {
-        "read ~bob/x", "read $FOO/x", "read a/../b", "read /../b", "read ~/../x", "read a/$HOME", "read ''",
-        "read $GITLINK/x", "hide a**", "hide a/**b", "read /a/*", "write ?", "freeze $GIT/*", "copy ~/*",
-        "sync ~/a*", "socket /run/*", "workspace ~/*", "read $XDG_CONFIG_HOMEx",
+        "read ~bob/x",   "read $FOO/x",     "read a/../b",
+        "read /../b",    "read ~/../x",     "read a/$HOME",
+        "read ''",       "read $GITLINK/x", "hide a**",
+        "hide a/**b",    "read /a/*",       "write ?",
+        "freeze $GIT/*", "copy ~/*",        "sync ~/a*",
+        "socket /run/*", "workspace ~/*",   "read $XDG_CONFIG_HOMEx",
     };
     for (size_t i = 0; i < array_len(refused); i++) {
         if (!CHECK(read_user(refused[i])[0] == '!'))
@@ -120,15 +124,36 @@ TEST(paths_that_mean_nothing_clear_are_refused)
 
 TEST(limits_ports_variables_and_modes)
 {
-    CHECK_STR(read_user("limit memory=8G pids=none time=90s"), "limit memory=8G; limit pids=none; limit time=90s");
-    CHECK_STR(read_user("publish 8080:3000 3000\nhost-port 5432"), "publish 8080:3000; publish 3000; host-port 5432");
+    CHECK_STR(read_user("limit memory=8G pids=none time=90s"),
+              "limit memory=8G; limit pids=none; limit time=90s");
+    CHECK_STR(read_user("publish 8080:3000 3000\nhost-port 5432"),
+              "publish 8080:3000; publish 3000; host-port 5432");
     CHECK_STR(read_user("env AWS_* A=b 'C=d e'\nunset X?"), "env AWS_*; env A=b; env 'C=d e'; unset X?");
     CHECK_STR(read_user("net off"), "net off");
     static const char *const refused[] = {
-        "limit memory", "limit memory=", "limit memory=8", "limit cpu=1", "limit pids=8G", "limit time=1w",
-        "limit pids=0", "limit memory=99999999999999999999", "limit memory=18446744073709551615", "limit memory=-1G",
-        "publish 0", "publish 1:2:3", "publish x", "host-port 1:2", "host-port 70000", "env 1A", "env A*=b", "env =b",
-        "env A-B", "unset A=b", "net on", "env A=$FOO", "env A=$GIT",
+        "limit memory",
+        "limit memory=",
+        "limit memory=8",
+        "limit cpu=1",
+        "limit pids=8G",
+        "limit time=1w",
+        "limit pids=0",
+        "limit memory=99999999999999999999",
+        "limit memory=18446744073709551615",
+        "limit memory=-1G",
+        "publish 0",
+        "publish 1:2:3",
+        "publish x",
+        "host-port 1:2",
+        "host-port 70000",
+        "env 1A",
+        "env A*=b",
+        "env =b",
+        "env A-B",
+        "unset A=b",
+        "net on",
+        "env A=$FOO",
+        "env A=$GIT",
     };
     for (size_t i = 0; i < array_len(refused); i++) {
         bool is_size_without_unit = strcmp(refused[i], "limit memory=8") == 0; /* plain bytes are fine */
@@ -139,7 +164,8 @@ TEST(limits_ports_variables_and_modes)
 
 TEST(some_verbs_belong_to_some_files)
 {
-    CHECK_STR(read_as(LAYER_ADMIN, false, "lock hide /x\nlock net allow", 27), "lock hide /x; lock net allow");
+    CHECK_STR(read_as(LAYER_ADMIN, false, "lock hide /x\nlock net allow", 27),
+              "lock hide /x; lock net allow");
     CHECK(read_user("lock hide /x")[0] == '!');
     CHECK(read_as(LAYER_ADMIN, false, "lock use a", 10)[0] == '!');
     CHECK(read_as(LAYER_ADMIN, false, "lock", 4)[0] == '!');

@@ -1,0 +1,171 @@
+# Completion of bawn for bash. It works without the package bash-completion; with it, the command after bawn's own words
+# is completed as it would be alone.
+
+# The values of a flag or the words of a verb. $1 says which; uses `cur`, fills COMPREPLY.
+_bawn_values() {
+    local name
+    case $1 in
+    file | directory)
+        if declare -F _filedir >/dev/null; then
+            if [[ $1 == file ]]; then _filedir; else _filedir -d; fi
+            return
+        fi
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -A "$1" -- "$cur")
+        ;;
+    profile)
+        while read -r name _; do
+            [[ $name == "$cur"* ]] && COMPREPLY+=("$name")
+        done < <(command bawn profiles 2>/dev/null)
+        ;;
+    variable)
+        mapfile -t COMPREPLY < <(compgen -A export -- "$cur")
+        ;;
+    host)
+        mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur")
+        ;;
+    limit)
+        if [[ $cur == *=* ]]; then # an amount, of which there is only one word
+            mapfile -t COMPREPLY < <(compgen -W "${cur%%=*}=none" -- "$cur")
+            return
+        fi
+        compopt -o nospace 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -W 'memory= pids= files= time= snapshot=' -- "$cur")
+        ;;
+    question)
+        if [[ $cur == "'\$"* ]]; then # a variable, which the shell must not replace
+            while read -r name; do
+                COMPREPLY+=("'\$$name'")
+            done < <(compgen -A export -- "${cur:2}")
+        else
+            _bawn_values file
+        fi
+        ;;
+    *)
+        mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+        ;;
+    esac
+}
+
+# What follows a flag of the policy language: $1 is the flag. Fails if it is none.
+_bawn_flag_takes() {
+    case $1 in
+    --read | --write | --hide | --seal | --freeze | --flag | --copy | --sync | --socket | --policy) takes='file' ;;
+    --workspace) takes=directory ;;
+    --connect | --refuse) takes=host ;;
+    --net) takes='off allow open' ;;
+    --publish | --host-port) takes='' ;;
+    --env | --unset) takes=variable ;;
+    --limit) takes=limit ;;
+    --use) takes=profile ;;
+    *) return 1 ;;
+    esac
+}
+
+# The command after bawn's own words begins at COMP_WORDS[$1].
+_bawn_command() {
+    if declare -F _comp_command_offset >/dev/null; then
+        _comp_command_offset "$1"
+    elif declare -F _command_offset >/dev/null; then
+        _command_offset "$1"
+    elif ((COMP_CWORD == $1)); then
+        mapfile -t COMPREPLY < <(compgen -A command -- "$cur")
+    else
+        _bawn_values file
+    fi
+}
+
+_bawn() {
+    local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
+        --refuse --publish --host-port --env --unset --limit --use --policy'
+    local verbs='run show why check trust profiles help'
+    COMPREPLY=()
+
+    # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
+    # words[i] begins in COMP_WORDS.
+    local -a words=() at=()
+    local i last line=${COMP_LINE:-${COMP_WORDS[*]}} rest
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        rest=${line#"${line%%[![:blank:]]*}"}
+        if ((i > 1)) && [[ $rest == "$line" && -n $line ]]; then
+            words[${#words[@]} - 1]+=${COMP_WORDS[i]}
+        else
+            words+=("${COMP_WORDS[i]}")
+            at+=("$i")
+        fi
+        line=${rest#"${COMP_WORDS[i]}"}
+    done
+    last=$((${#words[@]} - 1))
+
+    # Whose word is the last one? `takes` is set if it is the value of a flag.
+    local verb='' takes='' value_of=''
+    for ((i = 1; i < last; i++)); do
+        if [[ ${words[i]} == -- ]]; then
+            case $verb in
+            trust | profiles | help) ;;
+            *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
+            esac
+            return
+        elif [[ ${words[i]} == -?* ]]; then
+            if [[ ${words[i]} != *=* ]] && _bawn_flag_takes "${words[i]}"; then
+                if ((i + 1 == last)); then value_of=${words[i]}; fi
+                i=$((i + 1))
+            fi
+        elif [[ -z $verb && " $verbs " == *" ${words[i]} "* ]]; then
+            verb=${words[i]}
+        elif [[ $verb == '' || $verb == run || $verb == show ]]; then
+            cur=${words[last]} _bawn_command "${at[i]}"
+            return
+        fi
+    done
+
+    # `whole` is the last word, `typed` the part of it that bash replaces, `cur` the part that is completed here.
+    local whole=${words[last]} typed=${COMP_WORDS[COMP_CWORD]} cur
+    if [[ $typed == [=:] && ${#whole} -gt 1 ]]; then typed=''; fi
+    cur=$whole
+    if [[ -z $value_of && $whole == --*=* ]]; then
+        value_of=${whole%%=*}
+        cur=${whole#*=}
+    fi
+
+    if [[ -n $value_of ]]; then
+        _bawn_flag_takes "$value_of" && [[ -n $takes ]] && _bawn_values "$takes"
+    elif [[ $whole == -* ]]; then
+        local flags='--help'
+        case $verb in
+        '' | run) flags+=" --version $rules" ;;
+        show) flags+=" --plan --json --brief --all $rules" ;;
+        why | check) flags+=" --json $rules" ;;
+        trust) flags+=' --yes --revoke' ;;
+        profiles) flags+=' --json' ;;
+        esac
+        _bawn_values "$flags"
+    else
+        case $verb in
+        '')
+            _bawn_values "$verbs"
+            if [[ -n $cur ]]; then # all commands there are would bury the verbs
+                mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -A command -- "$cur")
+            fi
+            ;;
+        run | show)
+            _bawn_command "${at[last]}"
+            return
+            ;;
+        why) _bawn_values question ;;
+        check) _bawn_values file ;;
+        trust) _bawn_values directory ;;
+        profiles) _bawn_values profile ;;
+        help) _bawn_values "$verbs" ;;
+        esac
+    fi
+
+    # Only what bash replaces may be in the answers: --net=al is completed by allow, not by --net=allow.
+    local before=${whole%"$cur"} kept=${whole%"$typed"}
+    for i in "${!COMPREPLY[@]}"; do
+        COMPREPLY[i]=$before${COMPREPLY[i]}
+        COMPREPLY[i]=${COMPREPLY[i]#"$kept"}
+    done
+}
+
+complete -F _bawn bawn

@@ -1,0 +1,40 @@
+/* Rules on hosts, variables, limits and the mode, sorted by what they are about, so that thousands of them stay quick. */
+#include <string.h>
+
+#include "policy/compose.h"
+
+static void index_host(struct policy *policy, const struct rule *rule)
+{
+    struct host_rule *entry = arena_new(policy->arena, struct host_rule);
+    entry->rule = rule;
+    struct host_rule **chain = &policy->by_address;
+    if (rule->host.kind != HOST_ADDRESS) {
+        const char *key = host_text(policy->arena, &rule->host);
+        chain = (struct host_rule **)map_at(&policy->by_host, key, strlen(key));
+    }
+    entry->next = *chain;
+    *chain = entry;
+}
+
+void index_rules(struct policy *policy)
+{
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (!policy_rule_counts(policy, rule))
+            continue;
+        switch (verb_object(rule->verb)) {
+        case OBJECT_HOST:
+            index_host(policy, rule);
+            break;
+        case OBJECT_ENV:
+            vec_push(&policy->env_rules, rule);
+            break;
+        case OBJECT_LIMIT:
+        case OBJECT_NET:
+            vec_push(&policy->other_rules, rule);
+            break;
+        default:
+            break;
+        }
+    }
+}
