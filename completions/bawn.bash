@@ -144,8 +144,10 @@ _bawn() {
         case $verb in
         '')
             _bawn_values "$verbs"
-            if [[ -n $cur ]]; then # all commands there are would bury the verbs
-                mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -A command -- "$cur")
+            if [[ -n $cur ]]; then # all programs there are would bury the verbs
+                while read -r i; do
+                    if type -P "$i" >/dev/null; then COMPREPLY+=("$i"); fi # not what only the shell has
+                done < <(compgen -A command -- "$cur")
             fi
             ;;
         run | show)

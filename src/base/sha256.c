@@ -23,7 +23,7 @@ static uint32_t rotate(uint32_t word, unsigned bits)
 static void add_block(uint32_t state[8], const unsigned char block[64])
 {
     uint32_t words[64];
-    for (unsigned i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 16; i++) {
         words[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                    (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     }
@@ -68,6 +68,6 @@ void sha256_hex(const void *bytes, size_t size, char ret_hex[SHA256_HEX_SIZE])
     for (size_t i = 0; i < tail_size; i += 64)
         add_block(state, tail + i);
 
-    for (unsigned i = 0; i < 8; i++)
+    for (size_t i = 0; i < 8; i++)
         snprintf(ret_hex + 8 * i, 9, "%08x", state[i]);
 }

@@ -106,23 +106,28 @@ static void print_result(const struct world *world, const struct loaded *loaded,
     fprintf(world->out, "%s\n", buf_text(&out));
 }
 
+/* Every file that would apply here. */
+static size_t count_files(const struct policy *policy)
+{
+    size_t files = 0;
+    for (size_t i = 0; i < policy->sources.count; i++)
+        files += policy->sources.at[i]->text != NULL;
+    return files;
+}
+
 int cmd_check(const struct world *world, const struct args *args)
 {
     struct loaded loaded = {0};
-    size_t files = args->words.count, rules = 0;
-    int status = files ? load_request(world, &loaded) : load_policy(world, args, &loaded);
+    size_t named = args->words.count;
+    int status = named ? load_request(world, &loaded) : load_policy(world, args, &loaded);
     if (status == 0) {
-        for (size_t i = 0; i < files; i++)
+        size_t rules = loaded.policy.rules.count;
+        for (size_t i = 0; i < named; i++)
             rules += check_file(&loaded, args->words.at[i]);
-        if (!files) {
-            rules = loaded.policy.rules.count;
-            for (size_t i = 0; i < loaded.policy.sources.count; i++)
-                files += loaded.policy.sources.at[i]->text != NULL;
-        }
         if (args->flags & FLAG_JSON)
             print_json(world, &loaded.diags);
         else
-            print_result(world, &loaded, files, rules);
+            print_result(world, &loaded, named ? named : count_files(&loaded.policy), rules);
         status = loaded.diags.errors ? EXIT_BAD_INPUT : EXIT_FINE;
     }
     loaded_free(&loaded);

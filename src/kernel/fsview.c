@@ -63,77 +63,93 @@ static const struct fs_link *append_links(struct arena *arena, const struct fs_l
     return copy;
 }
 
-static int resolve(struct fsview *fs, const char *path, unsigned links_left,
-                   const struct fs_place **ret_place, struct err *err);
+static const struct fs_place *resolve(struct fsview *fs, const char *path, unsigned links_left,
+                                      struct err *err);
 
-static int follow(struct fsview *fs, const char *link_path, unsigned links_left, struct fs_place *place,
-                  struct err *err)
+/* Where the link at this path leads; NULL with *err filled where that cannot be said. */
+static const struct fs_place *follow(struct fsview *fs, const char *link_path, unsigned links_left,
+                                     struct err *err)
 {
     char target[PATH_LONGEST];
     ssize_t size = readlinkat(fs->root_fd, beneath_root(link_path), target, sizeof(target));
-    if (size <= 0 || (size_t)size == sizeof(target))
-        return err_sys(err, size < 0 ? errno : ENAMETOOLONG, "cannot read the symbolic link %s", link_path);
-    if (links_left == 0)
-        return err_sys(err, ELOOP, "cannot follow %s", link_path);
-
+    if (size <= 0 || (size_t)size == sizeof(target)) {
+        err_sys(err, size < 0 ? errno : ENAMETOOLONG, "cannot read the symbolic link %s", link_path);
+        return NULL;
+    }
+    if (links_left == 0) {
+        err_sys(err, ELOOP, "cannot follow %s", link_path);
+        return NULL;
+    }
     struct fs_link *link = arena_new(fs->arena, struct fs_link);
     link->path = link_path;
     link->target = arena_copy(fs->arena, target, (size_t)size);
     /* The link's directory holds no links, so ".." may be taken from the text up to the next link. */
     const char *start = *link->target == '/' ? "/" : path_parent(fs->arena, link_path);
-    const char *rest = link->target;
-    const struct fs_place *at = NULL;
-    if (resolve(fs, start, links_left - 1, &at, err) < 0)
-        return -1;
+    const struct fs_place *at = resolve(fs, start, links_left - 1, err);
     const struct fs_link *links = NULL;
-    while (*rest) {
+    for (const char *rest = link->target; at && *rest;) {
         size_t name_size = strcspn(rest, "/");
-        char *name = arena_copy(fs->arena, rest, name_size);
+        const char *name = arena_copy(fs->arena, rest, name_size);
         rest += name_size + (rest[name_size] == '/');
-        if (resolve(fs, path_clean(fs->arena, at->real, name), links_left - 1, &at, err) < 0)
-            return -1;
-        links = append_links(fs->arena, links, at->links);
+        at = resolve(fs, path_clean(fs->arena, at->real, name), links_left - 1, err);
+        if (at)
+            links = append_links(fs->arena, links, at->links);
     }
-    *place = *at;
+    if (!at)
+        return NULL;
     link->next = links;
-    place->links = link;
-    return 0;
+    struct fs_place *place = arena_new(fs->arena, struct fs_place);
+    *place = (struct fs_place){.real = at->real, .kind = at->kind, .links = link};
+    return place;
 }
 
-static int resolve(struct fsview *fs, const char *path, unsigned links_left,
-                   const struct fs_place **ret_place, struct err *err)
+/* One name below a place that is known. */
+static const struct fs_place *resolve_name(struct fsview *fs, const struct fs_place *parent, const char *name,
+                                           unsigned links_left, struct err *err)
 {
-    size_t size = strlen(path);
-    if (size >= PATH_LONGEST)
-        return err_sys(err, ENAMETOOLONG, "cannot look up %.60s...", path);
-    const struct fs_place *known = map_get(&fs->places, path, size);
-    if (known) {
-        *ret_place = known;
-        return 0;
-    }
     struct fs_place *place = arena_new(fs->arena, struct fs_place);
-    if (size == 1) {
-        *place = (struct fs_place){.real = "/", .kind = FILE_DIRECTORY};
-    } else {
-        const struct fs_place *parent = NULL;
-        if (resolve(fs, path_parent(fs->arena, path), links_left, &parent, err) < 0)
-            return -1;
-        place->real = path_join(fs->arena, parent->real, path_name(path));
-        if (parent->kind == FILE_DIRECTORY)
-            place->kind = fs_kind(fs, place->real);
-        const char *link_path = place->real;
-        if (place->kind == FILE_LINK && follow(fs, link_path, links_left, place, err) < 0)
-            return -1;
-        place->links = append_links(fs->arena, parent->links, place->links);
+    place->real = path_join(fs->arena, parent->real, name);
+    place->links = parent->links;
+    if (parent->kind == FILE_DIRECTORY)
+        place->kind = fs_kind(fs, place->real);
+    if (place->kind != FILE_LINK)
+        return place;
+    const struct fs_place *beyond = follow(fs, place->real, links_left, err);
+    if (!beyond)
+        return NULL;
+    *place = *beyond;
+    place->links = append_links(fs->arena, parent->links, beyond->links);
+    return place;
+}
+
+static const struct fs_place *resolve(struct fsview *fs, const char *path, unsigned links_left,
+                                      struct err *err)
+{
+    static const struct fs_place root = {.real = "/", .kind = FILE_DIRECTORY};
+    size_t size = strlen(path);
+    if (size == 1)
+        return &root;
+    if (size >= PATH_LONGEST) {
+        err_sys(err, ENAMETOOLONG, "cannot look up %.60s...", path);
+        return NULL;
     }
-    *map_at(&fs->places, arena_copy(fs->arena, path, size), size) = place;
-    *ret_place = place;
-    return 0;
+    const struct fs_place *place = map_get(&fs->places, path, size);
+    if (place)
+        return place;
+    const struct fs_place *parent = resolve(fs, path_parent(fs->arena, path), links_left, err);
+    place = parent ? resolve_name(fs, parent, path_name(path), links_left, err) : NULL;
+    if (place)
+        *map_at(&fs->places, arena_copy(fs->arena, path, size), size) = (void *)place;
+    return place;
 }
 
 int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_place, struct err *err)
 {
-    return resolve(fs, path, MOST_LINKS, ret_place, err);
+    const struct fs_place *place = resolve(fs, path, MOST_LINKS, err);
+    if (!place)
+        return -1;
+    *ret_place = place;
+    return 0;
 }
 
 static int read_all(int fd, const char *path, size_t most, struct arena *arena, char **ret_bytes,

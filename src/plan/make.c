@@ -55,53 +55,54 @@ static bool is_tree(enum access access)
 static bool operation_for(const struct placed *placed, const struct path_verdict *here, enum access around,
                           struct operation *ret_operation)
 {
+    const struct placed *decides = here->decides;
+    if (!decides)
+        return false;
     bool missing = placed->found->kind == FILE_MISSING;
+    bool said_directory = decides->rule->path.is_directory;
     struct operation operation = {
-        .because = here->decides ? here->decides->rule : NULL,
+        .because = decides->rule,
         .path = placed->path,
         .is_directory = placed->found->kind == FILE_DIRECTORY,
         .missing = missing,
     };
+    bool needed = false;
     switch (here->access) {
     case ACCESS_NONE:
         operation.kind = OP_HIDE;
-        *ret_operation = operation;
-        return is_tree(around) && !missing;
+        needed = is_tree(around) && !missing;
+        break;
     case ACCESS_READ:
         operation.kind = OP_BIND_READ;
-        *ret_operation = operation;
-        return around != ACCESS_READ && !missing;
+        needed = around != ACCESS_READ && !missing;
+        break;
     case ACCESS_WRITE:
         operation.kind = OP_BIND_WRITE;
-        operation.is_workspace = here->decides->rule->verb == VERB_WORKSPACE;
-        operation.make = missing && here->decides->rule->path.is_directory;
+        operation.is_workspace = decides->rule->verb == VERB_WORKSPACE;
+        operation.make = missing && said_directory;
         operation.is_directory |= operation.make;
-        *ret_operation = operation;
-        return (around != ACCESS_WRITE || operation.is_workspace || operation.make) &&
-               (!missing || operation.make);
+        needed = operation.make || (!missing && (around != ACCESS_WRITE || operation.is_workspace));
+        break;
     case ACCESS_FROZEN:
-        operation.kind = OP_FREEZE;
-        operation.is_directory |= here->decides->rule->path.is_directory;
-        *ret_operation = operation;
-        return around != ACCESS_FROZEN;
     case ACCESS_FLAGGED:
-        operation.kind = OP_FLAG;
-        operation.is_directory |= here->decides->rule->path.is_directory;
-        *ret_operation = operation;
-        return around != ACCESS_FLAGGED;
+        operation.kind = here->access == ACCESS_FROZEN ? OP_FREEZE : OP_FLAG;
+        operation.is_directory |= said_directory;
+        needed = around != here->access;
+        break;
     case ACCESS_COPY:
     case ACCESS_SYNC:
         operation.kind = here->access == ACCESS_COPY ? OP_COPY : OP_SYNC;
-        operation.path = here->decides->spelled;
+        operation.path = decides->spelled;
         operation.source = placed->path;
-        *ret_operation = operation;
-        return around != here->access && (!missing || here->access == ACCESS_SYNC);
+        needed = around != here->access && (!missing || here->access == ACCESS_SYNC);
+        break;
     case ACCESS_SOCKET:
         operation.kind = OP_SOCKET;
-        *ret_operation = operation;
-        return !missing;
+        needed = !missing;
+        break;
     }
-    return false;
+    *ret_operation = operation;
+    return needed;
 }
 
 /* Links on the way to a granted place, where their directory is not visible anyway. */
@@ -128,11 +129,13 @@ static bool matters_when_missing(enum verb verb)
 /* What holds in a directory. Thousands of places lie in a few hundred directories. */
 static enum access access_in(const struct policy *policy, const char *directory, struct map *known)
 {
-    /* The value is the access plus one, so that it can be told from nothing. */
     void **slot = map_at(known, directory, strlen(directory));
-    if (!*slot)
-        *slot = (void *)(uintptr_t)(decide_path(policy, directory, NULL).access + 1u);
-    return (enum access)((uintptr_t)*slot - 1);
+    if (!*slot) {
+        struct path_verdict *verdict = arena_new(policy->arena, struct path_verdict);
+        *verdict = decide_path(policy, directory, NULL);
+        *slot = verdict;
+    }
+    return ((const struct path_verdict *)*slot)->access;
 }
 
 typedef VEC(struct placed *) place_list;

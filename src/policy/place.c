@@ -29,8 +29,8 @@ static const char *last_name_of(const char *pattern)
 }
 
 /* A pattern's directories before the first wildcard are followed through links, as a literal path is. */
-static int place_pattern(struct policy *policy, struct rule *rule, const char *start,
-                         const char *pattern, struct err *err)
+static int place_pattern(struct policy *policy, struct rule *rule, const char *start, const char *pattern,
+                         struct err *err)
 {
     while (text_starts_with(pattern, "../")) {
         start = path_parent(policy->arena, start);

@@ -177,8 +177,8 @@ struct rule {
     bool locked;
     const struct source *source;
     uint32_t line, column;
-    const char *written; /* the object as it was written, for messages */
-    const char *unless;  /* "workspace", the name of a profile, or NULL */
+    const char *written;         /* the object as it was written, for messages */
+    const char *unless;          /* "workspace", the name of a profile, or NULL */
     const struct placed *places; /* where a path rule was placed, once it is */
     union {
         struct path_object path;

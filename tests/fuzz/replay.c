@@ -25,7 +25,10 @@ static uint8_t *read_input(const char *path, size_t *ret_size)
     uint8_t *bytes = NULL;
     size_t size = 0, got = 0;
     do {
-        bytes = realloc(bytes, size + 4096);
+        uint8_t *more = realloc(bytes, size + 4096);
+        if (!more)
+            abort();
+        bytes = more;
         got = fread(bytes + size, 1, 4096, file);
         size += got;
     } while (got);

@@ -143,7 +143,8 @@ TEST(nothing_that_steers_a_terminal_is_printed_raw)
     CHECK_STR(printable("\033[31m"), "\\x1b[31m");
     CHECK_STR(printable("a\nb\x7f"), "a\\x0ab\\x7f");
     CHECK_STR(printable("\xff\xc0\xaf"), "\\xff\\xc0\\xaf");
-    CHECK_STR(printable("\xe2\x80\xae"), "\\u{202e}");
+    static const char right_to_left[] = {(char)0xe2, (char)0x80, (char)0xae, 0};
+    CHECK_STR(printable(right_to_left), "\\u{202e}");
     CHECK_STR(printable("\xc2\x9b"), "\\u{9b}");
     CHECK_STR(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
 }

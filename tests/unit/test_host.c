@@ -67,8 +67,7 @@ TEST(what_could_mean_two_things_is_refused)
         "[10.0.0.1]:80",
         "[::1",
         "[::1]x",
-        "b\xc3\xbc"
-        "cher.example",
+        "\xc3\xbc.example",
         "a b.com",
         "user@example.com",
         "example.com:22:33",

@@ -187,20 +187,20 @@ TEST(unless_ends_a_hide_or_a_seal)
 
 TEST(a_flood_of_mistakes_and_of_rules_is_bounded)
 {
-    enum { LINES = 70000 };
-    char *text = arena_alloc(&arena, LINES * 8 + 1);
-    for (size_t i = 0; i < LINES; i++)
+    static const size_t lines = 70000;
+    char *text = arena_alloc(&arena, lines * 8 + 1);
+    for (size_t i = 0; i < lines; i++)
         memcpy(text + i * 8, "read /a\n", 8);
-    const char *result = read_as(LAYER_USER, false, text, LINES * 8);
+    const char *result = read_as(LAYER_USER, false, text, lines * 8);
     CHECK(strstr(result, "there are more than 65536 rules") != NULL);
-    for (size_t i = 0; i < LINES; i++)
+    for (size_t i = 0; i < lines; i++)
         memcpy(text + i * 8, "raed /a\n", 8);
-    struct source source = {.name = "p", .text = text, .size = LINES * 8, .layer = LAYER_USER};
+    struct source source = {.name = "p", .text = text, .size = lines * 8, .layer = LAYER_USER};
     struct diags diags = {.arena = &arena};
     rule_list rules = {0};
     parse_source(&arena, &source, &rules, &diags);
     CHECK_INT(diags.list.count, MOST_DIAGS);
-    CHECK_INT(diags.errors, LINES);
+    CHECK_INT(diags.errors, lines);
     vec_free(&rules);
     diags_free(&diags);
     source.size = POLICY_LARGEST + 1;
