@@ -188,6 +188,7 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         if (!parser->named)
             return -1;
         parser->args->verb = parser->named;
+        parser->args->verb_is_named = true;
         parser->at++;
         unsigned refused = parser->args->flags & ~(parser->named->flags | FLAG_HELP);
         bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG_POLICY);

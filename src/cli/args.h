@@ -34,6 +34,7 @@ struct verb_entry {
 
 struct args {
     const struct verb_entry *verb;
+    bool verb_is_named; /* false: a command was given, or nothing at all */
     unsigned flags;
     VEC(struct argument) rules;
     VEC(const char *) words;

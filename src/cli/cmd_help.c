@@ -6,28 +6,30 @@
 
 static void print_overview(const struct world *world)
 {
-    fputs("bawn runs an AI coding agent, or anything else, with the rest of your machine out of its reach.\n"
+    fputs("bawn runs an AI coding agent, or anything else, with the rest of your machine\n"
+          "out of its reach. This version plans and explains; it runs nothing yet.\n"
           "\n"
-          "  bawn CMD...                    run CMD in the sandbox (this version only plans and explains)\n"
-          "  bawn VERB ...                  one of the verbs below\n"
-          "  bawn -- CMD...                 run CMD even if it bears a verb's name\n"
-          "\n"
-          "Verbs:\n",
+          "  bawn CMD...       run CMD in the sandbox\n"
+          "  bawn -- CMD...    the same, for a CMD that bears a verb's name\n"
+          "  bawn VERB ...\n",
           world->out);
     for (const struct verb_entry *verb = verb_table; verb->name; verb++)
-        fprintf(world->out, "  %-10s %s\n", verb->name, verb->summary);
+        fprintf(world->out, "    %-10s %s\n", verb->name, verb->summary);
     fputs("\n"
-          "Rules as flags, each as often as needed (the same words that a policy file has):\n"
-          "  --workspace DIR   --read PATH   --write PATH   --hide PATH   --freeze PATH   --flag PATH\n"
-          "  --copy PATH   --sync FILE   --seal PATH   --socket PATH   --net off|allow|open\n"
-          "  --connect HOST[:PORT]   --refuse HOST[:PORT]   --publish [HOSTPORT:]PORT   --host-port PORT\n"
-          "  --env NAME[=VALUE]   --unset NAME   --limit NAME=VALUE   --use NAME   --policy FILE\n"
+          "Rules as flags, each as often as needed, in the words of a policy file:\n"
+          "  --workspace DIR      --read PATH      --write PATH     --hide PATH\n"
+          "  --freeze PATH        --flag PATH      --copy PATH      --sync FILE\n"
+          "  --seal PATH          --socket PATH    --net off|allow|open\n"
+          "  --connect HOST[:PORT]                 --refuse HOST[:PORT]\n"
+          "  --publish [HOSTPORT:]PORT             --host-port PORT\n"
+          "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"
+          "  --use PROFILE        --policy FILE    --help           --version\n"
           "\n"
           "Examples:\n"
-          "  bawn show -- claude                      what claude could write, read and reach here\n"
-          "  bawn why ~/.ssh                          which rule hides it\n"
-          "  bawn why api.anthropic.com -- claude     which rule lets it out\n"
-          "  bawn show --read /srv/data -- claude     the same with one more grant\n"
+          "  bawn show -- claude                   what claude could do here\n"
+          "  bawn show --read /srv/data -- claude  the same with one more grant\n"
+          "  bawn why ~/.ssh                       which rule hides it\n"
+          "  bawn why api.anthropic.com -- claude  which rule lets it out\n"
           "\n"
           "`bawn VERB --help` says more; `man 5 bawn-policy` describes the language.\n",
           world->out);
@@ -41,7 +43,7 @@ static int print_verb(const struct world *world, const struct verb_entry *verb)
 
 int cmd_help(const struct world *world, const struct args *args)
 {
-    if (args->verb->run != cmd_help && args->flags & FLAG_HELP && args->verb != verb_table)
+    if (args->flags & FLAG_HELP && args->verb_is_named)
         return print_verb(world, args->verb);
     if (args->words.count == 0) {
         print_overview(world);

@@ -8,7 +8,7 @@ const struct verb_entry verb_table[] = {
         .run = cmd_run,
         .flags = FLAG_POLICY | FLAG_VERSION,
         .takes_command = true,
-        .summary = "run a command in the sandbox (not in this version yet)",
+        .summary = "run a command (what `bawn CMD` means)",
         .usage =
             "bawn [run] [--RULE OBJECT]... [--] CMD...\n"
             "\n"
@@ -23,7 +23,7 @@ const struct verb_entry verb_table[] = {
         .run = cmd_show,
         .flags = FLAG_POLICY | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
         .takes_command = true,
-        .summary = "the whole policy that would hold here, each line with its origin",
+        .summary = "the whole policy that holds here, with its origins",
         .usage = "bawn show [--plan | --brief] [--json] [--all] [--RULE OBJECT]... [-- CMD...]\n"
                  "\n"
                  "Shows what CMD could write, read and reach here, and which line of which file says so.\n"
@@ -43,7 +43,7 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG_POLICY | FLAG_JSON,
         .words = "PATH|HOST[:PORT]|$NAME",
         .takes_command = true,
-        .summary = "which rule decides a path, a host or a variable, and how to change it",
+        .summary = "which rule decides a path, host or variable",
         .usage =
             "bawn why [--json] [--RULE OBJECT]... PATH|HOST[:PORT]|$NAME... [-- CMD...]\n"
             "\n"
@@ -60,7 +60,7 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG_POLICY | FLAG_JSON,
         .words = "FILE",
         .takes_command = true,
-        .summary = "read policies as a compiler would, and report every mistake",
+        .summary = "report every mistake in the policies",
         .usage =
             "bawn check [--json] [FILE... | [--RULE OBJECT]... -- CMD...]\n"
             "\n"
@@ -75,7 +75,7 @@ const struct verb_entry verb_table[] = {
         .run = cmd_trust,
         .flags = FLAG_REVOKE | FLAG_YES,
         .words = "DIR",
-        .summary = "let the repository's own .bawn grant what it asks for",
+        .summary = "let a repository's .bawn grant what it asks for",
         .usage =
             "bawn trust [--yes] [--revoke] [DIR]\n"
             "\n"

@@ -1,0 +1,112 @@
+# Completion of bawn for fish.
+
+# Reads the words before the cursor and prints whose the next one is: `first` (a verb or a command), the verb's, or
+# `command` where it belongs to the command. With --rest, prints the command's words so far instead.
+function __bawn_state
+    set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect \
+        --refuse --publish --host-port --env --unset --limit --use --policy
+    set -l words (commandline -opc)
+    set -l verb first
+    set -l i 2
+    while test $i -le (count $words)
+        set -l word $words[$i]
+        set -l from 0
+        switch $word
+            case --
+                contains -- $verb trust profiles help; or set from (math $i + 1)
+            case '-?*'
+                contains -- $word $takes; and set i (math $i + 1)
+            case '*'
+                if test $verb = first; and contains -- $word run show why check trust profiles help
+                    set verb $word
+                else if contains -- $verb first run show
+                    set from $i
+                end
+        end
+        if test $from -gt 0
+            if test "$argv[1]" = --rest
+                test $from -le (count $words); and string escape -- $words[$from..-1]
+            else
+                echo command
+            end
+            return
+        end
+        set i (math $i + 1)
+    end
+    test "$argv[1]" = --rest; or echo $verb
+end
+
+function __bawn_at
+    contains -- (__bawn_state) $argv
+end
+
+# The command after bawn's own words, completed as it would be alone.
+function __bawn_command
+    complete -C (string join ' ' -- (__bawn_state --rest) (commandline -ct))
+end
+
+function __bawn_profiles
+    command bawn profiles 2>/dev/null | string replace -r '^(\S+)\s+' '$1\t'
+end
+
+function __bawn_net
+    printf '%s\t%s\n' off none allow 'only what connect names' open "the host's"
+end
+
+function __bawn_limits
+    printf '%s\t%s\n' memory= 'a size, such as 8G' pids= 'a count' files= 'a count' time= 'such as 8h' \
+        snapshot= 'a size, such as 2G'
+end
+
+complete -c bawn -f
+complete -c bawn -n '__bawn_at command' -a '(__bawn_command)'
+
+# Verbs. All programs there are would bury them, so those are offered once something was typed.
+complete -c bawn -n '__bawn_at first' -a run -d 'Run a command in the sandbox (not in this version yet)'
+complete -c bawn -n '__bawn_at first' -a show -d 'The whole policy that would hold here'
+complete -c bawn -n '__bawn_at first' -a why -d 'Which rule decides a path, a host or a variable'
+complete -c bawn -n '__bawn_at first' -a check -d 'Read policies as a compiler would'
+complete -c bawn -n '__bawn_at first' -a trust -d "Let the repository's own .bawn grant what it asks for"
+complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
+complete -c bawn -n '__bawn_at first' -a help -d 'The overview, or the usage of a verb'
+complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string collect)' -a '(__fish_complete_command)'
+
+# Words of the verbs.
+complete -c bawn -n '__bawn_at run show' -a '(__fish_complete_command)'
+complete -c bawn -n '__bawn_at why check' -F
+complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
+complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust profiles help'
+
+# Flags.
+complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
+complete -c bawn -n '__bawn_at first run' -s V -l version -d 'Print the version'
+complete -c bawn -n '__bawn_at show' -l plan -d 'The list of operations that a run would carry out'
+complete -c bawn -n '__bawn_at show' -l brief -d 'The text that tells an agent where it is'
+complete -c bawn -n '__bawn_at show' -l all -d 'Sealed places too that do not exist here'
+complete -c bawn -n '__bawn_at show why check profiles' -l json -d 'Print JSON'
+complete -c bawn -n '__bawn_at trust' -s y -l yes -d 'Do not ask'
+complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
+
+# Rules as flags.
+set -l rules '__bawn_at first run show why check'
+complete -c bawn -n $rules -l workspace -x -a '(__fish_complete_directories)' -d 'A project tree, writable'
+complete -c bawn -n $rules -l read -r -F -d 'Visible, executable, not writable'
+complete -c bawn -n $rules -l write -r -F -d 'Visible and writable'
+complete -c bawn -n $rules -l hide -r -F -d 'Not there, even under a visible parent'
+complete -c bawn -n $rules -l seal -r -F -d 'Hidden, opened by no profile and no repository'
+complete -c bawn -n $rules -l freeze -r -F -d 'Read-only inside a writable tree'
+complete -c bawn -n $rules -l flag -r -F -d 'Writable, and settled with you at the end'
+complete -c bawn -n $rules -l copy -r -F -d 'Copied from your home into the private home'
+complete -c bawn -n $rules -l sync -r -F -d 'One small file, kept the same on both sides'
+complete -c bawn -n $rules -l socket -r -F -d 'One Unix socket of the host'
+complete -c bawn -n $rules -l net -x -a '(__bawn_net)' -d 'Which network there is'
+complete -c bawn -n $rules -l connect -x -a '(__fish_print_hostnames)' -d 'May be reached'
+complete -c bawn -n $rules -l refuse -x -a '(__fish_print_hostnames)' -d 'May not be reached'
+complete -c bawn -n $rules -l publish -x -d "A port of the sandbox that the host's 127.0.0.1 shows"
+complete -c bawn -n $rules -l host-port -x -d "A service on the host's loopback"
+complete -c bawn -n $rules -l env -x -a '(set -nx)' -d 'Pass a variable, or set one'
+complete -c bawn -n $rules -l unset -x -a '(set -nx)' -d 'Do not pass a variable'
+complete -c bawn -n $rules -l limit -x -a '(__bawn_limits)' -d 'Memory, pids, files, time or snapshot'
+complete -c bawn -n $rules -l use -x -a '(__bawn_profiles)' -d 'Add a profile'
+complete -c bawn -n $rules -l policy -r -F -d 'Read a whole file of rules'

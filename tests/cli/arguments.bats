@@ -1,0 +1,158 @@
+# The command line: what is a verb, a flag, a command; what is said about mistakes.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    HOME=$(mktemp -d)
+    export HOME
+    unset BAWN_POLICY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
+    mkdir -p "$HOME/app" "$HOME/data"
+    cd "$HOME/app" || return 1
+}
+
+teardown() {
+    cd / && rm -rf -- "$HOME"
+}
+
+@test "--help fits a screen and names every verb" {
+    run "$BAWN" --help
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -le 40 ]
+    for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
+    for verb in run show why check trust profiles help; do
+        [[ "$output" == *"    $verb "* ]]
+    done
+}
+
+@test "without any argument the help is shown" {
+    run "$BAWN"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"bawn VERB"* ]]
+}
+
+@test "every verb has a page with examples" {
+    for verb in run show why check trust profiles; do
+        run "$BAWN" "$verb" --help
+        [ "$status" -eq 0 ]
+        [[ "${lines[0]}" == "usage: bawn "* ]]
+        [[ "$output" == *"  bawn "* ]]
+        by_flag=$output
+        run "$BAWN" help "$verb"
+        [ "$output" = "$by_flag" ]
+    done
+}
+
+@test "--version" {
+    run "$BAWN" --version
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ ^bawn\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "a command is not run without walls: refused with status 125, and nothing happens" {
+    run "$BAWN" touch made
+    [ "$status" -eq 125 ]
+    [ ! -e made ]
+    run "$BAWN" run -- touch made
+    [ "$status" -eq 125 ]
+    [ ! -e made ]
+}
+
+@test "the command's own flags are never eaten" {
+    run "$BAWN" show --plan --json zed --read /none --env X
+    [ "$status" -eq 0 ]
+    [[ "$output" == *'"zed",'*'"--read",'*'"/none",'*'"--env",'*'"X"'* ]]
+    [[ "$output" != *'"name": "X"'* ]]
+    run "$BAWN" zed --help
+    [ "$status" -eq 125 ]
+}
+
+@test "-- runs a program that bears a verb's name" {
+    run "$BAWN" -- show
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"cannot run commands yet"* ]]
+    run "$BAWN" show -- why
+    [ "$status" -eq 0 ]
+    [[ "${lines[0]}" == "why in "* ]]
+}
+
+@test "flags may stand before the verb, and as --flag=value" {
+    run "$BAWN" --read "$HOME/data" show --plan
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"read      $HOME/data/"* ]]
+    run "$BAWN" show --plan --read="$HOME/data"
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"read      $HOME/data/"* ]]
+}
+
+@test "a flag that does not exist gets a suggestion" {
+    run "$BAWN" show --raed /x
+    [ "$status" -eq 2 ]
+    [ "$output" = 'bawn: `bawn show` has no flag --raed. Did you mean --read?' ]
+    run "$BAWN" --wirte /x -- zed
+    [ "$status" -eq 2 ]
+    [ "$output" = 'bawn: there is no flag --wirte. Did you mean --write?' ]
+    run "$BAWN" check --paln
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"lists them"* ]]
+}
+
+@test "flags of other tools get a hint" {
+    for pair in '--add-dirs-ro=--read' '--ro-bind=--read' '--rw=--write' '--allow-net=--connect' '--blacklist=--hide' \
+        '--unshare-net=--net off' '-v=--write' '--add-dir=--write' '--setenv=--env'; do
+        run "$BAWN" "${pair%%=*}" x -- zed
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"Here it is ${pair#*=}"* ]]
+    done
+    run "$BAWN" --dangerously-skip-permissions claude
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"goes after the command"* ]]
+}
+
+@test "a flag without its object is an error" {
+    run "$BAWN" show --read
+    [ "$status" -eq 2 ]
+    [ "$output" = 'bawn: --read wants PATH after it.' ]
+    run "$BAWN" show --json=yes
+    [ "$status" -eq 2 ]
+    [ "$output" = 'bawn: --json takes no value.' ]
+}
+
+@test "verbs refuse what they do not take" {
+    run "$BAWN" trust --read x
+    [ "$status" -eq 2 ]
+    run "$BAWN" --read x trust
+    [ "$status" -eq 2 ]
+    run "$BAWN" profiles -- claude
+    [ "$status" -eq 2 ]
+    run "$BAWN" why
+    [ "$status" -eq 2 ]
+    run "$BAWN" help shwo
+    [ "$status" -eq 2 ]
+    [ "$output" = "bawn: there is no verb 'shwo'. Did you mean 'show'?" ]
+}
+
+@test "mistakes go to standard error and leave standard output empty" {
+    run --separate-stderr "$BAWN" show --read /none
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [[ "$stderr" == "bawn: --read /none: there is nothing at /none"* ]]
+}
+
+@test "output to a full disk is an error" {
+    run bash -c '"$BAWN" show >/dev/full'
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"could not be written"* ]]
+}
+
+@test "a current directory that is gone is an error" {
+    mkdir gone && cd gone && rmdir "$HOME/app/gone"
+    run "$BAWN" show
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"change into one that exists"* || "$output" == *"Change into one that exists"* ]]
+}
+
+@test "without HOME the account's home is used" {
+    run env -u HOME "$BAWN" show --plan
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"home      "* ]]
+}
