@@ -184,19 +184,34 @@ static void add_places(struct plan *plan)
     vec_free(&points);
 }
 
-/* Can the pattern match something that is visible (or, for a flag, writable)? */
-static bool reaches_visible(const struct plan *plan, const struct placed *placed)
+/* A tree that can be seen inside. */
+struct visible {
+    const char *path;
+    bool is_writable, is_workspace;
+};
+
+typedef VEC(struct visible) visible_list;
+
+static void collect_visible(const struct plan *plan, visible_list *ret_visible)
 {
-    bool spares_workspaces = text_equal(placed->rule->unless, "workspace");
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        bool is_write = operation->kind == OP_BIND_WRITE;
-        bool is_visible = is_write || operation->kind == OP_BIND_READ || operation->kind == OP_COPY;
-        if (placed->rule->verb == VERB_FLAG ? !is_write : !is_visible)
+        bool is_writable = operation->kind == OP_BIND_WRITE;
+        if (is_writable || operation->kind == OP_BIND_READ || operation->kind == OP_COPY)
+            vec_push(ret_visible, (struct visible){operation->path, is_writable, operation->is_workspace});
+    }
+}
+
+/* Can the pattern match something that is visible (or, for a flag, writable)? */
+static bool reaches(const struct placed *placed, const visible_list *visible)
+{
+    bool is_flag = placed->rule->verb == VERB_FLAG;
+    bool spares_workspaces = text_equal(placed->rule->unless, "workspace");
+    for (size_t i = 0; i < visible->count; i++) {
+        const struct visible *tree = &visible->at[i];
+        if ((is_flag && !tree->is_writable) || (spares_workspaces && tree->is_workspace))
             continue;
-        if (spares_workspaces && operation->is_workspace)
-            continue;
-        if (pattern_may_match_beneath(placed->path, operation->path))
+        if (pattern_may_match_beneath(placed->path, tree->path))
             return true;
     }
     return false;
@@ -204,9 +219,11 @@ static bool reaches_visible(const struct plan *plan, const struct placed *placed
 
 static void add_patterns(struct plan *plan)
 {
+    visible_list visible = {0};
+    collect_visible(plan, &visible);
     for (size_t i = 0; i < plan->policy->places.count; i++) {
         const struct placed *placed = plan->policy->places.at[i];
-        if (!placed->has_wildcard || !reaches_visible(plan, placed))
+        if (!placed->has_wildcard || !reaches(placed, &visible))
             continue;
         add(plan, (struct operation){
                       .kind = placed->rule->verb == VERB_FLAG ? OP_FLAG : OP_HIDE,
@@ -216,6 +233,7 @@ static void add_patterns(struct plan *plan)
                       .is_directory = placed->rule->path.is_directory,
                   });
     }
+    vec_free(&visible);
 }
 
 static void add_network(struct plan *plan)

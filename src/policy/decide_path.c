@@ -72,17 +72,26 @@ static void add_candidate(const struct policy *policy, const struct placed *plac
     vec_push(candidates, candidate);
 }
 
+/* Is there a name in the path that begins as the pattern's last name does? Settles most cases at little cost. */
+static bool may_match(const struct placed *pattern, const char *path)
+{
+    size_t fixed = strcspn(pattern->last_name, "*?\\");
+    for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
+        if (strncmp(slash + 1, pattern->last_name, fixed) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The depth of the deepest place at or above the path that the pattern matches; 0 for none. */
 static size_t matching_depth(const struct placed *pattern, const char *path)
 {
+    if (!may_match(pattern, path))
+        return 0;
     size_t depth = path_depth(path);
-    for (size_t size = strlen(path); size > 1; depth--) {
-        size_t parent = path_parent_size(path, size), name = parent + (parent > 1);
-        /* Most patterns end in a name of their own, which settles most cases without a look at the rest. */
-        if (pattern_matches_name(pattern->last_name, path + name, size - name) &&
-            pattern_matches_path(pattern->path, path, size))
+    for (size_t size = strlen(path); size > 1; size = path_parent_size(path, size), depth--) {
+        if (pattern_matches_path(pattern->path, path, size))
             return depth;
-        size = parent;
     }
     return 0;
 }

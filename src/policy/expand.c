@@ -9,6 +9,8 @@ static const char slug_variable[] = "$SLUG";
 
 const char *expand_slug(const struct policy *policy, const char *pattern)
 {
+    if (!strchr(pattern, '$'))
+        return pattern;
     auto_buf struct buf text = {0};
     for (const char *at = pattern; *at; at++) {
         if (*at == '\\' && at[1]) {

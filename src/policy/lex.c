@@ -129,6 +129,39 @@ static int lex_word(struct lexer *lexer, struct buf *text)
     return 0;
 }
 
+/* How many bytes from here on are a word in which nothing is quoted or forbidden; 0 where that cannot be said. */
+static size_t plain_word_size(const struct lexer *lexer)
+{
+    const char *at = lexer->at;
+    while (at < lexer->end && (unsigned char)*at > ' ' && *at != '\'' && *at != '"' && *at != '\\' &&
+           *at != 0x7f)
+        at++;
+    bool ends_here = at == lexer->end || *at == ' ' || *at == '\t';
+    size_t size = (size_t)(at - lexer->at);
+    return ends_here && size <= WORD_LONGEST ? size : 0;
+}
+
+/* At the first character of a word. Nearly all are plain, and are taken without a second look at each character. */
+static int lex_next(struct lexer *lexer, struct arena *arena, struct buf *text, struct word *ret_word)
+{
+    const char *start = lexer->at;
+    size_t width = plain_word_size(lexer);
+    ret_word->column = (uint32_t)(start - lexer->start) + 1;
+    if (width) {
+        lexer->at += width;
+        ret_word->text = ret_word->written = arena_copy(arena, start, width);
+    } else {
+        text->size = 0;
+        if (lex_word(lexer, text) < 0)
+            return -1;
+        width = (size_t)(lexer->at - start);
+        ret_word->text = arena_copy(arena, text->bytes, text->size);
+        ret_word->written = arena_copy(arena, start, width);
+    }
+    ret_word->width = (uint32_t)width;
+    return 0;
+}
+
 void lex_line(struct arena *arena, const struct source *source, uint32_t line, const char *bytes, size_t size,
               word_list *words, struct diags *diags)
 {
@@ -141,17 +174,9 @@ void lex_line(struct arena *arena, const struct source *source, uint32_t line, c
             lexer.at++;
         if (lexer.at == lexer.end || *lexer.at == '#')
             return;
-        const char *start = lexer.at;
-        text.size = 0;
-        if (lex_word(&lexer, &text) < 0)
+        struct word word;
+        if (lex_next(&lexer, arena, &text, &word) < 0)
             return;
-        size_t width = (size_t)(lexer.at - start);
-        struct word word = {
-            .text = arena_copy(arena, text.bytes, text.size),
-            .written = arena_copy(arena, start, width),
-            .column = (uint32_t)(start - bytes) + 1,
-            .width = (uint32_t)width,
-        };
         vec_push(words, word);
     }
 }

@@ -79,8 +79,11 @@ static const char *clean_names(struct arena *arena, const char *text, bool may_c
         const char *problem = problem_with_name(name, size);
         if (problem)
             *ret_problem = problem;
-        if (size && !name_is(name, size, "."))
-            buf_printf(&clean, "%s%.*s", clean.size ? "/" : "", (int)size, name);
+        if (size && !name_is(name, size, ".")) {
+            if (clean.size)
+                buf_add_char(&clean, '/');
+            buf_add(&clean, name, size);
+        }
         path->is_directory = name[size] == '/' || size == 0 || name_is(name, size, ".");
         name += size + (name[size] == '/');
     }

@@ -100,6 +100,14 @@ static int place_literal(struct policy *policy, struct rule *rule, const char *s
     return 0;
 }
 
+/* A start and what follows it, as one clean path. The parser has cleaned what follows, but for a leading "..". */
+static const char *literal_path(struct arena *arena, const char *start, const char *pattern)
+{
+    const char *literal = strchr(pattern, '\\') ? pattern_literal(arena, pattern) : pattern;
+    return text_starts_with(literal, "..") ? path_clean(arena, start, literal)
+                                           : path_join(arena, start, literal);
+}
+
 static void place_at(struct policy *policy, struct rule *rule, const char *start, struct diags *diags)
 {
     struct err err;
@@ -108,8 +116,7 @@ static void place_at(struct policy *policy, struct rule *rule, const char *start
     if (rule->path.has_wildcard)
         placed = place_pattern(policy, rule, start, pattern, &err);
     else
-        placed = place_literal(
-            policy, rule, path_clean(policy->arena, start, pattern_literal(policy->arena, pattern)), &err);
+        placed = place_literal(policy, rule, literal_path(policy->arena, start, pattern), &err);
     if (placed < 0)
         diag_error(diags, spot_of_rule(rule), NULL, "'%s' cannot be followed: %s", rule->written,
                    err.message);

@@ -1,0 +1,5 @@
+"""Stands for a dependency that was reviewed and copied here."""
+
+
+def greeting(name):
+    return f"Hello, {name}!"
