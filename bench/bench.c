@@ -93,8 +93,8 @@ int main(int count, char **arguments)
         qsort(contender->processor, runs, sizeof(double), compare);
         double median = contender->wall[runs / 2];
         first = i == 0 ? median : first;
-        printf("%-24s %10.2f %10.2f %10.2f %8.2f\n", contender->name, median, contender->wall[runs * 99 / 100],
-               contender->processor[runs / 2], median / first);
+        printf("%-24s %10.2f %10.2f %10.2f %8.2f\n", contender->name, median,
+               contender->wall[runs * 99 / 100], contender->processor[runs / 2], median / first);
     }
     return 0;
 }

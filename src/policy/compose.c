@@ -320,6 +320,7 @@ void policy_free(struct policy *policy)
     vec_free(&policy->profiles_in_use);
     vec_free(&policy->places);
     map_free(&policy->by_path);
+    map_free(&policy->by_name);
     map_free(&policy->by_directory);
     map_free(&policy->by_host);
     vec_free(&policy->env_rules);

@@ -72,41 +72,44 @@ static void add_candidate(const struct policy *policy, const struct placed *plac
     vec_push(candidates, candidate);
 }
 
-/* Is there a name in the path that begins as the pattern's last name does? Settles most cases at little cost. */
-static bool may_match(const struct placed *pattern, const char *path)
-{
-    size_t fixed = strcspn(pattern->last_name, "*?\\");
-    for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
-        if (strncmp(slash + 1, pattern->last_name, fixed) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The depth of the deepest place at or above the path that the pattern matches; 0 for none. */
-static size_t matching_depth(const struct placed *pattern, const char *path)
+static size_t matching_depth(const char *pattern, const char *path)
 {
-    if (!may_match(pattern, path))
-        return 0;
     size_t depth = path_depth(path);
     for (size_t size = strlen(path); size > 1; size = path_parent_size(path, size), depth--) {
-        if (pattern_matches_path(pattern->path, path, size))
+        if (pattern_matches_path(pattern, path, size))
             return depth;
     }
     return 0;
 }
 
-/* Every rule that reaches the path: those at it, and at each directory above it. */
+static bool has_candidate(const candidate_list *candidates, const struct placed *placed)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (candidates->at[i].placed == placed)
+            return true;
+    }
+    return false;
+}
+
+/* Every rule that reaches the path: those at it, and at each directory above it, deepest first. */
 static void collect(const struct policy *policy, const char *path, candidate_list *candidates)
 {
-    for (size_t size = strlen(path); size; size = path_parent_size(path, size)) {
+    size_t depth = path_depth(path);
+    for (size_t size = strlen(path), parent; size; size = parent, depth--) {
+        parent = path_parent_size(path, size);
+        size_t name = parent + (parent > 1);
         const struct placed *here = map_get(&policy->by_path, path, size);
         for (; here; here = here->next_here)
             add_candidate(policy, here, path, here->depth, candidates);
-        for (here = map_get(&policy->by_directory, path, size); here; here = here->next_here) {
-            size_t depth = matching_depth(here, path);
-            if (depth)
+        for (here = map_get(&policy->by_name, path + name, size - name); here; here = here->next_here) {
+            if (pattern_matches_path(here->path, path, size) && !has_candidate(candidates, here))
                 add_candidate(policy, here, path, depth, candidates);
+        }
+        for (here = map_get(&policy->by_directory, path, size); here; here = here->next_here) {
+            size_t matched = matching_depth(here->path, path);
+            if (matched)
+                add_candidate(policy, here, path, matched, candidates);
         }
     }
 }

@@ -7,25 +7,30 @@
 #include "policy/compose.h"
 #include "policy/expand.h"
 
+/* A pattern's last name, where it is a plain one: most are, and are then found by it alone. NULL otherwise. */
+static const char *plain_last_name(const char *pattern)
+{
+    const char *name = strrchr(pattern, '/') + 1;
+    return strpbrk(name, "*?\\") ? NULL : name;
+}
+
 static void index_place(struct policy *policy, struct rule *rule, struct placed placed)
 {
     struct placed *kept = arena_new(policy->arena, struct placed);
     *kept = placed;
-    const char *key = kept->has_wildcard ? pattern_fixed_directory(policy->arena, kept->path) : kept->path;
-    struct map *index = kept->has_wildcard ? &policy->by_directory : &policy->by_path;
+    const char *key = kept->path;
+    struct map *index = &policy->by_path;
+    if (kept->has_wildcard) {
+        const char *name = plain_last_name(kept->path);
+        key = name ? name : pattern_fixed_directory(policy->arena, kept->path);
+        index = name ? &policy->by_name : &policy->by_directory;
+    }
     struct placed **chain = (struct placed **)map_at(index, key, strlen(key));
     kept->next_here = *chain;
     *chain = kept;
     kept->next_of_rule = rule->places;
     rule->places = kept;
     vec_push(&policy->places, kept);
-}
-
-/* "**" at the end of a pattern matches any name, as '*' does. */
-static const char *last_name_of(const char *pattern)
-{
-    const char *slash = strrchr(pattern, '/'), *name = slash ? slash + 1 : pattern;
-    return strcmp(name, "**") == 0 ? "*" : name;
 }
 
 /* A pattern's directories before the first wildcard are followed through links, as a literal path is. */
@@ -50,7 +55,6 @@ static int place_pattern(struct policy *policy, struct rule *rule, const char *s
         .path = path_join(policy->arena, pattern_quote(policy->arena, place->real), rest + 1),
         .spelled = whole,
         .has_wildcard = true,
-        .last_name = last_name_of(rest + 1),
     };
     index_place(policy, rule, placed);
     return 0;

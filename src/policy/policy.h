@@ -53,8 +53,7 @@ struct placed {
     bool has_wildcard;
     size_t depth;                 /* of a literal path */
     const struct fs_place *found; /* NULL for a pattern */
-    const char *last_name;        /* of a pattern: its last name, to tell quickly that it does not match */
-    struct placed *next_here;     /* another rule at the same path (or the same fixed directory) */
+    struct placed *next_here;     /* another one in the same chain of an index */
     const struct placed *next_of_rule;
 };
 
@@ -74,7 +73,8 @@ struct policy {
     const char *agent;        /* the profile that the command chose, or NULL */
     VEC(struct placed *) places;
     struct map by_path;      /* path → struct placed chain, of literal paths */
-    struct map by_directory; /* fixed directory → struct placed chain, of patterns */
+    struct map by_name;      /* last name → struct placed chain, of patterns where that is a plain one */
+    struct map by_directory; /* fixed directory → struct placed chain, of the other patterns */
     struct map by_host;      /* "example.com", "*.example.com" → struct host_rule chain */
     struct host_rule *by_address;
     VEC(const struct rule *) env_rules, other_rules; /* those of limits and of the network's mode */
