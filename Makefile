@@ -37,7 +37,7 @@ all: ## build build/bawn (the default)
 .PHONY: run
 run: deps all ## install dependencies, build, show an example; CMD='…' runs bawn with those arguments instead
 ifeq ($(strip $(CMD)),)
-	cd "$(TOP)/examples/hello" && "$(abspath $(BUILD))/bawn" show -- claude
+	cd "$(TOP)/examples/hello" && "$(abspath $(BUILD))/bawn" show --workspace . -- claude
 else
 	@"$(BUILD)/bawn" $(CMD)
 endif

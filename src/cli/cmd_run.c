@@ -4,6 +4,10 @@
 /* Fail closed: a sandbox that cannot be raised must not run anything without one. */
 int cmd_run(const struct world *world, const struct args *args)
 {
+    if (!*args->command && (args->rules.count || args->verb_is_named)) {
+        say_problem(world, "there is no command to run", "`bawn --help` shows how one is given");
+        return EXIT_BAD_INPUT;
+    }
     if (!*args->command)
         return cmd_help(world, args);
     struct loaded loaded = {0};

@@ -198,8 +198,8 @@ static void add_environment(struct page *page)
     }
     for (const char *const *entry = page->loaded->request.environment; *entry; entry++)
         present++;
-    add_remark(page,
-               arena_printf(arena, "and nothing else: %zu of your variables stay outside", present - passed));
+    add_remark(page, arena_printf(arena, "and nothing else: %zu of your variables %s outside",
+                                  present - passed, present - passed == 1 ? "stays" : "stay"));
 }
 
 static void add_limits(struct page *page)
@@ -266,7 +266,10 @@ int cmd_show(const struct world *world, const struct args *args)
 {
     struct loaded loaded = {0};
     int status = load_plan(world, args, &loaded);
-    if (status == 0) {
+    if (status == 0 && args->flags & FLAG_BRIEF && args->flags & (FLAG_PLAN | FLAG_JSON)) {
+        say_problem(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
+        status = EXIT_BAD_INPUT;
+    } else if (status == 0) {
         auto_buf struct buf out = {0};
         if (args->flags & FLAG_BRIEF)
             brief_add(&loaded, &out);

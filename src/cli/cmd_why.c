@@ -154,9 +154,10 @@ static int answer_host(struct loaded *loaded, const char *asked, struct answer *
     answer->decides = decide_host(&loaded->policy, &host, port, &answer->candidates).decides;
     bool allowed = answer->decides && answer->decides->verb == VERB_CONNECT;
     answer->decision = allowed ? "connect" : "refused";
-    answer->sentence = allowed ? "can be reached"
-                       : answer->decides
-                           ? "cannot be reached: a rule refuses it"
+    answer->sentence = allowed           ? "can be reached"
+                       : answer->decides ? "cannot be reached: a rule refuses it"
+                       : host.kind == HOST_ADDRESS
+                           ? "cannot be reached: no rule names it"
                            : "cannot be reached: no rule names it, and its name is never looked up";
     const char *object = port == PORT_HTTPS ? host_text(arena, &host) : answer->asked;
     suggest(answer, object, allowed ? "refuse" : "connect", NULL);
@@ -182,6 +183,8 @@ static void answer_variable(struct loaded *loaded, const char *name, struct answ
 /* A path has a slash or a tilde, or exists; a host has a dot or a colon. */
 static bool looks_like_path(struct loaded *loaded, const char *asked)
 {
+    if (strstr(asked, "://"))
+        return false; /* a URL: the host's parser says what to write instead */
     if (strchr(asked, '/') && !isdigit((unsigned char)*asked))
         return true;
     const struct fs_place *place = NULL;

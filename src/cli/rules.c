@@ -18,22 +18,6 @@ const char *rule_place(const struct style *style, struct arena *arena, const str
     return arena_printf(arena, "%s (%s)", origin, layer_name(rule->source->layer));
 }
 
-void rule_add_json(struct json *json, const char *key, const struct rule *rule)
-{
-    json_open(json, key, '{');
-    json_str(json, "verb", verb_word(rule->verb));
-    json_str(json, "object", rule->written);
-    if (rule->locked)
-        json_bool(json, "locked", true);
-    json_str(json, "layer", layer_name(rule->source->layer));
-    json_str(json, "file", rule->source->name);
-    if (rule->line) {
-        json_int(json, "line", rule->line);
-        json_int(json, "column", rule->column);
-    }
-    json_close(json, '}');
-}
-
 const char *shell_word(struct arena *arena, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_~";

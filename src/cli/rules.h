@@ -1,7 +1,6 @@
 /* Rules and where they come from, as a person and as a machine reads them. */
 #pragma once
 
-#include "base/json.h"
 #include "cli/style.h"
 #include "policy/rule.h"
 
@@ -10,8 +9,6 @@ const char *rule_text(struct arena *arena, const struct rule *rule);
 
 /* "base.bawn:12 (base)", "command line". */
 const char *rule_place(const struct style *style, struct arena *arena, const struct rule *rule);
-
-void rule_add_json(struct json *json, const char *key, const struct rule *rule);
 
 /* A word as a shell takes it: quoted where it must be. */
 const char *shell_word(struct arena *arena, const char *word);

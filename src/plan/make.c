@@ -56,6 +56,7 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
                           struct operation *ret_operation)
 {
     const struct placed *decides = here->decides;
+    *ret_operation = (struct operation){0};
     if (!decides)
         return false;
     bool missing = placed->found->kind == FILE_MISSING;
@@ -153,6 +154,16 @@ static void collect_points(const struct policy *policy, place_list *ret_points)
         qsort(ret_points->at, ret_points->count, sizeof(*ret_points->at), compare_places);
 }
 
+/* Is there a pattern that would decide here, were it not for a literal rule? */
+static bool beats_a_pattern(const candidate_list *candidates)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (!candidates->at[i].is_literal && candidates->at[i].loss != LOSS_NONE)
+            return true;
+    }
+    return false;
+}
+
 /* Rules about literal paths. */
 static void add_places(struct plan *plan)
 {
@@ -169,14 +180,19 @@ static void add_places(struct plan *plan)
         bool is_first = i == 0 || strcmp(points.at[i - 1]->path, placed->path) != 0;
         if (!is_first && !placed->found->links)
             continue;
-        struct path_verdict here = decide_path(policy, placed->path, NULL);
+        candidate_list candidates = {0};
+        struct path_verdict here = decide_path(policy, placed->path, &candidates);
+        bool beats_pattern = beats_a_pattern(&candidates);
+        vec_free(&candidates);
         if (here.decides == placed && (here.access == ACCESS_READ || here.access >= ACCESS_SOCKET))
             add_links(plan, placed->rule, placed->found->links, &known_links);
         enum access around = ACCESS_NONE;
         if (placed->path[1])
             around = access_in(policy, path_parent(policy->arena, placed->path), &known_directories);
         struct operation operation;
-        if (is_first && operation_for(placed, &here, around, &operation))
+        /* What a pattern would take is named, so that it is known to be excepted. */
+        if (is_first &&
+            (operation_for(placed, &here, around, &operation) || (beats_pattern && here.decides == placed)))
             add(plan, operation);
     }
     map_free(&known_links);
@@ -231,6 +247,7 @@ static void add_patterns(struct plan *plan)
                       .path = placed->path,
                       .is_pattern = true,
                       .is_directory = placed->rule->path.is_directory,
+                      .spares_workspaces = text_equal(placed->rule->unless, "workspace"),
                   });
     }
     vec_free(&visible);

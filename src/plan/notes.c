@@ -72,8 +72,8 @@ static void note_untrusted(struct plan *plan)
         if (waiting)
             note(plan, NULL,
                  arena_printf(policy->arena,
-                              "%s asks for more than it gets, with %zu rule%s: `bawn trust` shows %s",
-                              workspace->own_policy->name, waiting, waiting == 1 ? "" : "s",
+                              "%s asks for more than it gets, with %zu rule%s: `bawn trust %s` shows %s",
+                              workspace->own_policy->name, waiting, waiting == 1 ? "" : "s", workspace->path,
                               waiting == 1 ? "it" : "them"));
     }
 }

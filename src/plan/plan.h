@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "policy/policy.h"
 
 enum { PLAN_SCHEMA_VERSION = 1 };
@@ -50,6 +51,7 @@ struct operation {
     uint64_t amount;
     uint16_t port, host_port;
     bool is_directory, is_pattern, is_workspace, make, missing;
+    bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
 };
 
 /* Something that the user should know before the run starts. */
@@ -69,6 +71,8 @@ void plan_free(struct plan *plan);
 
 void plan_add_json(const struct plan *plan, const char *const *command, struct buf *out);
 void plan_add_text(const struct plan *plan, struct buf *out);
+
+void rule_add_json(struct json *json, const char *key, const struct rule *rule);
 
 /* "base.bawn:12", "command line". */
 const char *rule_origin(struct arena *arena, const struct rule *rule);

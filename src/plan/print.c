@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "policy/decide.h"
@@ -42,11 +41,15 @@ const char *limit_text(struct arena *arena, enum limit limit, uint64_t amount)
     return arena_printf(arena, "%" PRIu64, amount);
 }
 
-static void add_because(struct json *json, const struct rule *rule)
+void rule_add_json(struct json *json, const char *key, const struct rule *rule)
 {
-    json_open(json, "because", '{');
+    json_open(json, key, '{');
     json_str(json, "verb", verb_word(rule->verb));
     json_str(json, "object", rule->written);
+    if (rule->unless)
+        json_str(json, "unless", rule->unless);
+    if (rule->locked)
+        json_bool(json, "locked", true);
     json_str(json, "layer", layer_name(rule->source->layer));
     json_str(json, "file", rule->source->name);
     if (rule->line) {
@@ -78,12 +81,14 @@ static void add_operation(struct json *json, const struct operation *operation)
         json_bool(json, "directory", true);
     if (operation->is_workspace)
         json_bool(json, "workspace", true);
+    if (operation->spares_workspaces)
+        json_bool(json, "spares_workspaces", true);
     if (operation->make)
         json_bool(json, "make", true);
     else if (operation->missing)
         json_bool(json, "missing", true);
     if (operation->because)
-        add_because(json, operation->because);
+        rule_add_json(json, "because", operation->because);
     json_close(json, '}');
 }
 

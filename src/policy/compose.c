@@ -242,18 +242,36 @@ static void read_repository(struct policy *policy, size_t index, struct diags *d
     read_source(policy, source, NULL, diags);
 }
 
-static void read_profiles(struct policy *policy, struct diags *diags)
+static const struct source shipped = {
+    .name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .is_profile = true};
+
+/* A program that lies in a workspace is not the agent whose name it bears: it must not get that agent's login. */
+static bool lies_in_workspace(struct policy *policy, const char *command)
 {
-    static const struct source shipped = {
-        .name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .is_profile = true};
-    struct spot spot = {.source = &shipped};
-    use_profile(policy, spot, "base", NULL, diags);
-    if (!policy->request.command)
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (!strchr(command, '/'))
+        return false;
+    const char *path = path_clean(policy->arena, policy->request.directory, command);
+    if (fs_resolve(policy->request.fs, path, &place, &ignored) < 0)
+        return true;
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (path_is_beneath(place->real, policy->workspaces.at[i].path))
+            return true;
+    }
+    return false;
+}
+
+static void read_agent(struct policy *policy, struct diags *diags)
+{
+    const char *command = policy->request.command;
+    if (!command || lies_in_workspace(policy, command))
         return;
+    const char *slash = strrchr(command, '/');
     struct profile_finder finder = finder_for(policy, LAYER_AGENT);
-    policy->agent = profile_for_command(&finder, policy->request.command);
+    policy->agent = profile_for_command(&finder, slash ? slash + 1 : command);
     if (policy->agent)
-        use_profile(policy, spot, policy->agent, NULL, diags);
+        use_profile(policy, (struct spot){.source = &shipped}, policy->agent, NULL, diags);
 }
 
 static bool may_tighten(enum verb verb)
@@ -293,7 +311,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
 {
     struct policy *policy = ret_policy;
     *policy = (struct policy){.arena = arena, .request = *request};
-    read_profiles(policy, diags);
+    use_profile(policy, (struct spot){.source = &shipped}, "base", NULL, diags);
     read_file(policy, path_join(arena, admin_directory, "policy.bawn"), LAYER_ADMIN, false, diags);
     read_file(policy, path_join(arena, request->starts[START_CONFIG], "bawn/policy.bawn"), LAYER_USER, false,
               diags);
@@ -302,6 +320,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
                   diags);
     read_arguments(policy, diags);
     find_workspaces(policy, diags);
+    read_agent(policy, diags);
     for (size_t i = 0; i < policy->workspaces.count; i++)
         read_repository(policy, i, diags);
     index_rules(policy);

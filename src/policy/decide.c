@@ -106,7 +106,7 @@ static struct verdict choose(candidate_list *all, uint64_t given_without_rule, c
     return verdict;
 }
 
-/* A `connect` always has a port: against a `refuse` of the whole host it is no more specific than that. */
+/* The port is not part of how specific a rule is: who refuses a host means all of it, who refuses a port that port. */
 static void add_host_rules(const struct host_rule *chain, const struct host_object *host, uint16_t port,
                            candidate_list *candidates)
 {
@@ -114,9 +114,8 @@ static void add_host_rules(const struct host_rule *chain, const struct host_obje
         const struct rule *rule = chain->rule;
         if ((rule->host.port && rule->host.port != port) || !host_covers(&rule->host, host))
             continue;
-        bool names_port = rule->host.port != 0 && rule->verb == VERB_REFUSE;
         struct candidate candidate = {
-            .rule = rule, .specificity = host_specificity(&rule->host) * 2 + names_port, .is_literal = true};
+            .rule = rule, .specificity = host_specificity(&rule->host), .is_literal = true};
         vec_push(candidates, candidate);
     }
 }

@@ -27,7 +27,7 @@ struct policy_request {
     const char *home_spelled;        /* as $HOME has it */
     const char *directory;           /* the caller's current one */
     const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL where there is none */
-    const char *command;             /* the last part of the command's path, or NULL */
+    const char *command;             /* as it was typed, or NULL */
     const char *extra_policy;        /* BAWN_POLICY, or NULL */
     const char *const *environment;  /* the caller's, as NAME=VALUE, ended by NULL */
     const struct argument *arguments;

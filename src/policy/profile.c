@@ -119,7 +119,8 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
     /* Only the lines that begin with the verb are worth reading: this runs over every agent at each start. */
     const char *word = verb_word(verb), *found = NULL;
     for (const char *line = source.text; line && *line && !found; line = strchr(line, '\n')) {
-        line += *line == '\n';
+        line += strspn(line, "\n");
+        line += strspn(line, " \t");
         if (!text_starts_with(line, word))
             continue;
         struct source one = source;
