@@ -22,7 +22,7 @@ static bool add_items(const struct loaded *loaded, struct buf *out, enum operati
             continue;
         any = true;
         if (kind == OP_CONNECT)
-            add_item(out, arena_printf(loaded->policy.arena, "%s:%u", operation->value, operation->port));
+            add_item(out, host_with_port(loaded->policy.arena, operation->value, operation->port));
         else
             add_item(out, operation->path);
     }

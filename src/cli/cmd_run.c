@@ -1,7 +1,91 @@
+/* Runs a command behind the walls. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "kernel/landlock.h"
+#include "launch/launch.h"
+#include "policy/decide.h"
+#include "supervise/supervise.h"
 
-/* Fail closed: a sandbox that cannot be raised must not run anything without one. */
+/* PATH without the folders that the sandbox does not show: a program there would only be looked for in vain. */
+static const char *visible_path(const struct loaded *loaded, const char *path)
+{
+    auto_buf struct buf kept = {0};
+    while (*path) {
+        size_t size = strcspn(path, ":");
+        const char *folder = arena_copy(loaded->policy.arena, path, size);
+        path += size + (path[size] == ':');
+        const struct fs_place *place = NULL;
+        struct err ignored;
+        if (*folder != '/' || fs_resolve(loaded->request.fs, path_clean(loaded->policy.arena, "/", folder),
+                                         &place, &ignored) < 0)
+            continue;
+        enum access access = decide_path(&loaded->policy, place->real, NULL).access;
+        if (place->kind != FILE_DIRECTORY || access == ACCESS_NONE)
+            continue;
+        if (kept.size)
+            buf_add_char(&kept, ':');
+        buf_add_str(&kept, folder);
+    }
+    return arena_copy(loaded->policy.arena, kept.bytes, kept.size);
+}
+
+/* What the command gets: the variables of the plan, with the caller's values for those that pass. */
+static const char *const *environment_for(const struct world *world, const struct loaded *loaded)
+{
+    struct arena *arena = loaded->policy.arena;
+    const char **environment = arena_alloc(arena, (loaded->plan.operations.count + 1) * sizeof(*environment));
+    size_t count = 0;
+    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
+        const struct operation *operation = &loaded->plan.operations.at[i];
+        const char *value = operation->value;
+        if (operation->kind == OP_ENV_PASS)
+            value = world_variable(world, operation->name);
+        else if (operation->kind != OP_ENV_SET)
+            continue;
+        if (strcmp(operation->name, "PATH") == 0)
+            value = visible_path(loaded, value);
+        environment[count++] = arena_printf(arena, "%s=%s", operation->name, value);
+    }
+    return environment;
+}
+
+/*
+ * Who has the terminal. Only where bawn reads from it and writes to it is it taken to be bawn's alone: in a pipeline
+ * its neighbours belong to the same job, and must keep theirs.
+ */
+static void find_terminal(struct launch *launch)
+{
+    launch->terminal_fd = -1;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && launch->terminal_fd < 0; fd++) {
+        if (isatty(fd))
+            launch->terminal_fd = fd;
+    }
+    launch->foreground =
+        isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    /* In the caller's group kill(0, …) would reach the caller's neighbours, unless Landlock keeps signals inside. */
+    launch->own_group = launch->foreground || launch->terminal_fd < 0 || landlock_abi() < 6;
+}
+
+static int run(const struct world *world, const struct args *args, const struct loaded *loaded)
+{
+    struct launch launch = {
+        .plan = &loaded->plan,
+        .command = (char *const *)args->command,
+        .environment = environment_for(world, loaded),
+    };
+    find_terminal(&launch);
+    struct launched launched;
+    struct err err = {0};
+    int status = EXIT_REFUSED;
+    if (launch_start(&launch, &launched, &err) < 0 || supervise(&launch, &launched, &status, &err) < 0)
+        say_err(world, &err);
+    return status;
+}
+
 int cmd_run(const struct world *world, const struct args *args)
 {
     if (!*args->command && (args->rules.count || args->verb_is_named)) {
@@ -13,8 +97,9 @@ int cmd_run(const struct world *world, const struct args *args)
     struct loaded loaded = {0};
     int status = load_plan(world, args, &loaded);
     if (status == 0)
-        say_problem(world, "this version cannot run commands yet: it plans and explains, and raises no walls",
-                    "`bawn show -- CMD` shows what would hold");
+        status = run(world, args, &loaded);
+    else
+        status = EXIT_REFUSED;
     loaded_free(&loaded);
-    return EXIT_REFUSED;
+    return status;
 }

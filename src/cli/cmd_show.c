@@ -168,10 +168,9 @@ static void add_network(struct page *page)
                      : strcmp(operation->value, "open") == 0 ? "open: everything the host can reach"
                                                              : "only these, each by name:";
         else if (operation->kind == OP_CONNECT)
-            object = arena_printf(arena, "%s:%u", operation->value, operation->port);
+            object = host_with_port(arena, operation->value, operation->port);
         else if (operation->kind == OP_REFUSE)
-            object = arena_printf(arena, "not %s%s", operation->value,
-                                  operation->port ? arena_printf(arena, ":%u", operation->port) : "");
+            object = arena_printf(arena, "not %s", host_with_port(arena, operation->value, operation->port));
         else if (operation->kind == OP_PUBLISH)
             object = arena_printf(arena, "port %u inside, seen at 127.0.0.1:%u", operation->port,
                                   operation->host_port);

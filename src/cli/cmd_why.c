@@ -141,7 +141,7 @@ static int answer_host(struct loaded *loaded, const char *asked, struct answer *
     const struct rule *net = decide_net(&loaded->policy, NULL).decides;
     enum net_mode mode = net ? net->net : NET_ALLOW;
     answer->kind = "host";
-    answer->asked = arena_printf(arena, "%s:%u", host_text(arena, &host), port);
+    answer->asked = host_with_port(arena, host_text(arena, &host), port);
     if (mode != NET_ALLOW) {
         decide_net(&loaded->policy, &answer->candidates);
         answer->decides = net;

@@ -153,8 +153,7 @@ static const char *object_text(struct arena *arena, const struct operation *oper
         return arena_printf(arena, "%s (from %s)", operation->path, operation->source);
     case OP_CONNECT:
     case OP_REFUSE:
-        return operation->port ? arena_printf(arena, "%s:%u", operation->value, operation->port)
-                               : operation->value;
+        return host_with_port(arena, operation->value, operation->port);
     case OP_PUBLISH:
         return arena_printf(arena, "%u:%u", operation->host_port, operation->port);
     case OP_HOST_PORT:

@@ -240,3 +240,11 @@ char *host_text(struct arena *arena, const struct host_object *host)
         return arena_str(arena, address);
     return arena_printf(arena, "%s/%u", address, prefix);
 }
+
+const char *host_with_port(struct arena *arena, const char *host, uint16_t port)
+{
+    if (port == 0)
+        return host;
+    bool is_v6 = strchr(host, ':') != NULL;
+    return arena_printf(arena, "%s%s%s:%u", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port);
+}

@@ -39,3 +39,6 @@ size_t host_specificity(const struct host_object *pattern);
 
 /* As a person writes it, without the port. */
 char *host_text(struct arena *arena, const struct host_object *host);
+
+/* A host's text and a port: "example.com:22", "[2001:db8::1]:443"; without the port where it is 0. */
+const char *host_with_port(struct arena *arena, const char *host, uint16_t port);

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "kernel/directories.h"
 
 enum { PIN_LARGEST = 8192 };
 
@@ -40,17 +40,6 @@ bool trust_holds(struct fsview *fs, const char *data_directory, const char *work
     return strcmp(pinned, pin_text(fs->arena, workspace, text, size)) == 0;
 }
 
-/* Makes every missing directory above the path, for the user alone. */
-static int make_directories(const struct fsview *fs, const char *path, struct err *err)
-{
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        const char *directory = arena_copy(fs->arena, path + 1, (size_t)(slash - path - 1));
-        if (mkdirat(fs->root_fd, directory, 0700) < 0 && errno != EEXIST)
-            return err_sys(err, errno, "cannot make /%s", directory);
-    }
-    return 0;
-}
-
 static int write_all(int fd, const char *text, struct err *err, const char *path)
 {
     size_t size = strlen(text);
@@ -71,7 +60,7 @@ int trust_pin(struct fsview *fs, const char *data_directory, const char *workspa
 {
     const struct fs_place *place = NULL;
     if (fs_resolve(fs, pin_path(fs->arena, data_directory, workspace), &place, err) < 0 ||
-        make_directories(fs, place->real, err) < 0)
+        directories_make(fs->root_fd, path_parent(fs->arena, place->real), err) < 0)
         return -1;
     /* Written aside and renamed, so that a crash leaves the old pin or the new one and never half of one. */
     const char *path = place->real + 1, *aside = arena_printf(fs->arena, "%s.new", path);

@@ -1,0 +1,105 @@
+#include "kernel/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#ifndef AT_RECURSIVE
+#define AT_RECURSIVE 0x8000
+#endif
+
+int mount_open_tree(int dirfd, const char *path, struct err *err)
+{
+    unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+    int fd = (int)syscall(SYS_open_tree, dirfd, path, flags);
+    return fd < 0 ? err_sys(err, errno, "cannot open %s to show it in the sandbox", path) : fd;
+}
+
+static int set_attributes(int tree_fd, struct mount_attr *attributes)
+{
+    return (int)syscall(SYS_mount_setattr, tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, attributes,
+                        sizeof(*attributes));
+}
+
+int mount_restrict(int tree_fd, bool read_only, bool allow_devices, struct err *err)
+{
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID, .propagation = MS_PRIVATE};
+    if (!allow_devices)
+        attributes.attr_set |= MOUNT_ATTR_NODEV;
+    if (read_only)
+        attributes.attr_set |= MOUNT_ATTR_RDONLY;
+    return set_attributes(tree_fd, &attributes) < 0 ? err_sys(err, errno, "cannot restrict a mount") : 0;
+}
+
+int mount_map_ids(int tree_fd, int userns_fd, struct err *err)
+{
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (unsigned)userns_fd};
+    return set_attributes(tree_fd, &attributes) < 0 ? err_sys(err, errno, "cannot map the ids of a mount")
+                                                    : 0;
+}
+
+/* One option: "size=1M" is a string, "newinstance" a flag. */
+static int configure(int context_fd, const char *option)
+{
+    const char *equals = strchr(option, '=');
+    if (!equals)
+        return (int)syscall(SYS_fsconfig, context_fd, FSCONFIG_SET_FLAG, option, NULL, 0);
+    char key[32];
+    size_t size = (size_t)(equals - option);
+    if (size >= sizeof(key)) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(key, option, size);
+    key[size] = '\0';
+    return (int)syscall(SYS_fsconfig, context_fd, FSCONFIG_SET_STRING, key, equals + 1, 0);
+}
+
+int mount_new(const char *type, const char *const *options, bool read_only, bool allow_devices,
+              struct err *err)
+{
+    auto_fd int context_fd = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+    if (context_fd < 0)
+        return err_sys(err, errno, "cannot make a %s", type);
+    for (; options && *options; options++) {
+        if (configure(context_fd, *options) < 0)
+            return err_sys(err, errno, "cannot make a %s with %s", type, *options);
+    }
+    if (syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return err_sys(err, errno, "cannot make a %s", type);
+    unsigned attributes =
+        MOUNT_ATTR_NOSUID | (allow_devices ? 0 : MOUNT_ATTR_NODEV) | (read_only ? MOUNT_ATTR_RDONLY : 0);
+    int fd = (int)syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, attributes);
+    return fd < 0 ? err_sys(err, errno, "cannot mount a %s", type) : fd;
+}
+
+int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err)
+{
+    unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+    if (syscall(SYS_move_mount, tree_fd, "", target_fd, "", flags) < 0)
+        return err_sys(err, errno, "cannot show %s in the sandbox", shown);
+    return 0;
+}
+
+int mount_detach_propagation(struct err *err)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return err_sys(err, errno, "cannot cut the sandbox's mounts off from the host's");
+    return 0;
+}
+
+int mount_switch_root(int new_root_fd, struct err *err)
+{
+    /* Both places may be the same: the old root comes to lie on top of the new one, and is then taken off. */
+    if (fchdir(new_root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+        return err_sys(err, errno, "cannot enter the sandbox's root");
+    if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+        return err_sys(err, errno, "cannot let go of the host's root");
+    return 0;
+}

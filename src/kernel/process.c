@@ -1,0 +1,79 @@
+#include "kernel/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+pid_t process_fork(uint64_t namespaces, int *ret_pidfd)
+{
+    struct clone_args arguments = {
+        .flags = namespaces | CLONE_PIDFD,
+        .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+        .exit_signal = SIGCHLD,
+    };
+    return (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+}
+
+static int write_file(const char *path, const char *text, struct err *err)
+{
+    auto_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
+    size_t size = strlen(text);
+    if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+        return err_sys(err, errno, "cannot write %s", path);
+    return 0;
+}
+
+int process_map_ids(pid_t child, const struct id_map *map, struct err *err)
+{
+    char path[64], text[64];
+    snprintf(path, sizeof(path), "/proc/%d/setgroups", child);
+    if (map->keeps_groups && write_file(path, "deny", err) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
+    snprintf(text, sizeof(text), "%u %u %u", map->inside_uid, map->outside_uid, map->count);
+    if (write_file(path, text, err) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
+    snprintf(text, sizeof(text), "%u %u %u", map->inside_gid, map->outside_gid, map->count);
+    return write_file(path, text, err);
+}
+
+int process_drop_capabilities(struct err *err)
+{
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
+            return err_sys(err, errno, "cannot drop a capability");
+    }
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+        syscall(SYS_capset, &header, none) < 0)
+        return err_sys(err, errno, "cannot drop the capabilities");
+    return 0;
+}
+
+int process_no_new_privileges(struct err *err)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return err_sys(err, errno, "cannot renounce new privileges");
+    return 0;
+}
+
+int process_close_descriptors(int spared, struct err *err)
+{
+    unsigned first = STDERR_FILENO + 1, kept = (unsigned)spared;
+    int failed = spared < 0 ? (int)syscall(SYS_close_range, first, ~0U, 0)
+                            : (int)(kept > first && syscall(SYS_close_range, first, kept - 1, 0)) ||
+                                  syscall(SYS_close_range, kept + 1, ~0U, 0);
+    return failed ? err_sys(err, errno, "cannot close the descriptors of the host") : 0;
+}

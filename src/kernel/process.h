@@ -1,0 +1,30 @@
+/* Processes: namespaces, id maps, privileges, descriptors. Each function does one thing to the calling process. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+
+/* fork() into new namespaces (CLONE_NEW… flags). Returns the child's pid, and 0 in the child; *ret_pidfd as well. */
+pid_t process_fork(uint64_t namespaces, int *ret_pidfd);
+
+/* Which ids inside a user namespace stand for which outside. */
+struct id_map {
+    uint32_t inside_uid, outside_uid, inside_gid, outside_gid, count;
+    bool keeps_groups; /* an ordinary user's process cannot let go of its further groups, and may not try */
+};
+
+/* Writes the map for the user namespace of a child. */
+int process_map_ids(pid_t child, const struct id_map *map, struct err *err) must_check;
+
+/* No capability is left, and none comes back: not by executing anything, not as root. */
+int process_drop_capabilities(struct err *err) must_check;
+
+/* No program run from here on gains a privilege. */
+int process_no_new_privileges(struct err *err) must_check;
+
+/* Closes every descriptor above the standard three but one (-1: none is spared). */
+int process_close_descriptors(int spared, struct err *err) must_check;

@@ -1,0 +1,34 @@
+/*
+ * The wall of kernel interfaces: which system calls exist for the command and everything that it starts.
+ *
+ * The programs are made at build time by tools/seccomp-compile.c from seccomp_calls.h, which says what is allowed and
+ * why; nothing is decided, and no library is asked, at run time.
+ *
+ * Loading may only take away, and cannot be undone: from then on the calling thread, its children and what they execute
+ * see the calls of the program and no others. It must be the last step of locking down: mounting, joining namespaces
+ * and the like are refused afterwards to ourselves too. It must not be called while other threads run: they would stay
+ * outside.
+ */
+#pragma once
+
+#include <linux/filter.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+
+enum seccomp_kind {
+    SECCOMP_DEFAULT,
+    SECCOMP_NESTED, /* the command may make namespaces and mounts of its own */
+    SECCOMP_KINDS,  /* how many there are */
+};
+
+struct seccomp_program {
+    unsigned short count;
+    const struct sock_filter *code;
+};
+
+/* One a kind, for the architecture that is built for. */
+extern const struct seccomp_program seccomp_programs[SECCOMP_KINDS];
+
+/* The thread must have set no_new_privs. */
+int seccomp_load(enum seccomp_kind kind, struct err *err) must_check;

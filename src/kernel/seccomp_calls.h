@@ -1,0 +1,201 @@
+/*
+ * Which system calls exist inside: the whole list, and the only one. tools/seccomp-compile.c turns it into the two
+ * programs of seccomp.h at build time, by including this file with these macros defined:
+ *
+ *     ALLOW(name, ...)           exists, whatever its arguments
+ *     REFUSE(errnum, name, ...)  answers with this errno
+ *     NESTED(errnum, name, ...)  exists under --nested, answers with this errno otherwise
+ *     CHECK(check, name, ...)    its arguments decide: a DEFINE_CHECK of this name
+ *     NESTED_CHECK(check, name, ...)  exists under --nested, its arguments decide otherwise
+ *
+ * What is not named answers ENOSYS, as on an older kernel, so that programs take the way they had before the call was
+ * invented. Only where a program would take ENOSYS for a reason to give up, or to do the same in a worse way, is a call
+ * refused with another errno: mostly EPERM, which is what the kernel says to whom has no privilege. A call that the
+ * target's architecture lacks is passed over; a name that nobody knows stops the build.
+ *
+ *     DEFINE_CHECK(check, step, ...)
+ *
+ * Steps are taken in order, and the first verdict counts: ALLOWED, ERRNO(errnum) or THEN(check), a check defined later.
+ *
+ *     LOW(n), HIGH(n)            look at this half of argument n. The kernel takes an int's worth of most arguments, so
+ *                                a comparison of all 64 bits is one that 1 << 32 walks past (CVE-2019-10063)
+ *     MASK(bits)                 of what is looked at, keep these bits
+ *     EQUAL(value, verdict)      if it is this value
+ *     ANY(bits, verdict)         if any of these bits is set
+ *     ABOVE(value, verdict)      if it is larger
+ *     OTHERWISE(verdict)         ends every check
+ */
+
+/* clang-format off */
+
+/* --- what every program does ------------------------------------------------------------------------------------- */
+
+/* Files. Mounts and Landlock say which; these only say that there are such things as files. */
+ALLOW(open, openat, openat2, creat, close, close_range, dup, dup2, dup3, fcntl, flock, lseek)
+ALLOW(read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2)
+ALLOW(stat, fstat, lstat, newfstatat, statx, statfs, fstatfs, access, faccessat, faccessat2, readlink, readlinkat)
+ALLOW(getdents, getdents64, getcwd, chdir, fchdir, mkdir, mkdirat, rmdir, rename, renameat, renameat2)
+ALLOW(link, linkat, unlink, unlinkat, symlink, symlinkat, chmod, fchmod, fchmodat, fchmodat2, umask)
+ALLOW(chown, lchown, fchown, fchownat, utime, utimes, utimensat, futimesat, truncate, ftruncate, fallocate)
+ALLOW(fsync, fdatasync, sync, syncfs, sync_file_range, fadvise64, readahead, cachestat)
+ALLOW(pipe, pipe2, sendfile, splice, tee, vmsplice, copy_file_range)
+ALLOW(setxattr, lsetxattr, fsetxattr, setxattrat, getxattr, lgetxattr, fgetxattr, getxattrat)
+ALLOW(listxattr, llistxattr, flistxattr, listxattrat, removexattr, lremovexattr, fremovexattr, removexattrat)
+ALLOW(file_getattr, file_setattr) /* what chattr does by ioctl, for an open file or a path */
+ALLOW(mknod, mknodat) /* FIFOs; for devices the kernel wants a capability that nobody has here */
+ALLOW(inotify_init, inotify_init1, inotify_add_watch, inotify_rm_watch)
+ALLOW(statmount, listmount) /* tell no more than /proc/self/mountinfo does: the sandbox's own mounts, below its root */
+ALLOW(name_to_handle_at) /* the number of a file, which tools compare. Opening by it is refused below */
+
+/* Memory. */
+ALLOW(brk, mmap, munmap, mremap, mprotect, madvise, mincore, msync, mlock, mlock2, munlock, mlockall, munlockall)
+ALLOW(pkey_alloc, pkey_free, pkey_mprotect, mseal, map_shadow_stack, membarrier, memfd_create)
+
+/* Processes, threads and signals: those of the sandbox's own pid namespace. */
+ALLOW(fork, vfork, execve, execveat, exit, exit_group, wait4, waitid)
+ALLOW(getpid, getppid, gettid, getpgid, getpgrp, setpgid, getsid, setsid)
+ALLOW(kill, tkill, tgkill, pause, restart_syscall, sigaltstack, rt_sigaction, rt_sigpending, rt_sigprocmask)
+ALLOW(rt_sigqueueinfo, rt_sigreturn, rt_sigsuspend, rt_sigtimedwait, rt_tgsigqueueinfo, signalfd, signalfd4)
+ALLOW(pidfd_open, pidfd_send_signal, pidfd_getfd)
+ALLOW(set_tid_address, set_robust_list, get_robust_list, rseq, rseq_slice_yield, arch_prctl)
+ALLOW(futex, futex_waitv, futex_wait, futex_wake, futex_requeue)
+ALLOW(getcpu, sched_yield, sched_getaffinity, sched_setaffinity, sched_getattr, sched_setattr, sched_getparam)
+ALLOW(sched_setparam, sched_getscheduler, sched_setscheduler, sched_get_priority_max, sched_get_priority_min)
+ALLOW(sched_rr_get_interval, getpriority, setpriority, ioprio_get, ioprio_set)
+ALLOW(getrlimit, setrlimit, prlimit64, getrusage, times)
+/* The kernel itself sends a process through these two when somebody on the host traces it. */
+ALLOW(uretprobe, uprobe)
+
+/* Identity. Nobody here has a capability to gain, and the user namespace has no second id to become. */
+ALLOW(getuid, geteuid, getgid, getegid, getresuid, getresgid, getgroups, capget, capset)
+ALLOW(setuid, setgid, setreuid, setregid, setresuid, setresgid, setfsuid, setfsgid, setgroups)
+
+/* Time: to read and to wait for. */
+ALLOW(time, gettimeofday, clock_gettime, clock_getres, nanosleep, clock_nanosleep, alarm, getitimer, setitimer)
+ALLOW(timer_create, timer_settime, timer_gettime, timer_getoverrun, timer_delete)
+ALLOW(timerfd_create, timerfd_settime, timerfd_gettime)
+
+/* Waiting for many things. io_submit and its kin are what database servers in a project's tests write with. */
+ALLOW(poll, ppoll, select, pselect6, eventfd, eventfd2)
+ALLOW(epoll_create, epoll_create1, epoll_ctl, epoll_wait, epoll_pwait, epoll_pwait2)
+ALLOW(io_setup, io_destroy, io_submit, io_cancel, io_getevents, io_pgetevents)
+
+/* Sockets, once made; `socket` below says which can be made. */
+ALLOW(bind, listen, accept, accept4, connect, shutdown, getsockname, getpeername, getsockopt, setsockopt)
+ALLOW(sendto, sendmsg, sendmmsg, recvfrom, recvmsg, recvmmsg)
+
+/* System V and POSIX objects: the ipc namespace is the sandbox's own. */
+ALLOW(shmget, shmat, shmdt, shmctl, semget, semop, semtimedop, semctl, msgget, msgsnd, msgrcv, msgctl)
+ALLOW(mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr)
+
+/* The machine, to look at. */
+ALLOW(uname, sysinfo, getrandom)
+
+/* --- what tools of the trade do ------------------------------------------------------------------------------------ */
+
+/* Debuggers, on processes of the same user in the same pid namespace. Tracing does not lead round a filter. */
+ALLOW(ptrace, process_vm_readv, process_vm_writev, process_madvise, kcmp)
+
+/* A program that locks itself in further. A filter or a ruleset that is added can only take away. */
+ALLOW(prctl, seccomp, landlock_create_ruleset, landlock_add_rule, landlock_restrict_self)
+
+/* --- what the arguments decide ------------------------------------------------------------------------------------- */
+
+/* Typing into the caller's terminal is the way out of every sandbox that shares one. */
+CHECK(terminal, ioctl)
+DEFINE_CHECK(terminal,
+    LOW(1),
+    EQUAL(TIOCSTI, ERRNO(EPERM)),
+    EQUAL(TIOCLINUX, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+
+/*
+ * Families that few programs use are where the kernel is weakest, and it loads them for anybody who asks. Of netlink,
+ * libc needs routes and addresses (getifaddrs); the other protocols configure firewalls, IPsec and audit.
+ */
+CHECK(family, socket, socketpair)
+DEFINE_CHECK(family,
+    LOW(0),
+    EQUAL(AF_UNIX, ALLOWED),
+    EQUAL(AF_INET, THEN(inet)),
+    EQUAL(AF_INET6, THEN(inet)),
+    EQUAL(AF_NETLINK, THEN(netlink)),
+    OTHERWISE(ERRNO(EAFNOSUPPORT)))
+DEFINE_CHECK(netlink,
+    LOW(2),
+    EQUAL(NETLINK_ROUTE, ALLOWED),
+    OTHERWISE(ERRNO(EPROTONOSUPPORT)))
+
+/* Within the internet families likewise: no SCTP, DCCP, SMC. SOCK_PACKET there would become a packet socket. */
+DEFINE_CHECK(inet,
+    LOW(1),
+    MASK(SOCKET_TYPE),
+    ABOVE(SOCK_RAW, ERRNO(EPROTONOSUPPORT)),
+    LOW(2),
+    EQUAL(IPPROTO_IP, ALLOWED),      /* the usual one of the type */
+    EQUAL(IPPROTO_TCP, ALLOWED),
+    EQUAL(IPPROTO_UDP, ALLOWED),
+    EQUAL(IPPROTO_ICMP, ALLOWED),    /* ping, where the kernel allows it */
+    EQUAL(IPPROTO_ICMPV6, ALLOWED),
+    EQUAL(IPPROTO_RAW, ALLOWED),     /* EPERM from the kernel, which tells traceroute more than our errno would */
+    EQUAL(IPPROTO_MPTCP, ALLOWED),   /* Go listens with it where it can */
+    OTHERWISE(ERRNO(EPROTONOSUPPORT)))
+
+/* A thread or a process, but not in a namespace of its own. */
+NESTED_CHECK(no_namespace, clone)
+DEFINE_CHECK(no_namespace,
+    LOW(0),
+    ANY(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
+        ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+
+/* Only what is known to be no namespace: new kernels give a meaning to flags that had none. */
+NESTED_CHECK(known_unshare, unshare)
+DEFINE_CHECK(known_unshare,
+    HIGH(0),
+    ANY(0xffffffffU, ERRNO(EPERM)),
+    LOW(0),
+    ANY(~(uint32_t)(CLONE_FS | CLONE_FILES | CLONE_SYSVSEM), ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+
+/* For debuggers (no address randomisation) and `linux32`. The rest turns off what the kernel protects memory with. */
+CHECK(persona, personality)
+DEFINE_CHECK(persona,
+    LOW(0),
+    EQUAL(0xffffffffU, ALLOWED), /* only asks */
+    ANY(~(uint32_t)(PER_LINUX32 | UNAME26 | ADDR_NO_RANDOMIZE), ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+
+/* --- what is refused, and how -------------------------------------------------------------------------------------- */
+
+/* Namespaces and mounts: only a sandbox inside the sandbox needs them. */
+NESTED(EPERM, setns, mount, umount2, pivot_root, chroot, sethostname, setdomainname)
+NESTED(EPERM, open_tree, open_tree_attr, move_mount, mount_setattr, fsopen, fsconfig, fsmount, fspick)
+
+/* Its flags lie in memory, where a filter cannot look. libc then uses clone, whose flags can be seen. */
+REFUSE(ENOSYS, clone3)
+
+/* Carries out calls that no filter sees. Runtimes that use it ask first, and take epoll. */
+REFUSE(ENOSYS, io_uring_setup, io_uring_enter, io_uring_register)
+
+/* Keys hang on the caller's session, which the command inherits: no namespace hides them. */
+REFUSE(ENOSYS, keyctl, add_key, request_key)
+
+/* Large and privileged in spirit: tools say "not permitted" and go on, as on a hardened machine. */
+REFUSE(EPERM, bpf, perf_event_open, userfaultfd, fanotify_init, fanotify_mark)
+
+/* The host's log, and files by number, whatever directory they lie in. */
+REFUSE(EPERM, syslog, open_by_handle_at)
+
+/* The machine's administration. */
+REFUSE(EPERM, reboot, kexec_load, kexec_file_load, init_module, finit_module, delete_module, swapon, swapoff, acct)
+REFUSE(EPERM, quotactl, quotactl_fd, vhangup, iopl, ioperm, settimeofday, clock_settime, clock_adjtime, adjtimex)
+
+/*
+ * Rare or retired, and not missed: a kernel built without NUMA, secret memory or local descriptor tables has none of
+ * these either, and programs know such kernels.
+ */
+REFUSE(ENOSYS, mbind, get_mempolicy, set_mempolicy, set_mempolicy_home_node, migrate_pages, move_pages)
+REFUSE(ENOSYS, memfd_secret, process_mrelease, remap_file_pages, modify_ldt)
+REFUSE(ENOSYS, lsm_get_self_attr, lsm_set_self_attr, lsm_list_modules, listns)
+REFUSE(ENOSYS, lookup_dcookie, nfsservctl, uselib, ustat, sysfs, _sysctl)

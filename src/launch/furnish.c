@@ -1,0 +1,138 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/mounts.h"
+#include "launch/inside.h"
+
+/* A new file system at a place of the sandbox's own. */
+static int furnish(struct root *root, const char *path, const char *type, const char *const *options,
+                   bool allow_devices, struct err *err)
+{
+    auto_fd int place = root_make_place(root, path, true, err);
+    auto_fd int tree = place < 0 ? -1 : mount_new(type, options, false, allow_devices, err);
+    return tree < 0 ? -1 : mount_attach(tree, place, path, err);
+}
+
+/* A device of the host, shown at its own name. */
+static int show_device(struct root *root, const char *source, const char *path, struct err *err)
+{
+    auto_fd int place = root_make_place(root, path, false, err);
+    auto_fd int tree = place < 0 ? -1 : mount_open_tree(root->host_dev, source, err);
+    if (tree < 0 || mount_restrict(tree, false, true, err) < 0)
+        return -1;
+    return mount_attach(tree, place, path, err);
+}
+
+static int furnish_dev(struct root *root, struct err *err)
+{
+    static const char *const options[] = {"mode=0755", "size=64k", NULL};
+    static const char *const pts_options[] = {"ptmxmode=0666", "mode=0620", NULL};
+    static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+    static const struct {
+        const char *name, *target;
+    } links[] = {
+        {"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+        {"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"},
+    };
+    if (furnish(root, "/dev", "tmpfs", options, false, err) < 0)
+        return -1;
+    for (size_t i = 0; i < array_len(devices); i++) {
+        const char *path = path_join(&root->arena, "/dev", devices[i]);
+        if (show_device(root, devices[i], path, err) < 0)
+            return -1;
+    }
+    auto_fd int dev = root_make_place(root, "/dev", true, err);
+    if (dev < 0)
+        return -1;
+    for (size_t i = 0; i < array_len(links); i++) {
+        if (symlinkat(links[i].target, dev, links[i].name) < 0)
+            return err_sys(err, errno, "cannot make /dev/%s", links[i].name);
+    }
+    return furnish(root, "/dev/pts", "devpts", pts_options, true, err);
+}
+
+/* So that ttyname() finds the caller's terminal, which lies in the host's /dev/pts. */
+static int furnish_console(struct root *root, struct err *err)
+{
+    if (root->terminal_tree < 0)
+        return 0;
+    auto_fd int place = root_make_place(root, "/dev/console", false, err);
+    return place < 0 ? -1 : mount_attach(root->terminal_tree, place, "/dev/console", err);
+}
+
+/* For good, in this namespace and whatever comes of it: a nested one is where most ways out begin. */
+static int close_user_namespaces(struct root *root, struct err *err)
+{
+    auto_fd int file = openat(root->fd, "proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, "0", 1) != 1)
+        return err_sys(err, errno, "cannot close nested user namespaces");
+    return 0;
+}
+
+static int furnish_proc(struct root *root, struct err *err)
+{
+    /* Read-only for good measure: what is writable there asks for an id or a capability that nobody has inside. */
+    static const char *const read_only[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
+                                            "/proc/fs"};
+    auto_fd int place = root_make_place(root, "/proc", true, err);
+    auto_fd int tree = place < 0 ? -1 : mount_new("proc", NULL, false, false, err);
+    if (tree < 0) {
+        return err_hint(
+            err, "/proc is partly hidden here, as in many containers: give the container its whole /proc "
+                 "(Docker: --security-opt systempaths=unconfined)");
+    }
+    if (mount_attach(tree, place, "/proc", err) < 0)
+        return -1;
+    if (close_user_namespaces(root, err) < 0)
+        return -1;
+    for (size_t i = 0; i < array_len(read_only); i++) {
+        auto_fd int part = mount_open_tree(root->fd, read_only[i] + 1, err);
+        if (part < 0)
+            continue; /* not every kernel has each */
+        auto_fd int own =
+            root_make_place(root, read_only[i], strcmp(read_only[i], "/proc/sysrq-trigger") != 0, err);
+        if (own < 0 || mount_restrict(part, true, false, err) < 0 ||
+            mount_attach(part, own, read_only[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int furnish_private(struct root *root, const char *path, struct err *err)
+{
+    static const char *const open_to_all[] = {"mode=1777", NULL};
+    static const char *const own[] = {"mode=0755", NULL};
+    if (strcmp(path, "/dev") == 0)
+        return furnish_dev(root, err) < 0 || furnish_console(root, err) < 0 ? -1 : 0;
+    if (strcmp(path, "/proc") == 0)
+        return furnish_proc(root, err);
+    return furnish(root, path, "tmpfs", strcmp(path, "/run") == 0 ? own : open_to_all, false, err);
+}
+
+static int write_file(struct root *root, const char *path, const char *text, struct err *err)
+{
+    auto_fd int parent = root_make_place(root, path_parent(&root->arena, path), true, err);
+    if (parent < 0)
+        return -1;
+    auto_fd int file =
+        openat(parent, path_name(path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (file < 0 && (errno == EEXIST || errno == EROFS))
+        return 0; /* the plan shows the host's own */
+    size_t size = strlen(text);
+    if (file < 0 || write(file, text, size) != (ssize_t)size)
+        return err_sys(err, errno, "cannot write %s inside", path);
+    return 0;
+}
+
+/* /etc is assembled entry by entry, so that these two are the sandbox's own. */
+int furnish_files(struct root *root, struct err *err)
+{
+    if (write_file(root, "/etc/hosts", "127.0.0.1 localhost bawn\n::1 localhost bawn\n", err) < 0)
+        return -1;
+    return write_file(root, "/etc/hostname", "bawn\n", err);
+}

@@ -1,0 +1,113 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/process.h"
+#include "launch/inside.h"
+
+static void tell(int report_fd, struct report report)
+{
+    while (write(report_fd, &report, sizeof(report)) < 0 && errno == EINTR) {
+    }
+}
+
+/* Gives the terminal to a process group of this session. Signals are blocked here, so that the kernel lets it. */
+static void give_terminal(const struct launch *launch, pid_t group)
+{
+    if (launch->terminal_fd >= 0)
+        tcsetpgrp(launch->terminal_fd, group);
+}
+
+static _Noreturn void become_command(const struct launch *launch, int report_fd)
+{
+    if (launch->own_group)
+        setpgid(0, 0);
+    if (launch->foreground)
+        give_terminal(launch, getpid());
+    struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (process_close_descriptors(report_fd, &report.err) == 0) {
+        environ = (char **)launch->environment;
+        execvp(launch->command[0], launch->command);
+        bool is_missing = errno == ENOENT || errno == ENOTDIR;
+        report.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+        err_sys(&report.err, errno, "cannot run %s", launch->command[0]);
+        if (is_missing)
+            err_hint(&report.err,
+                     "is it installed, and in a folder that the sandbox shows? `bawn why PATH` tells");
+    }
+    tell(report_fd, report);
+    _exit(report.status);
+}
+
+struct init {
+    const struct launch *launch;
+    int report_fd, control_fd, signal_fd;
+    pid_t command;
+};
+
+/* Reaps whatever ended. When the command does, so does everything: the end of process 1 is the end of its namespace. */
+static void reap(const struct init *init)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+        if (pid != init->command)
+            continue;
+        if (WIFSTOPPED(status)) {
+            tell(init->report_fd, (struct report){.kind = REPORT_STOPPED, .status = WSTOPSIG(status)});
+            continue;
+        }
+        tell(init->report_fd, (struct report){.kind = REPORT_ENDED, .status = status});
+        _exit(0);
+    }
+}
+
+/* The supervisor passes a signal on. Its silence for good means that it is dead, and nothing may outlive it. */
+static void obey(const struct init *init)
+{
+    int number = 0;
+    ssize_t got = read(init->control_fd, &number, sizeof(number));
+    if (got == 0)
+        _exit(0);
+    if (got != sizeof(number))
+        return;
+    if (number == SIGCONT && init->launch->foreground)
+        give_terminal(init->launch, init->command);
+    kill(init->launch->own_group ? -init->command : init->command, number);
+}
+
+_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd)
+{
+    struct init init = {.launch = launch, .report_fd = report_fd, .control_fd = control_fd};
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    init.signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    init.command = fork();
+    if (init.command == 0)
+        become_command(launch, report_fd);
+    if (launch->own_group)
+        setpgid(init.command, init.command); /* here too, whoever comes first */
+    tell(report_fd, (struct report){.kind = REPORT_STARTED});
+    for (;;) {
+        struct pollfd ready[] = {{.fd = init.signal_fd, .events = POLLIN},
+                                 {.fd = control_fd, .events = POLLIN}};
+        poll(ready, 2, -1);
+        struct signalfd_siginfo information;
+        while (read(init.signal_fd, &information, sizeof(information)) > 0) {
+        }
+        reap(&init);
+        if (ready[1].revents)
+            obey(&init);
+    }
+}

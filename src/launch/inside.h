@@ -1,0 +1,36 @@
+/* What the files of this room share. All of it runs in the child, between the clone and the command. */
+#pragma once
+
+#include "base/arena.h"
+#include "launch/launch.h"
+
+/* The root under construction. */
+struct root {
+    const struct launch *launch;
+    struct arena arena;
+    int fd;            /* of the new root's directory */
+    int empty_file;    /* a mount of an empty file, to hide files behind */
+    int host_dev;      /* the host's /dev */
+    int terminal_tree; /* a mount of the caller's terminal, or -1 */
+    int *tree_fds;     /* one for each operation of the plan: the host's tree to show, or -1 */
+    bool ids_are_mapped;
+};
+
+/* root.c: opens the host's trees that the plan shows. Outside (as root, ids mapped) or inside. */
+int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err) must_check;
+
+/* root.c: assembles the root and enters it. */
+int root_assemble(struct root *root, struct err *err) must_check;
+
+/* root.c: makes the place for a mount and opens it (O_PATH), following no link. */
+int root_make_place(struct root *root, const char *path, bool is_directory, struct err *err) must_check;
+
+/* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
+int furnish_private(struct root *root, const char *path, struct err *err) must_check;
+int furnish_files(struct root *root, struct err *err) must_check;
+
+/* lockdown.c */
+int lockdown(const struct launch *launch, struct err *err) must_check;
+
+/* init.c: never returns. */
+_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd);

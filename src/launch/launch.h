@@ -1,0 +1,52 @@
+/*
+ * Carries a plan out: namespaces, a root that holds just what was granted, the lockdown, and the command. Knows no
+ * policy: whatever has to be decided was decided when the plan was made.
+ *
+ *   start.c     outside: makes the home, the id map and the child
+ *   root.c      inside, before the walls: assembles the root from the plan's operations
+ *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
+ *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
+ *   init.c      inside: process 1, which starts the command, reaps, passes signals on and outlives everything else
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+struct launch {
+    const struct plan *plan;
+    char *const *command;           /* ended by NULL */
+    const char *const *environment; /* what the command gets, ended by NULL */
+    int terminal_fd;                /* the caller's terminal, or -1 */
+    bool foreground;                /* the caller has the terminal to itself: the command shall have it */
+    bool own_group;                 /* the command gets a process group of its own */
+};
+
+/* What the child says to the supervisor, one message a change. */
+enum report_kind {
+    REPORT_FAILED,  /* the sandbox could not be raised, or the command not be started: `err`, `status` */
+    REPORT_STARTED, /* the command runs */
+    REPORT_STOPPED, /* it was stopped by `status`, a signal */
+    REPORT_ENDED,   /* it ended: `status` as wait() has it */
+};
+
+struct report {
+    enum report_kind kind;
+    int status;
+    struct err err;
+};
+
+/* What the supervisor says to the child: a signal to pass on to the command's process group. */
+struct launched {
+    pid_t pid; /* of the sandbox's process 1 */
+    int pid_fd;
+    int report_fd;  /* read struct report from it */
+    int control_fd; /* write a signal number (int) to it; closing it ends the sandbox */
+};
+
+int launch_start(const struct launch *launch, struct launched *ret_launched, struct err *err) must_check;
+
+enum { STATUS_REFUSED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };

@@ -1,0 +1,219 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/mounts.h"
+#include "launch/inside.h"
+
+/* Does the operation show a tree of the host? */
+static bool shows_tree(const struct operation *operation)
+{
+    return operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE ||
+           operation->kind == OP_SOCKET || operation->kind == OP_HOME ||
+           (operation->kind == OP_FREEZE && !operation->missing);
+}
+
+/* A pseudo file system's ids mean nothing to anyone: they cannot be mapped and need not be. */
+static bool lies_in_kernel_tree(const char *path)
+{
+    return path_is_beneath(path, "/sys") || path_is_beneath(path, "/proc") || path_is_beneath(path, "/dev");
+}
+
+int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err)
+{
+    for (size_t i = 0; i < launch->plan->operations.count; i++) {
+        const struct operation *operation = &launch->plan->operations.at[i];
+        tree_fds[i] = -1;
+        if (!shows_tree(operation))
+            continue;
+        const char *source = operation->kind == OP_HOME ? operation->source : operation->path;
+        bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
+        tree_fds[i] = mount_open_tree(AT_FDCWD, source, err);
+        if (tree_fds[i] < 0 || mount_restrict(tree_fds[i], read_only, false, err) < 0)
+            return -1;
+        if (userns_fd >= 0 && !lies_in_kernel_tree(source) &&
+            mount_map_ids(tree_fds[i], userns_fd, err) < 0) {
+            struct err why = *err;
+            err_set(err, "root inside cannot be kept apart from root outside for %s: %s", source,
+                    why.message);
+            return err_hint(
+                err, "run bawn as an ordinary user, or move the files to a file system that can map ids");
+        }
+    }
+    return 0;
+}
+
+static int open_place(const struct root *root, const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_PATH | O_CLOEXEC),
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+}
+
+/* The directory that holds a path, made with all that is above it where it is missing. */
+static int make_parent(struct root *root, const char *path, struct err *err)
+{
+    size_t size = path_parent_size(path, strlen(path));
+    return root_make_place(root, arena_copy(&root->arena, path, size ? size : 1), true, err);
+}
+
+int root_make_place(struct root *root, const char *path, bool is_directory, struct err *err)
+{
+    int fd = open_place(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
+    if (fd >= 0)
+        return fd;
+    if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
+        return err_sys(err, errno, "cannot make a place for %s", path);
+    auto_fd int parent = make_parent(root, path, err);
+    if (parent < 0)
+        return -1;
+    /* A link where a place must be can only lie in the private home, planted by an earlier run: it has to go. */
+    const char *name = path_name(path);
+    struct stat status;
+    if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
+        unlinkat(parent, name, 0) < 0)
+        return err_sys(err, errno, "cannot remove the link at %s in the private home", path);
+    if (is_directory && mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make %s", path);
+    if (!is_directory) {
+        auto_fd int file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (file < 0 && errno != EEXIST)
+            return err_sys(err, errno, "cannot make %s", path);
+    }
+    fd = open_place(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
+    return fd < 0 ? err_sys(err, errno, "cannot make a place for %s", path) : fd;
+}
+
+static bool is_directory_fd(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int attach_at(struct root *root, int tree_fd, const char *path, struct err *err)
+{
+    auto_fd int place = root_make_place(root, path, is_directory_fd(tree_fd), err);
+    return place < 0 ? -1 : mount_attach(tree_fd, place, path, err);
+}
+
+static int hide(struct root *root, const struct operation *operation, struct err *err)
+{
+    static const char *const options[] = {"mode=0555", "size=4k", "nr_inodes=2", NULL};
+    auto_fd int place = open_place(root, operation->path, 0);
+    if (place < 0)
+        return errno == ENOENT ? 0 : err_sys(err, errno, "cannot hide %s", operation->path);
+    auto_fd int tree = is_directory_fd(place) ? mount_new("tmpfs", options, true, false, err)
+                                              : mount_open_tree(root->empty_file, "", err);
+    if (tree < 0)
+        return -1;
+    return mount_attach(tree, place, operation->path, err);
+}
+
+/* A directory that would carry a frozen path away when it is renamed becomes a mount point, which cannot be. */
+static int pin_parents(struct root *root, const char *path, struct err *err)
+{
+    for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
+        const char *parent = arena_copy(&root->arena, path, size);
+        for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
+            const struct operation *operation = &root->launch->plan->operations.at[i];
+            if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, parent) == 0)
+                return 0; /* the tree itself is one already */
+        }
+        auto_fd int place = open_place(root, parent, O_DIRECTORY);
+        auto_fd int tree =
+            place < 0 ? -1 : (int)syscall(SYS_open_tree, place, "", AT_EMPTY_PATH | 1 | O_CLOEXEC);
+        if (tree < 0)
+            return err_sys(err, errno, "cannot hold %s in its place", parent);
+        if (mount_attach(tree, place, parent, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int make_link(struct root *root, const struct operation *operation, struct err *err)
+{
+    auto_fd int parent = make_parent(root, operation->path, err);
+    if (parent < 0)
+        return -1;
+    if (symlinkat(operation->source, parent, path_name(operation->path)) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make the link %s", operation->path);
+    return 0;
+}
+
+static int carry_out(struct root *root, size_t index, struct err *err)
+{
+    const struct operation *operation = &root->launch->plan->operations.at[index];
+    switch (operation->kind) {
+    case OP_PRIVATE:
+        return furnish_private(root, operation->path, err);
+    case OP_LINK:
+        return make_link(root, operation, err);
+    case OP_HIDE:
+        return operation->is_pattern ? 0 : hide(root, operation, err);
+    case OP_FREEZE:
+        if (operation->missing)
+            return 0;
+        if (pin_parents(root, operation->path, err) < 0)
+            return -1;
+        return attach_at(root, root->tree_fds[index], operation->path, err);
+    case OP_HOME:
+    case OP_BIND_READ:
+    case OP_BIND_WRITE:
+    case OP_SOCKET:
+        return attach_at(root, root->tree_fds[index], operation->path, err);
+    default:
+        return 0;
+    }
+}
+
+static int make_root(struct root *root, struct err *err)
+{
+    static const char *const options[] = {"mode=0755", "size=16M", NULL};
+    auto_fd int tmpfs = mount_new("tmpfs", options, false, false, err);
+    if (tmpfs < 0)
+        return -1;
+    /* The host's root is about to be left behind: any directory of it will do as a place to stand on. */
+    root->host_dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int standing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root->host_dev < 0 || standing < 0 || mount_attach(tmpfs, standing, "/", err) < 0)
+        return standing < 0 || root->host_dev < 0 ? err_sys(err, errno, "cannot open /") : -1;
+    root->fd = fd_take(&tmpfs);
+    auto_fd int file = openat(root->fd, ".empty", O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+    root->empty_file = mount_open_tree(root->fd, ".empty", err);
+    if (file < 0 || root->empty_file < 0 || mount_restrict(root->empty_file, true, false, err) < 0)
+        return -1;
+    return 0;
+}
+
+int root_assemble(struct root *root, struct err *err)
+{
+    if (mount_detach_propagation(err) < 0)
+        return -1;
+    if (!root->ids_are_mapped && root_open_trees(root->launch, -1, root->tree_fds, err) < 0)
+        return -1;
+    root->terminal_tree = -1;
+    char *terminal = root->launch->terminal_fd < 0 ? NULL : ttyname(root->launch->terminal_fd);
+    if (terminal) {
+        root->terminal_tree = mount_open_tree(AT_FDCWD, terminal, err);
+        if (root->terminal_tree < 0 || mount_restrict(root->terminal_tree, false, true, err) < 0)
+            return -1;
+    }
+    if (make_root(root, err) < 0)
+        return -1;
+    for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
+        if (carry_out(root, i, err) < 0)
+            return -1;
+    }
+    /* Mounted wherever something is hidden behind it, it needs no name any more. */
+    if (unlinkat(root->fd, ".empty", 0) < 0)
+        return err_sys(err, errno, "cannot tidy up the new root");
+    return furnish_files(root, err) < 0 ? -1 : mount_switch_root(root->fd, err);
+}

@@ -1,0 +1,200 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/directories.h"
+#include "kernel/loopback.h"
+#include "kernel/process.h"
+#include "launch/inside.h"
+
+/* Root inside is nobody outside: a range of ids that no account has and no file bears. */
+enum { ROOT_OUTSIDE = 2000000000, ROOT_RANGE = 65536 };
+
+static struct id_map id_map_for(uid_t uid, gid_t gid)
+{
+    if (uid == 0)
+        return (struct id_map){0, ROOT_OUTSIDE, 0, ROOT_OUTSIDE, ROOT_RANGE, .keeps_groups = false};
+    return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
+}
+
+/* A user namespace of which only the map is wanted, for mounts. Returns its descriptor. */
+static int make_map_namespace(const struct id_map *map, struct err *err)
+{
+    int pid_fd = -1;
+    pid_t child = process_fork(CLONE_NEWUSER, &pid_fd);
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    if (child < 0)
+        return err_sys(err, errno, "cannot make a user namespace");
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", child);
+    int fd = -1;
+    if (process_map_ids(child, map, err) == 0 && (fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+        err_sys(err, errno, "cannot open %s", path);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(pid_fd);
+    return fd;
+}
+
+/* What must exist on the host before it can be shown: the private home, and directories that a rule says to make. */
+static int make_missing(const struct launch *launch, struct err *err)
+{
+    for (size_t i = 0; i < launch->plan->operations.count; i++) {
+        const struct operation *operation = &launch->plan->operations.at[i];
+        const char *path = operation->kind == OP_HOME ? operation->source
+                           : operation->make          ? operation->path
+                                                      : NULL;
+        if (path && directories_make(AT_FDCWD, path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool wants_host_network(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_NET)
+            return strcmp(plan->operations.at[i].value, "open") == 0;
+    }
+    return false;
+}
+
+/* Everything that the caller's environment held is gone from this process's own memory map of it. */
+static void scrub_environment(void)
+{
+    for (char **entry = environ; *entry; entry++)
+        memset(*entry, 0, strlen(*entry));
+}
+
+static int become_inside_ids(const struct id_map *map, struct err *err)
+{
+    if (map->keeps_groups)
+        return 0;
+    if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+        return err_sys(err, errno, "cannot become root inside");
+    return 0;
+}
+
+struct child {
+    const struct launch *launch;
+    const struct id_map *map;
+    int report_fd, control_fd;
+    int *tree_fds;
+    bool trees_are_open, host_network;
+};
+
+static int raise_walls(const struct child *child, struct err *err)
+{
+    /* The supervisor says go when the id map is written: until then nothing here has an identity. */
+    int go = 0;
+    if (read(child->control_fd, &go, sizeof(go)) != sizeof(go))
+        return err_set(err, "the supervisor is gone");
+    if (become_inside_ids(child->map, err) < 0)
+        return -1;
+    struct root root = {
+        .launch = child->launch, .tree_fds = child->tree_fds, .ids_are_mapped = child->trees_are_open};
+    if ((!child->host_network && loopback_up(err) < 0) || root_assemble(&root, err) < 0)
+        return -1;
+    const char *directory = child->launch->plan->policy->request.directory;
+    if (sethostname("bawn", 4) < 0 || chdir(directory) < 0)
+        return err_sys(err, errno, "cannot enter %s in the sandbox", directory);
+    scrub_environment();
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return err_sys(err, errno, "cannot make process 1 opaque");
+    return lockdown(child->launch, err);
+}
+
+static _Noreturn void run_child(const struct child *child)
+{
+    struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
+    setpgid(0, 0);
+    if (raise_walls(child, &report.err) == 0)
+        init_run(child->launch, child->report_fd, child->control_fd);
+    if (write(child->report_fd, &report, sizeof(report)) < 0)
+        _exit(STATUS_REFUSED);
+    _exit(STATUS_REFUSED);
+}
+
+static int explain_clone(int errnum, struct err *err)
+{
+    err_sys(err, errnum, "this machine does not let bawn make namespaces");
+    return err_hint(
+        err, "`sysctl user.max_user_namespaces` must be above 0; on Ubuntu 24.04 and later AppArmor must "
+             "allow it: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for bawn");
+}
+
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int launch_start(const struct launch *launch, struct launched *ret_launched, struct err *err)
+{
+    struct id_map map = id_map_for(geteuid(), getegid());
+    if (make_missing(launch, err) < 0)
+        return -1;
+    auto_free int *tree_fds = calloc(launch->plan->operations.count, sizeof(int));
+    if (!tree_fds)
+        return err_sys(err, ENOMEM, "cannot start");
+    bool is_root = geteuid() == 0;
+    raise_descriptor_limit();
+    if (is_root) {
+        auto_fd int userns_fd = make_map_namespace(&map, err);
+        if (userns_fd < 0 || root_open_trees(launch, userns_fd, tree_fds, err) < 0)
+            return -1;
+    }
+    int reports[2], control[2], pid_fd = -1;
+    if (pipe2(reports, O_CLOEXEC) < 0 || pipe2(control, O_CLOEXEC) < 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    bool host_network = wants_host_network(launch->plan);
+    struct child child = {launch, &map, reports[1], control[0], tree_fds, is_root, host_network};
+    uint64_t namespaces =
+        CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    pid_t pid = process_fork(namespaces | (host_network ? 0 : CLONE_NEWNET), &pid_fd);
+    if (pid == 0) {
+        close(reports[0]);
+        close(control[1]);
+        run_child(&child);
+    }
+    int clone_errno = errno;
+    close(reports[1]);
+    close(control[0]);
+    for (size_t i = 0; is_root && i < launch->plan->operations.count; i++) {
+        if (tree_fds[i] >= 0)
+            close(tree_fds[i]);
+    }
+    struct launched launched = {pid, pid_fd, reports[0], control[1]};
+    int go = 1;
+    int failed = pid < 0 ? explain_clone(clone_errno, err) : process_map_ids(pid, &map, err);
+    if (!failed && write(control[1], &go, sizeof(go)) != sizeof(go))
+        failed = err_sys(err, errno, "cannot start the sandbox");
+    if (failed) {
+        if (pid > 0) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
+            close(pid_fd);
+        }
+        close(reports[0]);
+        close(control[1]);
+        return -1;
+    }
+    *ret_launched = launched;
+    return 0;
+}

@@ -1,0 +1,398 @@
+/*
+ * What the seccomp programs mean, call by call, for both architectures: every number against expect.txt, and the calls
+ * whose arguments decide, one argument after the other. Values are written as numbers here where the programs are made
+ * from names, so that the same wrong name cannot be in both.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/attr.h"
+#include "emulate.h"
+#include "unit.h"
+
+extern const struct seccomp_program seccomp_programs_x86_64[SECCOMP_KINDS];
+extern const struct seccomp_program seccomp_programs_aarch64[SECCOMP_KINDS];
+
+enum { X86_64, AARCH64, ARCHES, NUMBERS = 601 };
+
+static const struct {
+    const char *name;
+    uint32_t audit;
+    const struct seccomp_program *programs;
+} arches[ARCHES] = {
+    [X86_64] = {"x86_64", 0xc000003e, seccomp_programs_x86_64},
+    [AARCH64] = {"aarch64", 0xc00000b7, seccomp_programs_aarch64},
+};
+
+enum {
+    ALLOW = 0x7fff0000,
+    ERRNO = 0x00050000,
+    BY_ARGUMENTS = -1, /* in expect.txt: tested by hand below */
+};
+#define KILL_PROCESS 0x80000000U
+
+/* --- expect.txt -------------------------------------------------------------------------------------------------------- */
+
+struct expectation {
+    char name[32];
+    int64_t actions[SECCOMP_KINDS];
+};
+
+/* By architecture and number; a call without a name is one that the file does not have. */
+static struct expectation expected[ARCHES][NUMBERS];
+
+static bool read_action(const char *word, int64_t *ret_action)
+{
+    static const struct {
+        const char *word;
+        int64_t action;
+    } words[] = {{"allow", ALLOW}, {"args", BY_ARGUMENTS}, {"ENOSYS", ERRNO | 38}, {"EPERM", ERRNO | 1}};
+    for (size_t i = 0; i < array_len(words); i++) {
+        if (strcmp(words[i].word, word) == 0) {
+            *ret_action = words[i].action;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One line, "0 63 read allow allow"; whether it was understood. */
+static bool read_line(char *line)
+{
+    char *words[5], *save = NULL;
+    size_t count = 0;
+    for (char *word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
+        if (count == array_len(words))
+            return false;
+        words[count++] = word;
+    }
+    struct expectation call = {0};
+    if (count != array_len(words) || strlen(words[2]) >= sizeof(call.name) ||
+        !read_action(words[3], &call.actions[SECCOMP_DEFAULT]) ||
+        !read_action(words[4], &call.actions[SECCOMP_NESTED]))
+        return false;
+    memcpy(call.name, words[2], strlen(words[2]));
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        if (strcmp(words[arch], "-") == 0)
+            continue;
+        char *end;
+        unsigned long number = strtoul(words[arch], &end, 10);
+        if (*end || end == words[arch] || number >= NUMBERS || *expected[arch][number].name)
+            return false;
+        expected[arch][number] = call;
+    }
+    return true;
+}
+
+/* Read once, by whichever test is first. */
+static bool expect_is_read(void)
+{
+    static bool done;
+    FILE *file = done ? NULL : fopen(SECCOMP_EXPECT, "re");
+    if (!file)
+        return done;
+    char line[256];
+    done = true;
+    for (unsigned number = 1; fgets(line, sizeof(line), file); number++) {
+        if (*line != '#' && !read_line(line)) {
+            printf("# %s:%u is not understood, or says something twice\n", SECCOMP_EXPECT, number);
+            done = false;
+        }
+    }
+    fclose(file);
+    return done;
+}
+
+static uint32_t number_of(size_t arch, const char *name)
+{
+    for (uint32_t number = 0; expect_is_read() && number < NUMBERS; number++) {
+        if (strcmp(expected[arch][number].name, name) == 0)
+            return number;
+    }
+    return UINT32_MAX; /* whose verdict no test expects to be allowed */
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------------ */
+
+static struct emulated ask(size_t arch, size_t kind, uint32_t number, uint64_t filler)
+{
+    struct seccomp_data call = {.nr = (int)number, .arch = arches[arch].audit, .instruction_pointer = filler};
+    for (size_t i = 0; i < array_len(call.args); i++)
+        call.args[i] = filler;
+    return emulate(&arches[arch].programs[kind], &call);
+}
+
+static bool check_action(size_t arch, size_t kind, const char *what, uint64_t which, uint32_t got,
+                         uint32_t want)
+{
+    if (got == want)
+        return true;
+    unit_failed(__FILE__, __LINE__);
+    printf("%s, program %zu: %s %#" PRIx64 " is %#" PRIx32 ", not %#" PRIx32 "\n", arches[arch].name, kind,
+           what, which, got, want);
+    return false;
+}
+
+/* The call's verdict with these three arguments, which must be the same whatever the others are. */
+static void check_call(size_t kind, const char *name, const uint64_t *args, size_t count, uint32_t want)
+{
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        for (unsigned filler = 0; filler < 2; filler++) {
+            struct seccomp_data call = {.nr = (int)number_of(arch, name), .arch = arches[arch].audit};
+            for (size_t i = 0; i < array_len(call.args); i++)
+                call.args[i] = i < count ? args[i] : filler ? UINT64_MAX : 0;
+            uint32_t got = emulate(&arches[arch].programs[kind], &call).action;
+            check_action(arch, kind, name, args[0], got, want);
+        }
+    }
+}
+#define CHECK_CALL(kind, name, want, ...)                                                                    \
+    check_call(kind, name, (const uint64_t[]){__VA_ARGS__}, array_len(((const uint64_t[]){__VA_ARGS__})),    \
+               want)
+
+/* In both programs. */
+#define CHECK_BOTH(name, want, ...)                                                                          \
+    do {                                                                                                     \
+        CHECK_CALL(SECCOMP_DEFAULT, name, want, __VA_ARGS__);                                                \
+        CHECK_CALL(SECCOMP_NESTED, name, want, __VA_ARGS__);                                                 \
+    } while (0)
+
+static const uint64_t beyond_32_bits = UINT64_C(1) << 32, high_half = UINT64_C(0xffffffff00000000);
+
+/* --- all numbers ------------------------------------------------------------------------------------------------------- */
+
+TEST(the_programs_are_ones_that_the_kernel_takes)
+{
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        for (size_t kind = 0; kind < SECCOMP_KINDS; kind++)
+            CHECK_STR(emulate_verify(&arches[arch].programs[kind]), NULL);
+    }
+}
+
+TEST(every_number_gets_the_expected_answer)
+{
+    REQUIRE(expect_is_read());
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        for (size_t kind = 0; kind < SECCOMP_KINDS; kind++) {
+            for (uint32_t number = 0; number < NUMBERS; number++) {
+                const struct expectation *call = &expected[arch][number];
+                int64_t want = *call->name ? call->actions[kind] : (ERRNO | ENOSYS);
+                struct emulated got = ask(arch, kind, number, 0), other = ask(arch, kind, number, UINT64_MAX);
+                if (!CHECK_INT(got.saw_arguments, want == BY_ARGUMENTS))
+                    printf("# that is %s, number %" PRIu32 " of %s\n", call->name, number, arches[arch].name);
+                if (want == BY_ARGUMENTS)
+                    continue;
+                check_action(arch, kind, call->name, number, got.action, (uint32_t)want);
+                check_action(arch, kind, call->name, number, other.action, (uint32_t)want);
+            }
+        }
+    }
+}
+
+TEST(the_expectations_have_every_number_that_is_taken)
+{
+    REQUIRE(expect_is_read());
+    for (uint32_t number = 0; number < NUMBERS; number++) {
+        bool x86_64 = number <= 336 || (number >= 424 && number <= 471);
+        bool aarch64 =
+            (number <= 294 && !(number >= 244 && number <= 259)) || (number >= 424 && number <= 471);
+        if (!CHECK_INT(*expected[X86_64][number].name != 0, x86_64) ||
+            !CHECK_INT(*expected[AARCH64][number].name != 0, aarch64))
+            printf("# number %" PRIu32 "\n", number);
+    }
+}
+
+TEST(numbers_beyond_all_tables_do_not_exist)
+{
+    static const uint32_t numbers[] = {1023,       1024,       1025,       65535,
+                                       0x3fffffff, 0x7fffffff, 0x80000000, 0xffffffff};
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        for (size_t kind = 0; kind < SECCOMP_KINDS; kind++) {
+            for (size_t i = 0; i < array_len(numbers); i++) {
+                uint32_t got = ask(arch, kind, numbers[i], 0).action;
+                check_action(arch, kind, "number", numbers[i], got, ERRNO | ENOSYS);
+            }
+        }
+    }
+}
+
+TEST(calls_of_x32_do_not_exist)
+{
+    for (size_t kind = 0; kind < SECCOMP_KINDS; kind++) {
+        for (uint32_t number = 0; number < NUMBERS; number++) {
+            uint32_t got = ask(X86_64, kind, 0x40000000 | number, 0).action;
+            check_action(X86_64, kind, "x32 number", number, got, ERRNO | ENOSYS);
+        }
+    }
+}
+
+TEST(another_architecture_is_killed)
+{
+    /* i386, arm, arm big-endian, aarch64 big-endian, x86_64 without its flags, none, and each other's. */
+    static const uint32_t others[] = {0x40000003, 0x40000028, 0x00000028, 0x800000b7, 0x0000003e,
+                                      0x8000003e, 0,          0xffffffff, 0xc000003e, 0xc00000b7};
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        for (size_t i = 0; i < array_len(others); i++) {
+            if (others[i] == arches[arch].audit)
+                continue;
+            for (uint32_t number = 0; number < NUMBERS; number++) {
+                struct seccomp_data call = {.nr = (int)number, .arch = others[i]};
+                for (size_t kind = 0; kind < SECCOMP_KINDS; kind++) {
+                    uint32_t got = emulate(&arches[arch].programs[kind], &call).action;
+                    check_action(arch, kind, "architecture", others[i], got, KILL_PROCESS);
+                }
+            }
+        }
+    }
+}
+
+/* Size and depth are what loading costs; a change that doubles them should be noticed. */
+TEST(the_programs_are_small_and_shallow)
+{
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        for (size_t kind = 0; kind < SECCOMP_KINDS; kind++) {
+            unsigned most = 0, sum = 0;
+            for (uint32_t number = 0; number < 472; number++) {
+                unsigned steps = ask(arch, kind, number, 0).steps;
+                most = steps > most ? steps : most;
+                sum += steps;
+            }
+            CHECK(arches[arch].programs[kind].count <= 128);
+            CHECK(most <= 24);
+            CHECK(sum / 472 <= 12);
+        }
+    }
+}
+
+/* --- calls whose arguments decide -------------------------------------------------------------------------------------- */
+
+TEST(nothing_can_be_typed_into_a_terminal)
+{
+    static const uint64_t forbidden[] = {0x5412, 0x541c}; /* TIOCSTI, TIOCLINUX */
+    for (size_t i = 0; i < array_len(forbidden); i++) {
+        CHECK_BOTH("ioctl", ERRNO | EPERM, 0, forbidden[i]);
+        CHECK_BOTH("ioctl", ERRNO | EPERM, UINT64_MAX, forbidden[i] | high_half);
+        for (unsigned bit = 32; bit < 64; bit++)
+            CHECK_BOTH("ioctl", ERRNO | EPERM, 0, forbidden[i] | UINT64_C(1) << bit);
+        for (unsigned bit = 0; bit < 32; bit++)
+            CHECK_BOTH("ioctl", ALLOW, 0, forbidden[i] ^ UINT64_C(1) << bit);
+    }
+}
+
+TEST(every_other_request_to_a_device_is_allowed)
+{
+    for (uint64_t request = 0; request < 0x10000; request++) {
+        if (request != 0x5412 && request != 0x541c)
+            CHECK_BOTH("ioctl", ALLOW, 0, request);
+    }
+    CHECK_BOTH("ioctl", ALLOW, 0x5412, 0x5413); /* the descriptor is not the request */
+    CHECK_BOTH("ioctl", ALLOW, 0, 0x5413, 0x5412);
+}
+
+static void check_socket(uint64_t family, uint64_t type, uint64_t protocol, uint32_t want)
+{
+    CHECK_BOTH("socket", want, family, type, protocol);
+    CHECK_BOTH("socketpair", want, family, type, protocol);
+}
+
+TEST(sockets_are_of_known_families)
+{
+    for (uint64_t family = 0; family < 300; family++) {
+        bool is_local = family == 1, is_inet = family == 2 || family == 10, is_netlink = family == 16;
+        uint32_t want = is_local || is_inet || is_netlink ? ALLOW : (ERRNO | EAFNOSUPPORT);
+        for (uint64_t type = 1; type <= 3; type++)
+            check_socket(family, type, 0, want);
+        check_socket(family | beyond_32_bits, 1, 0, want);
+        check_socket(family | high_half, 1, 0, want);
+    }
+    check_socket(UINT64_MAX, 1, 0, ERRNO | EAFNOSUPPORT);
+    check_socket(0x80000001, 1, 0, ERRNO | EAFNOSUPPORT);
+    check_socket(1, 5, 0, ALLOW); /* AF_UNIX has sequenced packets */
+    check_socket(1, UINT64_MAX, UINT64_MAX, ALLOW);
+}
+
+TEST(netlink_is_for_routes_only)
+{
+    for (uint64_t protocol = 1; protocol < 64; protocol++) {
+        check_socket(16, 3, protocol, ERRNO | EPROTONOSUPPORT);
+        check_socket(16, 3, protocol | beyond_32_bits, ERRNO | EPROTONOSUPPORT);
+    }
+    check_socket(16, 3, 0, ALLOW);
+    check_socket(16, 0x80003, 0, ALLOW);
+    check_socket(16, 2, beyond_32_bits, ALLOW); /* still protocol 0 to the kernel */
+}
+
+TEST(internet_sockets_have_usual_types_and_protocols)
+{
+    static const uint64_t protocols[] = {0, 1, 6, 17, 58, 255, 262};
+    static const uint64_t families[] = {2, 10};
+    for (size_t f = 0; f < array_len(families); f++) {
+        for (uint64_t protocol = 0; protocol < 300; protocol++) {
+            bool usual = false;
+            for (size_t i = 0; i < array_len(protocols); i++)
+                usual |= protocols[i] == protocol;
+            uint32_t want = usual ? ALLOW : (ERRNO | EPROTONOSUPPORT);
+            check_socket(families[f], 1, protocol, want);
+            check_socket(families[f], 1 | 0x80800, protocol, want); /* SOCK_CLOEXEC | SOCK_NONBLOCK */
+            check_socket(families[f], 3 | high_half, protocol | high_half, want);
+        }
+        for (uint64_t type = 4; type < 16;
+             type++) { /* SOCK_SEQPACKET is SCTP, 6 is DCCP, 10 is SOCK_PACKET */
+            check_socket(families[f], type, 0, ERRNO | EPROTONOSUPPORT);
+            check_socket(families[f], type | 0x80800, 6, ERRNO | EPROTONOSUPPORT);
+        }
+    }
+}
+
+TEST(a_process_is_made_in_no_new_namespace)
+{
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint64_t flag = UINT64_C(1) << bit;
+        bool is_namespace = bit == 17 || (bit >= 25 && bit <= 30);
+        uint32_t want = is_namespace ? (ERRNO | EPERM) : ALLOW;
+        CHECK_CALL(SECCOMP_DEFAULT, "clone", want, flag);
+        CHECK_CALL(SECCOMP_DEFAULT, "clone", want, flag | 17); /* SIGCHLD */
+        CHECK_CALL(SECCOMP_DEFAULT, "clone", want, flag | 0x3d0f00);
+        CHECK_CALL(SECCOMP_NESTED, "clone", ALLOW, flag | 17);
+    }
+    CHECK_CALL(SECCOMP_DEFAULT, "clone", ALLOW, 0x01200011); /* fork */
+    CHECK_CALL(SECCOMP_DEFAULT, "clone", ALLOW, 0x003d0f00); /* a thread */
+    CHECK_CALL(SECCOMP_DEFAULT, "clone", ALLOW, 0x00004111); /* vfork */
+    CHECK_CALL(SECCOMP_DEFAULT, "clone", ALLOW, high_half | 17);
+    CHECK_CALL(SECCOMP_DEFAULT, "clone", ERRNO | EPERM, 0x7e020011);
+    CHECK_CALL(SECCOMP_DEFAULT, "clone", ERRNO | EPERM, UINT64_MAX);
+    CHECK_CALL(SECCOMP_NESTED, "clone", ALLOW, 0x7e020011);
+}
+
+TEST(only_what_is_no_namespace_is_unshared)
+{
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint64_t flag = UINT64_C(1) << bit;
+        bool is_harmless = bit == 9 || bit == 10 || bit == 18; /* CLONE_FS, CLONE_FILES, CLONE_SYSVSEM */
+        CHECK_CALL(SECCOMP_DEFAULT, "unshare", is_harmless ? ALLOW : (ERRNO | EPERM), flag);
+        CHECK_CALL(SECCOMP_DEFAULT, "unshare", is_harmless ? ALLOW : (ERRNO | EPERM), flag | 0x400);
+        CHECK_CALL(SECCOMP_NESTED, "unshare", ALLOW, flag);
+    }
+    CHECK_CALL(SECCOMP_DEFAULT, "unshare", ALLOW, 0);
+    CHECK_CALL(SECCOMP_DEFAULT, "unshare", ALLOW, 0x40600);
+}
+
+TEST(personalities_leave_the_protection_of_memory_alone)
+{
+    for (unsigned bit = 0; bit < 32; bit++) {
+        uint64_t flag = UINT64_C(1) << bit;
+        bool is_harmless = bit == 3 || bit == 17 || bit == 18; /* PER_LINUX32, UNAME26, ADDR_NO_RANDOMIZE */
+        CHECK_BOTH("personality", is_harmless ? ALLOW : (ERRNO | EPERM), flag);
+        CHECK_BOTH("personality", is_harmless ? ALLOW : (ERRNO | EPERM), flag | 0x40000);
+        CHECK_BOTH("personality", is_harmless ? ALLOW : (ERRNO | EPERM), flag | high_half);
+    }
+    CHECK_BOTH("personality", ALLOW, 0);
+    CHECK_BOTH("personality", ALLOW, 0x60008);
+    CHECK_BOTH("personality", ALLOW, 0xffffffff); /* asks */
+    CHECK_BOTH("personality", ALLOW, UINT64_MAX);
+    CHECK_BOTH("personality", ERRNO | EPERM, 0xfffffffe);
+    CHECK_BOTH("personality", ERRNO | EPERM, 0x0400000); /* READ_IMPLIES_EXEC */
+    CHECK_BOTH("personality", ERRNO | EPERM, 0x0100000); /* MMAP_PAGE_ZERO */
+}
+
+UNIT_MAIN()
