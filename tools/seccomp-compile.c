@@ -257,10 +257,7 @@ struct tree {
     size_t cut[MOST_RANGES][MOST_RANGES + 1];
 };
 
-/*
- * The last range has no end: it holds what is beyond the table, new calls and those of x32. It ends here where the
- * kernel's table does, more or less.
- */
+/* The last range has no end: it holds what is beyond the table, new calls and those of x32. */
 static void find_ranges(struct tree *tree, const struct verdict *table, struct verdict beyond)
 {
     tree->count = 0;
@@ -276,6 +273,7 @@ static void find_ranges(struct tree *tree, const struct verdict *table, struct v
 
 static uint64_t width(const struct tree *tree, size_t at)
 {
+    /* The kernel's table ends with the known numbers, more or less: what lies beyond weighs nothing. */
     return at + 1 < tree->count ? tree->ranges[at + 1].first - tree->ranges[at].first : 1;
 }
 

@@ -9,9 +9,10 @@ static const struct {
     const char *name;
     enum flag flag;
 } plain_flags[] = {
-    {"--help", FLAG_HELP},   {"-h", FLAG_HELP},           {"--json", FLAG_JSON},     {"--plan", FLAG_PLAN},
-    {"--brief", FLAG_BRIEF}, {"--all", FLAG_ALL},         {"--revoke", FLAG_REVOKE}, {"--yes", FLAG_YES},
-    {"-y", FLAG_YES},        {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},
+    {"--help", FLAG_HELP},       {"-h", FLAG_HELP},       {"--json", FLAG_JSON},
+    {"--plan", FLAG_PLAN},       {"--brief", FLAG_BRIEF}, {"--all", FLAG_ALL},
+    {"--revoke", FLAG_REVOKE},   {"--yes", FLAG_YES},     {"-y", FLAG_YES},
+    {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},    {"--read-only", FLAG_READ_ONLY},
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -156,7 +157,8 @@ struct parser {
 static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
-    unsigned allowed = (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_VERSION) | FLAG_HELP;
+    unsigned allowed =
+        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_READ_ONLY | FLAG_VERSION) | FLAG_HELP;
     unsigned plain = plain_flag(flag.name);
     enum verb rule = policy_flag(flag.name);
     if (plain & allowed) {

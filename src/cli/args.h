@@ -18,6 +18,7 @@ enum flag {
     FLAG_YES = 1 << 6,
     FLAG_POLICY = 1 << 7, /* the rules of the language as flags: --read, --net … */
     FLAG_VERSION = 1 << 8,
+    FLAG_READ_ONLY = 1 << 9,
 };
 
 struct args;

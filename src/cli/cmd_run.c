@@ -70,6 +70,14 @@ static void find_terminal(struct launch *launch)
     launch->own_group = launch->foreground || launch->terminal_fd < 0 || landlock_abi() < 6;
 }
 
+/* What the user should know, where a person reads it; in a pipe bawn adds no byte. */
+static void say_notes(const struct world *world, const struct loaded *loaded)
+{
+    for (size_t i = 0; world->err_is_terminal && i < loaded->plan.notes.count; i++)
+        say_problem(world, arena_printf(loaded->policy.arena, "note: %s", loaded->plan.notes.at[i].text),
+                    NULL);
+}
+
 static int run(const struct world *world, const struct args *args, const struct loaded *loaded)
 {
     struct launch launch = {
@@ -77,6 +85,8 @@ static int run(const struct world *world, const struct args *args, const struct 
         .command = (char *const *)args->command,
         .environment = environment_for(world, loaded),
     };
+    const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
+    launch.seconds = time ? time->limit.most : UINT64_MAX;
     find_terminal(&launch);
     struct launched launched;
     struct err err = {0};
@@ -96,10 +106,12 @@ int cmd_run(const struct world *world, const struct args *args)
         return cmd_help(world, args);
     struct loaded loaded = {0};
     int status = load_plan(world, args, &loaded);
-    if (status == 0)
+    if (status == 0) {
+        say_notes(world, &loaded);
         status = run(world, args, &loaded);
-    else
+    } else {
         status = EXIT_REFUSED;
+    }
     loaded_free(&loaded);
     return status;
 }

@@ -6,22 +6,26 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
-            "bawn [run] [--RULE OBJECT]... [--] CMD...\n"
+            "bawn [run] [--read-only] [--RULE OBJECT]... [--] CMD...\n"
             "\n"
             "Runs CMD in the sandbox. Everything from the first word that is not bawn's on belongs to CMD.\n"
-            "This version plans and explains; it does not run anything yet.\n"
+            "Ends with the status of CMD: 128+N if signal N ended it, 127 if it was not found, 126 if it could\n"
+            "not be executed, 125 if bawn refused or failed.\n"
+            "\n"
+            "  --read-only   nothing of the host can be written, the workspace included\n"
             "\n"
             "  bawn claude --dangerously-skip-permissions\n"
-            "  bawn --read ~/datasets --connect db.corp:5432 -- make test\n",
+            "  bawn --read ~/datasets --net off -- make test\n"
+            "  bawn --read-only -- ./configure --help\n",
     },
     {
         .name = "show",
         .run = cmd_show,
-        .flags = FLAG_POLICY | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
         .takes_command = true,
         .summary = "the whole policy that holds here, with its origins",
         .usage = "bawn show [--plan | --brief] [--json] [--all] [--RULE OBJECT]... [-- CMD...]\n"
@@ -40,7 +44,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "why",
         .run = cmd_why,
-        .flags = FLAG_POLICY | FLAG_JSON,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_JSON,
         .words = "PATH|HOST[:PORT]|$NAME",
         .takes_command = true,
         .summary = "which rule decides a path, host or variable",
@@ -57,7 +61,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "check",
         .run = cmd_check,
-        .flags = FLAG_POLICY | FLAG_JSON,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_JSON,
         .words = "FILE",
         .takes_command = true,
         .summary = "report every mistake in the policies",

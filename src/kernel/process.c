@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +67,20 @@ int process_no_new_privileges(struct err *err)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot renounce new privileges");
+    return 0;
+}
+
+int process_limit(int resource, uint64_t most, struct err *err)
+{
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)resource, &limit) < 0)
+        return err_sys(err, errno, "cannot read a limit");
+    if (limit.rlim_max > most)
+        limit.rlim_max = most;
+    if (limit.rlim_cur > limit.rlim_max)
+        limit.rlim_cur = limit.rlim_max;
+    if (setrlimit((__rlimit_resource_t)resource, &limit) < 0)
+        return err_sys(err, errno, "cannot set a limit");
     return 0;
 }
 

@@ -26,5 +26,8 @@ int process_drop_capabilities(struct err *err) must_check;
 /* No program run from here on gains a privilege. */
 int process_no_new_privileges(struct err *err) must_check;
 
+/* Soft and hard limit of a resource (RLIMIT_…), never raised above what it is. */
+int process_limit(int resource, uint64_t most, struct err *err) must_check;
+
 /* Closes every descriptor above the standard three but one (-1: none is spared). */
 int process_close_descriptors(int spared, struct err *err) must_check;

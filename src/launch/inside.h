@@ -14,7 +14,11 @@ struct root {
     int terminal_tree; /* a mount of the caller's terminal, or -1 */
     int *tree_fds;     /* one for each operation of the plan: the host's tree to show, or -1 */
     bool ids_are_mapped;
+    VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
 };
+
+/* mask.c: fills root->masked. */
+int mask_find(struct root *root, struct err *err) must_check;
 
 /* root.c: opens the host's trees that the plan shows. Outside (as root, ids mapped) or inside. */
 int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err) must_check;

@@ -22,6 +22,7 @@ struct launch {
     const char *const *environment; /* what the command gets, ended by NULL */
     int terminal_fd;                /* the caller's terminal, or -1 */
     bool foreground;                /* the caller has the terminal to itself: the command shall have it */
+    uint64_t seconds;               /* how long the command may run; UINT64_MAX: as long as it likes */
     bool own_group;                 /* the command gets a process group of its own */
 };
 

@@ -104,17 +104,17 @@ static int attach_at(struct root *root, int tree_fd, const char *path, struct er
     return place < 0 ? -1 : mount_attach(tree_fd, place, path, err);
 }
 
-static int hide(struct root *root, const struct operation *operation, struct err *err)
+static int hide(struct root *root, const char *path, struct err *err)
 {
     static const char *const options[] = {"mode=0555", "size=4k", "nr_inodes=2", NULL};
-    auto_fd int place = open_place(root, operation->path, 0);
+    auto_fd int place = open_place(root, path, 0);
     if (place < 0)
-        return errno == ENOENT ? 0 : err_sys(err, errno, "cannot hide %s", operation->path);
+        return errno == ENOENT ? 0 : err_sys(err, errno, "cannot hide %s", path);
     auto_fd int tree = is_directory_fd(place) ? mount_new("tmpfs", options, true, false, err)
                                               : mount_open_tree(root->empty_file, "", err);
     if (tree < 0)
         return -1;
-    return mount_attach(tree, place, operation->path, err);
+    return mount_attach(tree, place, path, err);
 }
 
 /* A directory that would carry a frozen path away when it is renamed becomes a mount point, which cannot be. */
@@ -157,7 +157,7 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     case OP_LINK:
         return make_link(root, operation, err);
     case OP_HIDE:
-        return operation->is_pattern ? 0 : hide(root, operation, err);
+        return operation->is_pattern ? 0 : hide(root, operation->path, err);
     case OP_FREEZE:
         if (operation->missing)
             return 0;
@@ -197,6 +197,8 @@ int root_assemble(struct root *root, struct err *err)
 {
     if (mount_detach_propagation(err) < 0)
         return -1;
+    if (mask_find(root, err) < 0)
+        return -1;
     if (!root->ids_are_mapped && root_open_trees(root->launch, -1, root->tree_fds, err) < 0)
         return -1;
     root->terminal_tree = -1;
@@ -210,6 +212,10 @@ int root_assemble(struct root *root, struct err *err)
         return -1;
     for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
         if (carry_out(root, i, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < root->masked.count; i++) {
+        if (hide(root, root->masked.at[i], err) < 0)
             return -1;
     }
     /* Mounted wherever something is hidden behind it, it needs no name any more. */

@@ -96,6 +96,36 @@ struct child {
     bool trees_are_open, host_network;
 };
 
+/* The most of something that the plan allows; `otherwise` where it sets no limit. */
+static uint64_t limit_in(const struct plan *plan, enum limit limit, uint64_t otherwise)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind == OP_LIMIT && operation->because->limit.limit == limit)
+            return operation->amount;
+    }
+    return otherwise;
+}
+
+/*
+ * What an ordinary user's process can impose on itself. Processes are counted in this user namespace alone (Linux 5.14).
+ * The size of memory is a cgroup's business; here the sandbox is only made the first to go when memory runs out.
+ */
+static int set_limits(const struct plan *plan, struct err *err)
+{
+    uint64_t files = limit_in(plan, LIMIT_FILES, UINT64_MAX), pids = limit_in(plan, LIMIT_PIDS, UINT64_MAX);
+    if ((files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
+        (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0))
+        return -1;
+    /* With 0 a core_pattern that is a pipe would still run the host's helper, as root, on every crash in here. */
+    if (process_limit(RLIMIT_CORE, 1, err) < 0)
+        return -1;
+    auto_fd int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, "500", 3) != 3)
+        return err_sys(err, errno, "cannot offer the sandbox to the kernel when memory runs out");
+    return 0;
+}
+
 static int raise_walls(const struct child *child, struct err *err)
 {
     /* The supervisor says go when the id map is written: until then nothing here has an identity. */
@@ -111,6 +141,8 @@ static int raise_walls(const struct child *child, struct err *err)
     const char *directory = child->launch->plan->policy->request.directory;
     if (sethostname("bawn", 4) < 0 || chdir(directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", directory);
+    if (set_limits(child->launch->plan, err) < 0)
+        return -1;
     scrub_environment();
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot make process 1 opaque");

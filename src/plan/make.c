@@ -75,7 +75,8 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
         break;
     case ACCESS_READ:
         operation.kind = OP_BIND_READ;
-        needed = around != ACCESS_READ && !missing;
+        operation.is_workspace = decides->rule->verb == VERB_WORKSPACE;
+        needed = !missing && (around != ACCESS_READ || operation.is_workspace);
         break;
     case ACCESS_WRITE:
         operation.kind = OP_BIND_WRITE;
@@ -203,7 +204,7 @@ static void add_places(struct plan *plan)
 /* A tree that can be seen inside. */
 struct visible {
     const char *path;
-    bool is_writable, is_workspace;
+    bool is_writable, is_workspace, is_of_profile;
 };
 
 typedef VEC(struct visible) visible_list;
@@ -214,7 +215,9 @@ static void collect_visible(const struct plan *plan, visible_list *ret_visible)
         const struct operation *operation = &plan->operations.at[i];
         bool is_writable = operation->kind == OP_BIND_WRITE;
         if (is_writable || operation->kind == OP_BIND_READ || operation->kind == OP_COPY)
-            vec_push(ret_visible, (struct visible){operation->path, is_writable, operation->is_workspace});
+            vec_push(ret_visible,
+                     (struct visible){operation->path, is_writable, operation->is_workspace,
+                                      operation->kind != OP_COPY && operation->because->source->is_profile});
     }
 }
 
@@ -225,7 +228,8 @@ static bool reaches(const struct placed *placed, const visible_list *visible)
     bool spares_workspaces = text_equal(placed->rule->unless, "workspace");
     for (size_t i = 0; i < visible->count; i++) {
         const struct visible *tree = &visible->at[i];
-        if ((is_flag && !tree->is_writable) || (spares_workspaces && tree->is_workspace))
+        if ((is_flag && !tree->is_writable) || (!is_flag && tree->is_of_profile) ||
+            (spares_workspaces && tree->is_workspace))
             continue;
         if (pattern_may_match_beneath(placed->path, tree->path))
             return true;

@@ -35,6 +35,7 @@ const char *access_name(enum access access);
     X(SEALED, "is shut out by a seal, which no profile and no repository opens")                             \
     X(HIDDEN, "is shut out by the user's own hide")                                                          \
     X(UNTRUSTED, "would widen, and the repository is not trusted")                                           \
+    X(PROFILE_TREE, "does not reach into a tree that a profile grants")                                      \
     X(NOT_WRITABLE, "holds only inside a writable tree")
 
 enum loss {

@@ -169,9 +169,32 @@ static const struct candidate *best_of(candidate_list *candidates, bool modifier
     return best;
 }
 
+/*
+ * A pattern that hides does not reach into a tree that a profile grants by name: toolchains have a hundred thousand files,
+ * and whoever wrote the profile has looked at what is in them.
+ */
+static void spare_profile_trees(candidate_list *candidates)
+{
+    const struct candidate *grant = NULL;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct candidate *candidate = &candidates->at[i];
+        enum access access = access_of_rule(candidate->rule);
+        bool shows = access == ACCESS_READ || access == ACCESS_WRITE;
+        if (shows && candidate->loss == LOSS_NONE && (!grant || candidate_beats(candidate, grant)))
+            grant = candidate;
+    }
+    for (size_t i = 0; grant && grant->rule->source->is_profile && i < candidates->count; i++) {
+        struct candidate *candidate = &candidates->at[i];
+        bool hides = candidate->rule->verb == VERB_HIDE || candidate->rule->verb == VERB_SEAL;
+        if (hides && !candidate->is_literal && candidate->loss == LOSS_NONE)
+            candidate->loss = LOSS_PROFILE_TREE;
+    }
+}
+
 static struct path_verdict judge(candidate_list *candidates)
 {
     shut_out_by_locks(candidates);
+    spare_profile_trees(candidates);
     shut_out_by_seals(candidates);
     shut_out_by_own_hide(candidates);
     const struct candidate *grant = best_of(candidates, false), *modifier = best_of(candidates, true);
@@ -246,6 +269,10 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
             verdict = without;
         }
     }
+    bool writes =
+        verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN;
+    if (policy->request.read_only && writes)
+        verdict.access = ACCESS_READ;
     for (size_t i = 0; ret_candidates && i < all.count; i++)
         vec_push(ret_candidates, all.at[i]);
     vec_free(&all);

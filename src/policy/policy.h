@@ -29,6 +29,7 @@ struct policy_request {
     const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL where there is none */
     const char *command;             /* as it was typed, or NULL */
     const char *extra_policy;        /* BAWN_POLICY, or NULL */
+    bool read_only;                  /* nothing of the host may be written, whatever the rules say */
     const char *const *environment;  /* the caller's, as NAME=VALUE, ended by NULL */
     const struct argument *arguments;
     size_t argument_count;

@@ -114,7 +114,7 @@ static void check_grant(const struct policy *policy, const struct placed *placed
 /* Profiles freeze what a repository might have; everyone else means a path of their own. */
 static void check_freeze(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
-    if (placed->rule->source->is_profile)
+    if (placed->rule->source->is_profile || policy->request.read_only)
         return;
     struct path_verdict verdict = decide_path_without(policy, placed->path, placed->rule);
     bool is_writable = verdict.access >= ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN;

@@ -1,10 +1,12 @@
 #include "supervise/supervise.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -65,6 +67,30 @@ static int hear(const struct launch *launch, const struct launched *launched, in
     return 0;
 }
 
+enum { GRACE_SECONDS = 10 }; /* between asking a command to end and ending it */
+
+/* Milliseconds until the time limit, or until its grace is over; -1 for no limit. */
+static int time_left(const struct launch *launch, time_t started, bool was_asked)
+{
+    if (launch->seconds == UINT64_MAX)
+        return -1;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t passed = (uint64_t)(now.tv_sec - started),
+             most = launch->seconds + (was_asked ? GRACE_SECONDS : 0);
+    uint64_t left = passed < most ? most - passed : 0;
+    return left > INT_MAX / 1000 ? INT_MAX : (int)left * 1000;
+}
+
+/* The time is over: the command is asked to end, and the second time everything is ended. */
+static void end_in_time(const struct launched *launched, bool was_asked)
+{
+    if (was_asked)
+        kill(launched->pid, SIGKILL);
+    else
+        pass_on(launched, SIGTERM);
+}
+
 int supervise(const struct launch *launch, const struct launched *launched, int *ret_status, struct err *err)
 {
     sigset_t watched, before;
@@ -75,12 +101,22 @@ int supervise(const struct launch *launch, const struct launched *launched, int 
     sigaddset(&blocked, SIGTTOU); /* taking the terminal back from the background must not stop bawn */
     sigprocmask(SIG_BLOCK, &blocked, &before);
     auto_fd int signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    bool was_asked = false;
     int heard = 0;
     while (heard == 0) {
         struct pollfd ready[] = {{.fd = launched->report_fd, .events = POLLIN},
                                  {.fd = signal_fd, .events = POLLIN}};
-        if (poll(ready, 2, -1) < 0 && errno != EINTR)
+        int count = poll(ready, 2, time_left(launch, start.tv_sec, was_asked));
+        if (count < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for the command");
+        if (count == 0 && time_left(launch, start.tv_sec, was_asked) == 0) {
+            end_in_time(launched, was_asked);
+            was_asked = true;
+        }
+        if (count <= 0)
+            continue;
         struct signalfd_siginfo information;
         while (ready[1].revents && read(signal_fd, &information, sizeof(information)) == sizeof(information))
             pass_on(launched, (int)information.ssi_signo);

@@ -1,0 +1,96 @@
+/* Finds what patterns hide: the trees that they reach are walked once, before the root is assembled. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/pattern.h"
+#include "launch/inside.h"
+
+enum { MOST_ENTRIES = 1000000, DEEPEST = 128 };
+
+struct walk {
+    struct root *root;
+    const struct operation *pattern;
+    size_t entries;
+};
+
+static bool is_named(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->path && !operation->is_pattern && strcmp(operation->path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
+                          struct err *err);
+
+static int visit(struct walk *walk, int parent_fd, const char *path, const struct dirent *entry,
+                 unsigned depth, struct err *err)
+{
+    if (++walk->entries > MOST_ENTRIES || depth > DEEPEST) {
+        err_set(err, "%s is too large to be searched for %s", path, walk->pattern->path);
+        return err_hint(err, "hide a directory by its name instead of with a pattern, or grant less");
+    }
+    const char *full = path_join(&walk->root->arena, path, entry->d_name);
+    if (pattern_matches_path(walk->pattern->path, full, strlen(full))) {
+        if (!is_named(walk->root->launch->plan, full))
+            vec_push(&walk->root->masked, full);
+        return 0;
+    }
+    if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+        return 0;
+    auto_fd int fd = openat(parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? 0 : walk_directory(walk, fd_take(&fd), full, depth + 1, err);
+}
+
+/* Takes the descriptor over. */
+static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
+                          struct err *err)
+{
+    DIR *directory = fdopendir(directory_fd);
+    if (!directory) {
+        close(directory_fd);
+        return 0;
+    }
+    int result = 0;
+    for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            result = visit(walk, dirfd(directory), path, entry, depth, err);
+    }
+    closedir(directory);
+    return result;
+}
+
+/* The same trees that the plan meant when it kept the pattern: not those that a profile grants by name. */
+static bool is_searched(const struct operation *pattern, const struct operation *tree)
+{
+    bool shows = tree->kind == OP_BIND_READ || tree->kind == OP_BIND_WRITE;
+    return shows && tree->is_directory && !tree->because->source->is_profile &&
+           !(pattern->spares_workspaces && tree->is_workspace) &&
+           pattern_may_match_beneath(pattern->path, tree->path);
+}
+
+int mask_find(struct root *root, struct err *err)
+{
+    const struct plan *plan = root->launch->plan;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *pattern = &plan->operations.at[i];
+        for (size_t j = 0; pattern->kind == OP_HIDE && pattern->is_pattern && j < plan->operations.count;
+             j++) {
+            const struct operation *tree = &plan->operations.at[j];
+            if (!is_searched(pattern, tree))
+                continue;
+            struct walk walk = {root, pattern, 0};
+            int fd = open(tree->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            if (fd >= 0 && walk_directory(&walk, fd, tree->path, 0, err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}

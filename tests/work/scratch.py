@@ -1,0 +1,254 @@
+"""What the suites that run bawn for real have in common: TAP, and a user with a home that is thrown away.
+
+As root a suite makes an ordinary user, runs itself once more as that user, and removes the user; what it can only see
+as root it tests afterwards. As anybody else it runs as it is, with a home of its own in a temporary folder: the
+caller's home is never touched.
+
+    def as_user(tap, place): ...      # place.bawn, place.home, place.folder("name")
+    def as_root(tap, place): ...      # optional
+    scratch.main(__file__, as_user, as_root)
+"""
+import contextlib
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+SANITIZED = os.environ.get("BAWN_SANITIZED") == "1"
+PATIENCE = 60 if SANITIZED else 20  # seconds, for what should take milliseconds
+
+
+class Tap:
+    """Results go out at once; the plan comes last, from whoever runs the show."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def ok(self, good, name, *diagnostics):
+        print(("ok - " if good else "not ok - ") + name, flush=True)
+        if not good:
+            self.failed += 1
+            for text in diagnostics:
+                for line in str(text).splitlines() or [""]:
+                    print("# " + line[:400], flush=True)
+        return bool(good)
+
+    def equal(self, got, want, name, *diagnostics):
+        return self.ok(got == want, name, f"got {got!r}", f"want {want!r}", *diagnostics)
+
+    def skip(self, name, reason):
+        print(f"ok - {name} # SKIP {reason}", flush=True)
+
+    @contextlib.contextmanager
+    def test(self, name):
+        """A test that fails by raising, AssertionError or any other."""
+        try:
+            yield
+        except Skip as why:
+            self.skip(name, str(why))
+        except Exception as why:  # a test that breaks is a test that failed, and the next one still runs
+            self.ok(False, name, f"{type(why).__name__}: {why}", last_line(why))
+        else:
+            self.ok(True, name)
+
+
+class Skip(Exception):
+    pass
+
+
+def last_line(why):
+    frames = [f for f in traceback.extract_tb(why.__traceback__) if not f.filename.endswith("contextlib.py")]
+    at = next((f for f in frames if not f.filename.endswith("scratch.py")), frames[0])
+    return f"at {os.path.basename(os.path.dirname(at.filename))}/{os.path.basename(at.filename)}:{at.lineno}: {at.line}"
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise Skip(f"needs {program}")
+
+
+def same(got, want):
+    if got != want:
+        raise AssertionError(f"got {shorten(got)}, not {shorten(want)}")
+
+
+def shorten(value):
+    text = repr(value)
+    return text if len(text) <= 700 else f"{text[:400]} ... {text[-250:]}"
+
+
+def until(condition, what, seconds=PATIENCE):
+    """Waits for something that happens by itself, without guessing how long it takes."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {seconds} s")
+        time.sleep(0.005)
+
+
+class Place:
+    """Where a suite works: a home, folders in it, a copy of bawn that any user may run."""
+
+    def __init__(self, home, bawn):
+        self.home = pathlib.Path(home)
+        self.bawn = str(bawn)
+        self.environment = {
+            "HOME": str(self.home),
+            "USER": pwd.getpwuid(os.getuid()).pw_name,
+            "LOGNAME": pwd.getpwuid(os.getuid()).pw_name,
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "SHELL": "/bin/sh",
+            "TERM": "xterm",
+            "LANG": "C.UTF-8",
+        }
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
+            if name in os.environ:
+                self.environment[name] = os.environ[name]
+
+    def folder(self, name):
+        path = self.home / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def run(self, *words, cwd, flags=("--net", "off"), seconds=PATIENCE, environment=None, **options):
+        """Runs a command in bawn; a hanging one is ended and fails."""
+        options.setdefault("stdin", subprocess.DEVNULL)
+        if "input" in options:
+            del options["stdin"]
+        return subprocess.run(
+            [self.bawn, *flags, "--", *map(str, words)],
+            cwd=cwd,
+            env={**self.environment, **(environment or {})},
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            **options,
+        )
+
+    def out(self, *words, cwd, **options):
+        """What a command prints that must succeed in bawn."""
+        done = self.run(*words, cwd=cwd, **options)
+        text = done.stdout.decode("utf-8", "backslashreplace")
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "backslashreplace")
+            raise AssertionError(f"{' '.join(map(str, words))[:200]}: status {done.returncode}: {said[-600:]}{text[-300:]}")
+        return text
+
+
+@contextlib.contextmanager
+def scratch_user():
+    name = f"bawn-test-{os.getpid()}"
+    home = f"/home/{name}"
+    subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", name], check=True,
+                   stdout=subprocess.DEVNULL)
+    try:
+        yield pwd.getpwnam(name)
+    finally:
+        remove_user(name, home)
+
+
+def remove_user(name, home):
+    uid = pwd.getpwnam(name).pw_uid
+    for entry in pathlib.Path("/proc").iterdir():  # whatever a failed test left running
+        with contextlib.suppress(OSError, ValueError):
+            if entry.stat().st_uid == uid:
+                os.kill(int(entry.name), signal.SIGKILL)
+    for _ in range(100):  # userdel refuses while one of them is still there
+        if subprocess.run(["userdel", name], check=False, capture_output=True).returncode == 0:
+            break
+        time.sleep(0.05)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def copy_bawn(folder):
+    """The build folder may lie where an ordinary user cannot look."""
+    source = os.environ.get("BAWN", TOP / "build" / "bawn")
+    target = pathlib.Path(folder) / "bawn"
+    shutil.copy(source, target)
+    target.chmod(0o755)
+    return target
+
+
+def run_as(user, script, bawn):
+    """Runs the suite's first half as an ordinary user; its results are ours. Returns how many there were."""
+    keep = {name: os.environ[name] for name in os.environ if name.startswith(("BAWN_", "ASAN_", "UBSAN_"))}
+    environment = {**keep, "HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name, "BAWN": str(bawn),
+                   "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "BAWN_TEST_HOME": user.pw_dir}
+    python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+    command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--",
+               python, "-B", "-", str(script), *sys.argv[1:]]
+    # The folder of the tests may be out of that user's sight too: the texts go along by standard input.
+    texts = {"scratch": pathlib.Path(__file__).read_text(), "script": pathlib.Path(script).read_text()}
+    loader = (
+        "import sys, types\n"
+        f"texts = {texts!r}\n"
+        "module = types.ModuleType('scratch'); module.__file__ = '/scratch.py'\n"
+        "sys.modules['scratch'] = module; exec(compile(texts['scratch'], 'scratch.py', 'exec'), module.__dict__)\n"
+        "sys.argv = sys.argv[1:]\n"
+        "import linecache\n"
+        "linecache.cache['run'] = (len(texts['script']), None, texts['script'].splitlines(True), 'run')\n"
+        "exec(compile(texts['script'], 'run', 'exec'), {'__name__': '__main__', '__file__': 'run'})\n"
+    )
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=user.pw_dir,
+                             text=True, errors="replace")
+    child.stdin.write(loader)
+    child.stdin.close()
+    count, failed = 0, False
+    for line in child.stdout:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+        count += line.startswith(("ok ", "not ok "))
+        failed |= line.startswith("not ok ")
+    if child.wait() not in (0, 1) or (child.returncode == 1 and not failed):
+        print(f"not ok - the suite as an ordinary user ended with {child.returncode}")
+        count, failed = count + 1, True
+    return count, failed
+
+
+class Counted(Tap):
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def ok(self, good, name, *diagnostics):
+        self.count += 1
+        return super().ok(good, name, *diagnostics)
+
+    def skip(self, name, reason):
+        self.count += 1
+        super().skip(name, reason)
+
+
+def main(script, as_user, as_root=None):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    home = os.environ.get("BAWN_TEST_HOME")
+    if home:  # the inner half: no plan
+        tap = Tap()
+        as_user(tap, Place(home, os.environ["BAWN"]))
+        sys.exit(1 if tap.failed else 0)
+    tap = Counted()
+    with tempfile.TemporaryDirectory(prefix="bawn-test-") as folder:
+        os.chmod(folder, 0o755)
+        bawn = copy_bawn(folder)
+        if os.getuid() == 0:
+            with scratch_user() as user:
+                count, failed = run_as(user, script, bawn)
+            tap.count += count
+            tap.failed += failed
+            if as_root:
+                as_root(tap, Place(pathlib.Path(folder) / "root", bawn))
+        else:
+            as_user(tap, Place(pathlib.Path(folder) / "home", bawn))
+    print(f"1..{tap.count}")
+    sys.exit(1 if tap.failed else 0)
