@@ -10,7 +10,12 @@ int cmd_why(const struct world *world, const struct args *args);
 int cmd_show(const struct world *world, const struct args *args);
 int cmd_trust(const struct world *world, const struct args *args);
 int cmd_profiles(const struct world *world, const struct args *args);
+int cmd_doctor(const struct world *world, const struct args *args);
 int cmd_help(const struct world *world, const struct args *args);
+
+/* What `bawn doctor` says about such a machine; returns the exit status. */
+struct host_caps;
+int doctor_report(const struct world *world, const struct host_caps *caps, bool as_json);
 
 /* The table that main.c dispatches on and help prints; ended by a NULL name. The first is the default. */
 extern const struct verb_entry verb_table[];

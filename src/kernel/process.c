@@ -17,12 +17,15 @@
 
 pid_t process_fork(uint64_t namespaces, int *ret_pidfd)
 {
+    int pidfd = -1;
     struct clone_args arguments = {
         .flags = namespaces | CLONE_PIDFD,
-        .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
+        .pidfd = (uint64_t)(uintptr_t)&pidfd,
         .exit_signal = SIGCHLD,
     };
-    return (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+    pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
+    *ret_pidfd = pidfd;
+    return pid;
 }
 
 static int write_file(const char *path, const char *text, struct err *err)

@@ -202,8 +202,9 @@ int root_assemble(struct root *root, struct err *err)
     if (!root->ids_are_mapped && root_open_trees(root->launch, -1, root->tree_fds, err) < 0)
         return -1;
     root->terminal_tree = -1;
-    char *terminal = root->launch->terminal_fd < 0 ? NULL : ttyname(root->launch->terminal_fd);
-    if (terminal) {
+    char terminal[64];
+    if (root->launch->terminal_fd >= 0 &&
+        ttyname_r(root->launch->terminal_fd, terminal, sizeof(terminal)) == 0) {
         root->terminal_tree = mount_open_tree(AT_FDCWD, terminal, err);
         if (root->terminal_tree < 0 || mount_restrict(root->terminal_tree, false, true, err) < 0)
             return -1;

@@ -182,9 +182,7 @@ int launch_start(const struct launch *launch, struct launched *ret_launched, str
     struct id_map map = id_map_for(geteuid(), getegid());
     if (make_missing(launch, err) < 0)
         return -1;
-    auto_free int *tree_fds = calloc(launch->plan->operations.count, sizeof(int));
-    if (!tree_fds)
-        return err_sys(err, ENOMEM, "cannot start");
+    int *tree_fds = arena_alloc(launch->plan->policy->arena, launch->plan->operations.count * sizeof(int));
     bool is_root = geteuid() == 0;
     raise_descriptor_limit();
     if (is_root) {

@@ -35,9 +35,9 @@ static const char *verify_one(const struct seccomp_program *program, size_t i)
         switch (at->k & SECCOMP_RET_ACTION_FULL) {
         case SECCOMP_RET_ALLOW:
         case SECCOMP_RET_KILL_PROCESS:
-            return at->k & SECCOMP_RET_DATA ? "returns data that means nothing" : NULL;
+            return (at->k & SECCOMP_RET_DATA) != 0 ? "returns data that means nothing" : NULL;
         case SECCOMP_RET_ERRNO:
-            return at->k & SECCOMP_RET_DATA ? NULL : "refuses with success";
+            return (at->k & SECCOMP_RET_DATA) != 0 ? NULL : "refuses with success";
         default:
             return "returns an unexpected action";
         }

@@ -4,7 +4,12 @@
  * from names, so that the same wrong name cannot be in both.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/attr.h"
 #include "emulate.h"
@@ -30,6 +35,12 @@ enum {
     BY_ARGUMENTS = -1, /* in expect.txt: tested by hand below */
 };
 #define KILL_PROCESS 0x80000000U
+
+#ifdef __x86_64__
+#define NATIVE 0xc000003e
+#else
+#define NATIVE 0xc00000b7
+#endif
 
 /* --- expect.txt -------------------------------------------------------------------------------------------------------- */
 
@@ -166,6 +177,29 @@ TEST(the_programs_are_ones_that_the_kernel_takes)
     for (size_t arch = 0; arch < ARCHES; arch++) {
         for (size_t kind = 0; kind < SECCOMP_KINDS; kind++)
             CHECK_STR(emulate_verify(&arches[arch].programs[kind]), NULL);
+    }
+}
+
+/* The kernel checks a program the same way whatever it is for: the other architecture's kills at the next call. */
+TEST(this_machine_s_kernel_takes_them_too)
+{
+    for (size_t arch = 0; arch < ARCHES; arch++) {
+        for (size_t kind = 0; kind < SECCOMP_KINDS; kind++) {
+            fflush(stdout);
+            pid_t child = fork();
+            if (child == 0) {
+                const struct seccomp_program *at = &arches[arch].programs[kind];
+                struct sock_fprog program = {.len = at->count, .filter = (struct sock_filter *)at->code};
+                bool loaded = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                              syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+                _exit(loaded ? 0 : 1);
+            }
+            int status = -1;
+            REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+            bool is_native = arches[arch].audit == NATIVE;
+            CHECK_INT(WIFSIGNALED(status) ? WTERMSIG(status) : 0, is_native ? 0 : SIGSYS);
+            CHECK_INT(WEXITSTATUS(status), 0);
+        }
     }
 }
 

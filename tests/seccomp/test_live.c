@@ -204,8 +204,10 @@ static int make_sockets(const void *unused)
                                       {AF_UNIX, SOCK_SEQPACKET, 0},
                                       {AF_NETLINK, SOCK_RAW, 0}};
     for (size_t i = 0; i < array_len(families); i++) {
-        if (socket(families[i][0], families[i][1] | SOCK_CLOEXEC, families[i][2]) < 0)
+        int fd = socket(families[i][0], families[i][1] | SOCK_CLOEXEC, families[i][2]);
+        if (fd < 0)
             return errno;
+        close(fd);
     }
     int pair[2];
     return errno_of(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
@@ -215,10 +217,11 @@ static int be_a_program(const void *unused)
 {
     (void)unused;
     char byte;
-    int memory = memfd_create("x", MFD_CLOEXEC), ends[2];
-    if (memory < 0 || ftruncate(memory, 4096) < 0 || pipe2(ends, O_CLOEXEC) < 0 || epoll_create1(0) < 0)
+    int memory = memfd_create("x", MFD_CLOEXEC), events = epoll_create1(EPOLL_CLOEXEC), ends[2];
+    if (memory < 0 || events < 0 || ftruncate(memory, 4096) < 0 || pipe2(ends, O_CLOEXEC) < 0)
         return errno;
-    if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0) == MAP_FAILED)
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    if (page == MAP_FAILED || munmap(page, 4096) < 0)
         return errno;
     if (syscall(SYS_getrandom, &byte, 1, 0) < 0 || unshare(CLONE_FILES) < 0)
         return errno;

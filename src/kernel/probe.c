@@ -1,0 +1,388 @@
+#include "kernel/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "kernel/landlock.h"
+#include "kernel/loopback.h"
+#include "kernel/mounts.h"
+#include "kernel/process.h"
+
+const char *trial_name(enum trial_name trial)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        PROBE_TRIALS(X)
+#undef X
+    };
+    return names[trial];
+}
+
+static void succeeded(struct trial *trial)
+{
+    *trial = (struct trial){.works = true};
+}
+
+static void record(struct trial *trial, int result, int errnum)
+{
+    *trial = (struct trial){.works = result >= 0, .errnum = result >= 0 ? 0 : errnum};
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* The beginning of a file, without the newline at its end. False, and an empty text, where it cannot be read. */
+static bool read_text(const char *path, char *ret_text, size_t capacity)
+{
+    ret_text[0] = '\0';
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, ret_text, capacity - 1);
+    if (size < 0)
+        return false;
+    ret_text[size] = '\0';
+    ret_text[strcspn(ret_text, "\n")] = '\0';
+    return true;
+}
+
+/* The whole of a file of /proc. */
+static void read_all(const char *path, struct buf *ret_text)
+{
+    enum { MOST = 1 << 20 };
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char piece[4096];
+    for (ssize_t size; fd >= 0 && ret_text->size < MOST && (size = read(fd, piece, sizeof(piece))) > 0;)
+        buf_add(ret_text, piece, (size_t)size);
+}
+
+static int64_t read_setting(const char *path)
+{
+    char text[32], *end = NULL;
+    if (!read_text(path, text, sizeof(text)))
+        return PROBE_NOT_THERE;
+    errno = 0;
+    int64_t value = strtoll(text, &end, 10);
+    return errno || end == text ? PROBE_NOT_THERE : value;
+}
+
+static void find_container(struct host_caps *caps)
+{
+    if (access("/.dockerenv", F_OK) == 0)
+        snprintf(caps->container, sizeof(caps->container), "Docker");
+    else if (access("/run/.containerenv", F_OK) == 0)
+        snprintf(caps->container, sizeof(caps->container), "Podman");
+    else
+        read_text("/run/systemd/container", caps->container, sizeof(caps->container));
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += size) {
+        bool begins = at == text || at[-1] == ' ', ends = at[size] == '\0' || at[size] == ' ';
+        if (begins && ends)
+            return true;
+    }
+    return false;
+}
+
+/* Where the second hierarchy of control groups is mounted: the fifth word of the mount's line. */
+static bool find_cgroup_mount(char *mountinfo, const char **ret_path)
+{
+    for (char *rest = mountinfo, *line; (line = strsep(&rest, "\n"));) {
+        if (!strstr(line, " - cgroup2 "))
+            continue;
+        for (int word = 0; word < 4; word++)
+            strsep(&line, " ");
+        *ret_path = strsep(&line, " ");
+        return *ret_path != NULL;
+    }
+    return false;
+}
+
+static void look_at_cgroup(struct host_caps *caps)
+{
+    auto_buf struct buf mountinfo = {0}, membership = {0}, path = {0};
+    read_all("/proc/self/mountinfo", &mountinfo);
+    read_all("/proc/self/cgroup", &membership);
+    const char *mount_point = NULL;
+    const char *own = strstr(buf_text(&membership), "0::/");
+    caps->cgroup_is_old = strstr(buf_text(&membership), ":memory:") != NULL;
+    if (!own || !mountinfo.bytes || !find_cgroup_mount(mountinfo.bytes, &mount_point))
+        return;
+    caps->cgroup_found = true;
+    buf_add_str(&path, mount_point);
+    buf_add(&path, own + strlen("0::"), strcspn(own + strlen("0::"), "\n"));
+    size_t size = path.size;
+    buf_add_str(&path, "/cgroup.controllers");
+    char controllers[256];
+    read_text(path.bytes, controllers, sizeof(controllers));
+    caps->cgroup_memory = has_word(controllers, "memory");
+    caps->cgroup_pids = has_word(controllers, "pids");
+    path.size = size;
+    buf_add_str(&path, "/cgroup.procs");
+    bool processes = access(path.bytes, W_OK) == 0;
+    path.bytes[size] = '\0';
+    caps->cgroup_writable = processes && access(path.bytes, W_OK) == 0;
+}
+
+/* The programs of snaps are links to snap itself, which starts them with a set-uid helper. */
+static bool is_snap(const char *directory, size_t size, const char *name)
+{
+    auto_buf struct buf path = {0};
+    buf_printf(&path, "%.*s/%s", (int)size, directory, name);
+    char real[PATH_MAX];
+    if (!realpath(path.bytes, real))
+        return false;
+    return text_starts_with(real, "/snap/") || text_starts_with(real, "/var/lib/snapd/snap/") ||
+           strcmp(real, "/usr/bin/snap") == 0;
+}
+
+static bool lies_in(const char *directory, size_t size, const char *name)
+{
+    auto_buf struct buf path = {0};
+    buf_printf(&path, "%.*s/%s", (int)size, directory, name);
+    return access(path.bytes, X_OK) == 0;
+}
+
+static void look_for_snaps(const struct probe_request *request, struct host_caps *caps)
+{
+    size_t count = 0;
+    for (size_t i = 0; request->search_path && request->programs[i] && i < PROBE_MOST_PROGRAMS; i++) {
+        for (const char *at = request->search_path; *at;) {
+            size_t size = strcspn(at, ":");
+            if (size && lies_in(at, size, request->programs[i])) {
+                if (is_snap(at, size, request->programs[i]))
+                    caps->snaps[count++] = request->programs[i];
+                break; /* the first one is what would be run */
+            }
+            at += size + (at[size] == ':');
+        }
+    }
+}
+
+/* --- trying: in the child ------------------------------------------------------------------------------------------ */
+
+/* Into a tmpfs that only this mount namespace sees, and at the place where a run builds its root. */
+static int try_mounts(int *ret_root, struct err *err)
+{
+    static const char *const options[] = {"mode=0755", "size=64k", NULL};
+    if (mount_detach_propagation(err) < 0)
+        return -1;
+    auto_fd int tree = mount_open_tree(AT_FDCWD, "/dev/null", err);
+    if (tree < 0 || mount_restrict(tree, true, false, err) < 0)
+        return -1;
+    auto_fd int tmpfs = mount_new("tmpfs", options, false, false, err);
+    auto_fd int standing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (tmpfs < 0 || mount_attach(tmpfs, standing, "/", err) < 0)
+        return -1;
+    *ret_root = fd_take(&tmpfs);
+    return 0;
+}
+
+static int try_overlay(int root_fd)
+{
+    static const char *const names[] = {"lower", "upper", "work", "merged"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        if (mkdirat(root_fd, names[i], 0755) < 0)
+            return -1;
+    }
+    if (fchdir(root_fd) < 0)
+        return -1;
+    return mount("overlay", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work,userxattr");
+}
+
+/* Answers on the pipe with all trials, of which the parent takes those that are tried here. */
+static _Noreturn void try_inside(bool is_root, int go_fd, int answer_fd)
+{
+    struct trial trials[TRIAL_COUNT] = {0};
+    struct err err = {0};
+    char go;
+    if (read(go_fd, &go, 1) != 1)
+        _exit(1);
+    /* Started by root, this process bears an id that means nobody here, and could make no file. */
+    if (is_root && (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0))
+        _exit(1);
+    auto_fd int root_fd = -1;
+    int result = loopback_up(&err);
+    record(&trials[TRIAL_LOOPBACK], result, err.errnum);
+    result = try_mounts(&root_fd, &err);
+    record(&trials[TRIAL_MOUNTS], result, err.errnum);
+    if (result == 0) {
+        auto_fd int proc = mount_new("proc", NULL, false, false, &err);
+        record(&trials[TRIAL_PROC], proc, err.errnum);
+        result = try_overlay(root_fd);
+        record(&trials[TRIAL_OVERLAY], result, errno);
+    }
+    _exit(write(answer_fd, trials, sizeof(trials)) == sizeof(trials) ? 0 : 1);
+}
+
+/* --- trying: outside ------------------------------------------------------------------------------------------------ */
+
+/* As a run does it: root inside is an id outside that nobody has. */
+static struct id_map map_for(uid_t uid, gid_t gid)
+{
+    enum { UNUSED_ID = 2000000000, UNUSED_COUNT = 65536 };
+    if (uid == 0)
+        return (struct id_map){0, UNUSED_ID, 0, UNUSED_ID, UNUSED_COUNT, .keeps_groups = false};
+    return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
+}
+
+static const char *file_system_at(const char *path)
+{
+    static const struct {
+        long magic;
+        const char *name;
+    } known[] = {
+        {OVERLAYFS_SUPER_MAGIC, "overlayfs"}, {NFS_SUPER_MAGIC, "NFS"},           {FUSE_SUPER_MAGIC, "FUSE"},
+        {0x2fc12fc1 /* ZFS */, "ZFS"},        {SMB2_SUPER_MAGIC, "SMB"},          {V9FS_MAGIC, "9p"},
+        {CEPH_SUPER_MAGIC, "Ceph"},           {ECRYPTFS_SUPER_MAGIC, "ecryptfs"},
+    };
+    struct statfs status;
+    for (size_t i = 0; statfs(path, &status) == 0 && i < array_len(known); i++) {
+        if (status.f_type == known[i].magic)
+            return known[i].name;
+    }
+    return "this file system";
+}
+
+/* The mount at the path itself; what is mounted further in may differ. It is mapped in a copy that nobody sees. */
+static int map_place(const char *path, int userns_fd, struct err *err)
+{
+    auto_fd int tree = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+    if (tree < 0)
+        return err_sys(err, errno, "cannot open %s", path);
+    return mount_map_ids(tree, userns_fd, err);
+}
+
+static void try_mapped_mounts(const struct probe_request *request, pid_t child, struct host_caps *caps)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", child);
+    auto_fd int userns_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (userns_fd < 0) {
+        record(&caps->trials[TRIAL_MAPPED_MOUNTS], -1, errno);
+        return;
+    }
+    succeeded(&caps->trials[TRIAL_MAPPED_MOUNTS]);
+    for (const char *const *place = request->places; *place; place++) {
+        struct err err = {0};
+        if (map_place(*place, userns_fd, &err) == 0 || err.errnum == ENOENT)
+            continue;
+        record(&caps->trials[TRIAL_MAPPED_MOUNTS], -1, err.errnum);
+        caps->unmapped_place = *place;
+        caps->unmapped_type = file_system_at(*place);
+        return;
+    }
+}
+
+/* Where the whole set was refused: is it the user namespace itself? */
+static void try_user_namespace(struct host_caps *caps)
+{
+    int pid_fd = -1;
+    pid_t child = process_fork(CLONE_NEWUSER, &pid_fd);
+    if (child == 0)
+        _exit(0);
+    record(&caps->trials[TRIAL_USER_NAMESPACE], child, errno);
+    if (child > 0) {
+        waitpid(child, NULL, 0);
+        close(pid_fd);
+    }
+}
+
+/* With the child waiting: maps its ids, lets it go, and takes its answers. */
+static void lead_child(const struct probe_request *request, pid_t child, int go_fd, int answer_fd,
+                       struct host_caps *caps)
+{
+    struct id_map map = map_for(geteuid(), getegid());
+    struct err err = {0};
+    int mapped = process_map_ids(child, &map, &err);
+    record(&caps->trials[TRIAL_ID_MAP], mapped, err.errnum);
+    if (mapped < 0)
+        return;
+    if (caps->uid == 0)
+        try_mapped_mounts(request, child, caps);
+    struct trial trials[TRIAL_COUNT];
+    if (write(go_fd, "", 1) != 1 || read(answer_fd, trials, sizeof(trials)) != sizeof(trials))
+        return; /* it was killed: nothing of this works */
+    static const enum trial_name inside[] = {TRIAL_MOUNTS, TRIAL_PROC, TRIAL_LOOPBACK, TRIAL_OVERLAY};
+    for (size_t i = 0; i < array_len(inside); i++)
+        caps->trials[inside[i]] = trials[inside[i]];
+}
+
+static void try_namespaces(const struct probe_request *request, struct host_caps *caps)
+{
+    int go[2], answer[2], pid_fd = -1;
+    if (pipe2(go, O_CLOEXEC) < 0)
+        return;
+    auto_fd int go_read = go[0], go_write = go[1];
+    if (pipe2(answer, O_CLOEXEC) < 0)
+        return;
+    auto_fd int answer_read = answer[0], answer_write = answer[1];
+    pid_t child = process_fork(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+                                   CLONE_NEWCGROUP | CLONE_NEWNET,
+                               &pid_fd);
+    if (child == 0) {
+        close(go_write);
+        try_inside(caps->uid == 0, go_read, answer_write);
+    }
+    record(&caps->trials[TRIAL_NAMESPACES], child, errno);
+    if (child < 0) {
+        try_user_namespace(caps);
+        return;
+    }
+    succeeded(&caps->trials[TRIAL_USER_NAMESPACE]);
+    close(fd_take(&answer_write)); /* so that a child that dies ends the reading */
+    lead_child(request, child, go_write, answer_read, caps);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(pid_fd);
+}
+
+static void try_filters(struct host_caps *caps)
+{
+    errno = 0;
+    caps->landlock_abi = landlock_abi();
+    record(&caps->trials[TRIAL_LANDLOCK], caps->landlock_abi > 0 ? 0 : -1, errno);
+    uint32_t action = SECCOMP_RET_ERRNO;
+    int result = (int)syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
+    record(&caps->trials[TRIAL_SECCOMP], result, errno);
+}
+
+void probe_host(const struct probe_request *request, struct host_caps *ret_caps)
+{
+    *ret_caps = (struct host_caps){.uid = geteuid()};
+    struct utsname names;
+    if (uname(&names) == 0) {
+        snprintf(ret_caps->release, sizeof(ret_caps->release), "%s", names.release);
+        snprintf(ret_caps->architecture, sizeof(ret_caps->architecture), "%s", names.machine);
+    }
+    ssize_t size = readlink("/proc/self/exe", ret_caps->program, sizeof(ret_caps->program) - 1);
+    ret_caps->program[size < 0 ? 0 : size] = '\0';
+    find_container(ret_caps);
+    ret_caps->max_user_namespaces = read_setting("/proc/sys/user/max_user_namespaces");
+    ret_caps->unprivileged_userns_clone = read_setting("/proc/sys/kernel/unprivileged_userns_clone");
+    ret_caps->apparmor_restricts_userns =
+        read_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+    read_text("/sys/kernel/security/lsm", ret_caps->security_modules, sizeof(ret_caps->security_modules));
+    look_at_cgroup(ret_caps);
+    look_for_snaps(request, ret_caps);
+    try_filters(ret_caps);
+    try_namespaces(request, ret_caps);
+}

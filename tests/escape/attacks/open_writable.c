@@ -1,0 +1,29 @@
+/*
+ * Opens an existing file for writing, and leaves it at that: the control must not harm the machine.
+ *
+ * Why: a file that the kernel executes or obeys is a way out: core_pattern and uevent_helper run a program on the host,
+ * and another process's memory is that process.
+ * Seen: uid 0 mapped to uid 0 opens core_pattern and /etc/shadow for writing without any capability.
+ *
+ * case open-core-pattern: /proc/sys/kernel/core_pattern => EROFS open | control-by root
+ * case open-hostname-sysctl: /proc/sys/kernel/hostname => EROFS open | control-by root
+ * case open-userns-limit: /proc/sys/user/max_user_namespaces => EROFS open | control-by root
+ * case open-sysrq-trigger: /proc/sysrq-trigger => EROFS open | control-by root | if /proc/sysrq-trigger
+ * case open-uevent-helper: /sys/kernel/uevent_helper => ENOENT open | control-by root | if /sys/kernel/uevent_helper
+ * case open-hugepages: /sys/kernel/mm/transparent_hugepage/enabled => EROFS open | control-by root | if /sys/kernel/mm/transparent_hugepage/enabled
+ * case open-cpu-online: /sys/devices/system/cpu/cpu1/online => EROFS open | control-by root | if /sys/devices/system/cpu/cpu1/online
+ * case open-cgroup-procs: {cgroup_procs} => EROFS open | control-by root
+ * case open-passwd: /etc/passwd => EROFS open | control-by root
+ * case open-shadow: /etc/shadow => ENOENT open | control-by root
+ * case open-shell: /bin/sh => EROFS open | control ETXTBSY open | control-by root
+ * case open-init-memory: /proc/1/mem => EACCES open | control-by root
+ * case open-host-memory: /proc/{victim}/mem => ENOENT open
+ * case open-init-oom-score: /proc/1/oom_score_adj => EACCES open | control-by root
+ */
+#include "attack.h"
+
+int main(int argc, char **argv)
+{
+    must(open(argument(argc, argv, 1), O_WRONLY), "open");
+    done();
+}

@@ -1,0 +1,50 @@
+/*
+ * Appends to a file, which is made where it is missing.
+ *
+ * Why: what is written outside the workspace outlives the sandbox, and start-up files, hooks and git's settings are run
+ * by the host afterwards.
+ * Seen: CVE-2026-25725 (protected files that did not exist yet); `git status` runs what .git/config names.
+ *
+ * A new file in the system. /usr and /opt are read-only mounts; /etc and / are the sandbox's own, and Landlock's.
+ * case write-usr: /usr/{mark} => EROFS open | harms new-files | control-by root
+ * case write-opt: /opt/{mark} => EROFS open | harms new-files | control-by root | if /opt
+ * case write-etc: /etc/{mark} => EACCES open | harms new-files | control-by root
+ * case write-root-directory: /{mark} => EACCES open | harms new-files | control-by root
+ * case write-dev: /dev/{mark} => EACCES open | harms new-files | control-by root
+ * case write-var: /var/{mark} => EACCES open | harms new-files | control-by root
+ *
+ * Beside and above what is granted.
+ * case write-sibling-repository: ../sibling/README => ENOENT open | harms canaries
+ * case write-granted-read-only: {home}/wide/file => EROFS open | flags --read {home}/wide | harms canaries
+ * case write-host-tmp: {host_tmp}/canary => ENOENT open | harms canaries
+ *
+ * The private home takes these: the act succeeds inside, and nothing of it is seen outside.
+ * case write-home-startup: {home}/.bashrc => done | harms canaries
+ * case write-home-profile: {home}/.profile => done | harms canaries
+ * case write-home-new: {home}/{mark} => done | harms new-files
+ * case write-var-tmp: /var/tmp/{mark} => done | harms new-files
+ * case write-tmp: /tmp/{mark} => done | harms new-files
+ * case write-shm: /dev/shm/{mark} => done | harms new-files
+ *
+ * case write-link-in-workspace: link-to-key => ENOENT open | harms canaries
+ *
+ * Frozen in the workspace.
+ * case write-git-config: .git/config => EROFS open | harms canaries
+ * case write-git-hook: .git/hooks/pre-commit => EROFS open | harms canaries
+ * case write-new-git-hook: .git/hooks/{mark} => EROFS open | harms new-files
+ * case write-repository-policy: .bawn => EROFS open | harms canaries
+ * case write-git-config-by-proc: /proc/self/cwd/.git/config => EROFS open | harms canaries
+ * case write-frozen-by-flag: frozen/inner/file => EROFS open | flags --freeze {ws}/frozen/inner | harms canaries
+ *
+ * What is granted works.
+ * case write-workspace: work => done | harms workspace
+ */
+#include "attack.h"
+
+int main(int argc, char **argv)
+{
+    int fd = open(argument(argc, argv, 1), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    must(fd, "open");
+    must(write(fd, "x\n", 2), "write");
+    done();
+}
