@@ -115,13 +115,22 @@ static size_t count_files(const struct policy *policy)
     return files;
 }
 
+/* Rules that somebody wrote: those that bawn found for itself are not the reader's business. */
+static size_t count_rules(const struct policy *policy)
+{
+    size_t rules = 0;
+    for (size_t i = 0; i < policy->rules.count; i++)
+        rules += policy->rules.at[i].line > 0 || policy->rules.at[i].source->layer == LAYER_COMMAND_LINE;
+    return rules;
+}
+
 int cmd_check(const struct world *world, const struct args *args)
 {
     struct loaded loaded = {0};
     size_t named = args->words.count;
     int status = named ? load_request(world, &loaded) : load_policy(world, args, &loaded);
     if (status == 0) {
-        size_t rules = loaded.policy.rules.count;
+        size_t rules = count_rules(&loaded.policy);
         for (size_t i = 0; i < named; i++)
             rules += check_file(&loaded, args->words.at[i]);
         if (args->flags & FLAG_JSON)

@@ -163,10 +163,9 @@ static void explain_landlock(const struct host_caps *caps, struct wall *wall)
         return;
     }
     finds(wall, STATE_CANNOT_HOLD, "the kernel was started without Landlock");
-    fix(wall, arena_printf(wall->arena,
-                           "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&lsm=landlock,%s /' /etc/default/grub",
-                           *caps->security_modules ? caps->security_modules
-                                                   : "lockdown,yama,integrity,apparmor,bpf"));
+    fix(wall, arena_printf(
+                  wall->arena, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&lsm=landlock,%s /' /etc/default/grub",
+                  *caps->security_modules ? caps->security_modules : "lockdown,yama,integrity,apparmor,bpf"));
     fix(wall, "sudo update-grub && sudo reboot");
 }
 
@@ -201,7 +200,8 @@ static void judge_processes(const struct host_caps *caps, struct wall *wall)
         return;
     if (!caps->trials[TRIAL_PROC].works) {
         finds(wall, STATE_CANNOT_HOLD,
-              arena_printf(wall->arena, "a /proc of its own cannot be mounted, as parts of this one are hidden: %s",
+              arena_printf(wall->arena,
+                           "a /proc of its own cannot be mounted, as parts of this one are hidden: %s",
                            errno_text(caps->trials[TRIAL_PROC].errnum)));
         if (*caps->container)
             fix_by_container(wall, caps);
@@ -246,7 +246,8 @@ static void judge_limits(const struct host_caps *caps, struct wall *wall)
     if (caps->cgroup_writable && caps->cgroup_memory && caps->cgroup_pids)
         return;
     if (*caps->container) {
-        finds(wall, STATE_WEAKER, "the container has no control group to divide: memory is limited by process");
+        finds(wall, STATE_WEAKER,
+              "the container has no control group to divide: memory is limited by process");
         fix(wall, "# limit the container itself, such as: docker run --memory 8g --pids-limit 4096 IMAGE");
     } else if (!caps->cgroup_found || (caps->cgroup_is_old && !caps->cgroup_memory)) {
         finds(wall, STATE_WEAKER, "control groups are those of version 1: memory is limited by process");
@@ -315,8 +316,8 @@ static const struct {
     const char *name;
     void (*judge)(const struct host_caps *caps, struct wall *wall);
 } wall_list[] = {
-    {"files", judge_files},     {"processes", judge_processes}, {"kernel interfaces", judge_interfaces},
-    {"network", judge_network}, {"limits", judge_limits},       {"root", judge_root},
+    {"files", judge_files},       {"processes", judge_processes}, {"kernel interfaces", judge_interfaces},
+    {"network", judge_network},   {"limits", judge_limits},       {"root", judge_root},
     {"programs", judge_programs},
 };
 

@@ -235,8 +235,10 @@ static void add_title(struct page *page)
     buf_add_str(&page->out, " in ");
     style_add_path(&page->style, &page->out, COLOUR_BOLD, policy->workspaces.at[0].path);
     buf_add_str(&page->out, ", by");
-    for (size_t i = 0; i < policy->profiles_in_use.count; i++)
-        buf_printf(&page->out, "%s %s", i ? "," : "", policy->profiles_in_use.at[i]);
+    for (size_t i = 0; i < policy->profiles_in_use.count; i++) {
+        buf_add_str(&page->out, i ? ", " : " ");
+        style_add(&page->style, &page->out, COLOUR_PLAIN, policy->profiles_in_use.at[i]);
+    }
     buf_add_char(&page->out, '\n');
 }
 

@@ -27,8 +27,12 @@ static const char *folder(const struct world *world, struct loaded *loaded, cons
                           const char *default_in_home)
 {
     const char *value = world_variable(world, variable);
-    if (value && *value == '/')
-        return path_clean(&loaded->arena, "/", value);
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (value && *value == '/') {
+        const char *path = path_clean(&loaded->arena, "/", value);
+        return fs_resolve(&loaded->fs, path, &place, &ignored) < 0 ? path : place->real;
+    }
     return default_in_home ? path_join(&loaded->arena, loaded->request.home, default_in_home) : NULL;
 }
 

@@ -111,13 +111,14 @@ const struct verb_entry verb_table[] = {
         .run = cmd_doctor,
         .flags = FLAG_JSON,
         .summary = "what this machine can hold, and what would help",
-        .usage = "bawn doctor [--json]\n"
-                 "\n"
-                 "Tries what a run needs and says, wall by wall, what this machine can hold. Below each lack stand\n"
-                 "the commands that end it. Changes nothing. Exit status 1 if a run would be refused here.\n"
-                 "\n"
-                 "  bawn doctor\n"
-                 "  bawn doctor --json | jq '.walls[] | select(.state != \"ok\")'\n",
+        .usage =
+            "bawn doctor [--json]\n"
+            "\n"
+            "Tries what a run needs and says, wall by wall, what this machine can hold. Below each lack stand\n"
+            "the commands that end it. Changes nothing. Exit status 1 if a run would be refused here.\n"
+            "\n"
+            "  bawn doctor\n"
+            "  bawn doctor --json | jq '.walls[] | select(.state != \"ok\")'\n",
     },
     {
         .name = "help",

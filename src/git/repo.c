@@ -9,17 +9,20 @@
 
 enum { MOST_DIRS = 4096, MOST_DEPTH = 12, LINK_LARGEST = 8192, CONFIG_LARGEST = 1024 * 1024 };
 
+/* Any of these will do: a program that could remove one must not make the directory pass for something else. */
 static bool is_git_dir(struct fsview *fs, const char *directory)
 {
-    enum file_kind head = fs_kind(fs, path_join(fs->arena, directory, "HEAD"));
-    return head == FILE_REGULAR || head == FILE_LINK;
+    static const char *const marks[] = {"HEAD", "config", "hooks", "objects"};
+    for (size_t i = 0; i < array_len(marks); i++) {
+        if (fs_kind(fs, path_join(fs->arena, directory, marks[i])) != FILE_MISSING)
+            return true;
+    }
+    return false;
 }
 
 bool git_is_root(struct fsview *fs, const char *directory)
 {
-    const char *dot_git = path_join(fs->arena, directory, ".git");
-    enum file_kind kind = fs_kind(fs, dot_git);
-    return kind == FILE_REGULAR || kind == FILE_LINK || (kind == FILE_DIRECTORY && is_git_dir(fs, dot_git));
+    return fs_kind(fs, path_join(fs->arena, directory, ".git")) != FILE_MISSING;
 }
 
 /* The one line that a small file holds, or NULL. */
@@ -74,6 +77,17 @@ static char *configured_worktree(struct fsview *fs, const char *git_dir)
     return value && *value ? value : NULL;
 }
 
+/* Is this what git makes for a repository, and not just a directory with some of its names in it? */
+static bool is_main_dir(struct fsview *fs, const char *directory)
+{
+    const char *name = path_name(directory);
+    size_t size = strlen(name);
+    return size >= 4 && strcmp(name + size - 4, ".git") == 0 &&
+           fs_kind(fs, path_join(fs->arena, directory, "HEAD")) != FILE_MISSING &&
+           fs_kind(fs, path_join(fs->arena, directory, "objects")) == FILE_DIRECTORY &&
+           fs_kind(fs, path_join(fs->arena, directory, "refs")) == FILE_DIRECTORY;
+}
+
 /* git_dir is MAIN/worktrees/NAME: does it belong to the worktree at root, both ways round? Returns MAIN. */
 static const char *worktree_main(struct fsview *fs, const char *root, const char *git_dir)
 {
@@ -81,7 +95,8 @@ static const char *worktree_main(struct fsview *fs, const char *root, const char
     const char *main_dir = path_parent(fs->arena, worktrees);
     const char *common = read_line(fs, path_join(fs->arena, git_dir, "commondir"));
     const char *back = read_line(fs, path_join(fs->arena, git_dir, "gitdir"));
-    if (strcmp(path_name(worktrees), "worktrees") != 0 || !is_git_dir(fs, main_dir) || !common || !back)
+    if (strcmp(path_name(worktrees), "worktrees") != 0 || !is_main_dir(fs, main_dir) ||
+        path_is_beneath(root, main_dir) || !common || !back)
         return NULL;
     const struct fs_place *common_place = lead_to(fs, git_dir, common);
     const struct fs_place *back_place = lead_to(fs, git_dir, back);
@@ -129,13 +144,40 @@ static const char *follow_link(struct fsview *fs, const char *root, const char *
 static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir, unsigned depth,
                         struct git_repo *repo);
 
+/* The directories in one, for the caller to look at; false (and the whole of it frozen) where that cannot be done. */
+static bool list_directory(struct fsview *fs, const char *directory, struct git_repo *repo,
+                           fs_names *ret_names)
+{
+    enum file_kind kind = fs_kind(fs, directory);
+    if (kind == FILE_MISSING)
+        return true;
+    fs_list(fs, directory, MOST_DIRS, ret_names);
+    bool is_sure = kind == FILE_DIRECTORY && ret_names->count < MOST_DIRS && repo->dirs.count < MOST_DIRS &&
+                   (ret_names->count > 0 || fs_can_list(fs, directory));
+    if (!is_sure)
+        vec_push(&repo->whole, directory);
+    return is_sure;
+}
+
+static void add_link(struct fsview *fs, const char *root, const char *link, struct git_repo *repo)
+{
+    for (size_t i = 0; i < repo->links.count; i++) {
+        if (strcmp(repo->links.at[i], link) == 0)
+            return;
+    }
+    if (path_is_beneath(link, root) && fs_kind(fs, link) == FILE_REGULAR)
+        vec_push(&repo->links, link);
+}
+
 /* Below modules/ a submodule's directory may lie several names deep, as its name may hold slashes. */
 static void add_modules(struct fsview *fs, const char *root, const char *directory, unsigned depth,
                         struct git_repo *repo)
 {
     fs_names names = {0};
-    if (depth < MOST_DEPTH)
-        fs_list(fs, directory, MOST_DIRS, &names);
+    if (depth >= MOST_DEPTH)
+        vec_push(&repo->whole, directory);
+    else
+        list_directory(fs, directory, repo, &names);
     for (size_t i = 0; i < names.count && repo->dirs.count < MOST_DIRS; i++) {
         const char *path = path_join(fs->arena, directory, names.at[i]);
         if (fs_kind(fs, path) != FILE_DIRECTORY)
@@ -147,9 +189,8 @@ static void add_modules(struct fsview *fs, const char *root, const char *directo
         add_git_dir(fs, root, path, depth + 1, repo);
         const char *worktree = configured_worktree(fs, path);
         const struct fs_place *place = worktree ? lead_to(fs, path, worktree) : NULL;
-        const char *link = place ? path_join(fs->arena, place->real, ".git") : NULL;
-        if (link && path_is_beneath(link, root) && fs_kind(fs, link) == FILE_REGULAR)
-            vec_push(&repo->links, link);
+        if (place)
+            add_link(fs, root, path_join(fs->arena, place->real, ".git"), repo);
     }
     vec_free(&names);
 }
@@ -164,11 +205,15 @@ static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir
 
     const char *worktrees = path_join(fs->arena, git_dir, "worktrees");
     fs_names names = {0};
-    fs_list(fs, worktrees, MOST_DIRS, &names);
+    list_directory(fs, worktrees, repo, &names);
     for (size_t i = 0; i < names.count && repo->dirs.count < MOST_DIRS; i++) {
         const char *path = path_join(fs->arena, worktrees, names.at[i]);
-        if (fs_kind(fs, path) == FILE_DIRECTORY)
-            vec_push(&repo->dirs, path);
+        if (fs_kind(fs, path) != FILE_DIRECTORY)
+            continue;
+        vec_push(&repo->dirs, path);
+        const char *back = read_line(fs, path_join(fs->arena, path, "gitdir"));
+        if (back)
+            add_link(fs, root, path_clean(fs->arena, path, back), repo);
     }
     vec_free(&names);
 }
@@ -201,4 +246,5 @@ void git_repo_free(struct git_repo *repo)
 {
     vec_free(&repo->dirs);
     vec_free(&repo->links);
+    vec_free(&repo->whole);
 }

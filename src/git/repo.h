@@ -14,11 +14,12 @@ struct git_repo {
     VEC(const char *)
     dirs; /* every git directory: the repository's, its submodules', its linked worktrees' */
     VEC(const char *) links; /* every `.git` that is a file or a symbolic link */
+    VEC(const char *) whole; /* directories that could not be looked through: they are frozen as they are */
     const char *outside;     /* a git directory that the tree needs and that does not lie in it, or NULL */
     const char *problem;     /* why the tree's `.git` leads nowhere, or NULL */
 };
 
-/* Is this directory (a path without links) the top of a work tree? */
+/* Is this directory (a path without links) the top of a work tree? Any `.git` says so, whole or not. */
 bool git_is_root(struct fsview *fs, const char *directory);
 
 /* All that belongs to the repository whose work tree this is; everything empty where it is none. */

@@ -48,19 +48,34 @@ enum file_kind fs_kind(struct fsview *fs, const char *path)
 {
     struct stat status;
     if (fstatat(fs->root_fd, beneath_root(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return FILE_MISSING;
+        return errno == ENOENT || errno == ENOTDIR ? FILE_MISSING : FILE_UNKNOWN;
     return kind_of_mode(status.st_mode);
 }
 
-static const struct fs_link *append_links(struct arena *arena, const struct fs_link *first,
-                                          const struct fs_link *second)
+/* One list after the other; NULL with *err filled where that is more than any path may have. */
+static int append_links(struct arena *arena, const struct fs_link *first, const struct fs_link *second,
+                        const struct fs_link **ret_links, struct err *err)
 {
-    if (!first)
-        return second;
-    struct fs_link *copy = arena_new(arena, struct fs_link);
-    *copy = *first;
-    copy->next = append_links(arena, first->next, second);
-    return copy;
+    struct fs_link *copies[MOST_LINKS];
+    size_t count = 0;
+    for (const struct fs_link *link = first; link; link = link->next) {
+        if (count == MOST_LINKS)
+            return err_sys(err, ELOOP, "cannot follow %s", link->path);
+        copies[count] = arena_new(arena, struct fs_link);
+        *copies[count++] = *link;
+    }
+    size_t total = count;
+    for (const struct fs_link *link = second; link; link = link->next) {
+        if (++total > MOST_LINKS)
+            return err_sys(err, ELOOP, "cannot follow %s", link->path);
+    }
+    const struct fs_link *links = second;
+    while (count) {
+        copies[--count]->next = links;
+        links = copies[count];
+    }
+    *ret_links = links;
+    return 0;
 }
 
 static const struct fs_place *resolve(struct fsview *fs, const char *path, unsigned links_left,
@@ -92,8 +107,8 @@ static const struct fs_place *follow(struct fsview *fs, const char *link_path, u
         const char *name = arena_copy(fs->arena, rest, name_size);
         rest += name_size + (rest[name_size] == '/');
         at = resolve(fs, path_clean(fs->arena, at->real, name), links_left - 1, err);
-        if (at)
-            links = append_links(fs->arena, links, at->links);
+        if (at && append_links(fs->arena, links, at->links, &links, err) < 0)
+            return NULL;
     }
     if (!at)
         return NULL;
@@ -112,14 +127,15 @@ static const struct fs_place *resolve_name(struct fsview *fs, const struct fs_pl
     place->links = parent->links;
     if (parent->kind == FILE_DIRECTORY)
         place->kind = fs_kind(fs, place->real);
+    else if (parent->kind == FILE_UNKNOWN)
+        place->kind = FILE_UNKNOWN;
     if (place->kind != FILE_LINK)
         return place;
     const struct fs_place *beyond = follow(fs, place->real, links_left, err);
     if (!beyond)
         return NULL;
     *place = *beyond;
-    place->links = append_links(fs->arena, parent->links, beyond->links);
-    return place;
+    return append_links(fs->arena, parent->links, beyond->links, &place->links, err) < 0 ? NULL : place;
 }
 
 static const struct fs_place *resolve(struct fsview *fs, const char *path, unsigned links_left,
@@ -192,6 +208,12 @@ int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, 
     if (fd < 0)
         return err_sys(err, errno, "cannot read %s", path);
     return read_all(fd, path, most, fs->arena, ret_bytes, ret_size, err);
+}
+
+bool fs_can_list(struct fsview *fs, const char *path)
+{
+    auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);
+    return fd >= 0;
 }
 
 static int compare_names(const void *a, const void *b)

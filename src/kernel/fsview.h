@@ -16,7 +16,15 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-enum file_kind { FILE_MISSING, FILE_REGULAR, FILE_DIRECTORY, FILE_LINK, FILE_SOCKET, FILE_OTHER };
+enum file_kind {
+    FILE_MISSING,
+    FILE_REGULAR,
+    FILE_DIRECTORY,
+    FILE_LINK,
+    FILE_SOCKET,
+    FILE_OTHER,
+    FILE_UNKNOWN, /* it may not be looked at: that is not the same as not being there */
+};
 
 struct fs_link {
     const char *path;   /* where the link lies: its directory holds no further links */
@@ -39,7 +47,7 @@ struct fsview {
 
 typedef VEC(const char *) fs_names;
 
-/* Fails only for a loop of links, or a path that is too long; what may not be looked at counts as missing. */
+/* Fails only for a loop of links (or more than 40 on the way), or a path that is too long. */
 int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_place, struct err *err)
     must_check;
 
@@ -52,6 +60,9 @@ enum file_kind fs_kind(struct fsview *fs, const char *path);
  */
 int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, size_t *ret_size,
             struct err *err) must_check;
+
+/* Is there a directory here, reached through no link, that may be listed? */
+bool fs_can_list(struct fsview *fs, const char *path);
 
 /* Names in a directory, sorted, without "." and "..", at most `most`; none where it cannot be listed. */
 void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names);

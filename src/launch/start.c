@@ -85,7 +85,8 @@ static int become_inside_ids(const struct id_map *map, struct err *err)
         return 0;
     if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
         return err_sys(err, errno, "cannot become root inside");
-    return 0;
+    /* A change of ids closes a process's own files in /proc to it; until the lockdown they are needed. */
+    return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? err_sys(err, errno, "cannot become root inside") : 0;
 }
 
 struct child {

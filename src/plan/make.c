@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "base/pattern.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "plan/notes.h"
 #include "plan/plan.h"
@@ -23,8 +24,12 @@ static void add_fixed(struct plan *plan)
     for (size_t i = 0; i < array_len(private_places); i++)
         add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
     const char *agent = plan->policy->agent ? path_name(plan->policy->agent) : "other";
-    const char *store = arena_printf(plan->policy->arena, "%s/bawn/homes/%s/%s", request->starts[START_DATA],
-                                     agent, plan->policy->workspaces.at[0].slug + 1);
+    /* The name is for people, the hash tells apart what the same name would not. */
+    const char *workspace = plan->policy->workspaces.at[0].path;
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(workspace, strlen(workspace), hash);
+    const char *store = arena_printf(plan->policy->arena, "%s/bawn/homes/%s/%.40s-%.12s",
+                                     request->starts[START_DATA], agent, path_name(workspace), hash);
     add(plan, (struct operation){.kind = OP_HOME, .path = request->home, .source = store});
 }
 
@@ -51,6 +56,11 @@ static bool is_tree(enum access access)
            access >= ACCESS_FLAGGED;
 }
 
+static bool is_writable(enum access access)
+{
+    return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
+}
+
 /* The operation for a place, given what holds there and in its directory. Returns false where none is needed. */
 static bool operation_for(const struct placed *placed, const struct path_verdict *here, enum access around,
                           struct operation *ret_operation)
@@ -70,18 +80,21 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
     bool needed = false;
     switch (here->access) {
     case ACCESS_NONE:
-        operation.kind = OP_HIDE;
-        needed = is_tree(around) && !missing;
+        /* What must not be seen, and could be made inside, must not appear either. */
+        operation.kind = missing ? OP_FREEZE : OP_HIDE;
+        needed = missing ? is_writable(around) : is_tree(around);
         break;
     case ACCESS_READ:
         operation.kind = OP_BIND_READ;
         operation.is_workspace = decides->rule->verb == VERB_WORKSPACE;
-        needed = !missing && (around != ACCESS_READ || operation.is_workspace);
+        if (missing)
+            operation.kind = OP_FREEZE;
+        needed = missing ? is_writable(around) : around != ACCESS_READ || operation.is_workspace;
         break;
     case ACCESS_WRITE:
         operation.kind = OP_BIND_WRITE;
         operation.is_workspace = decides->rule->verb == VERB_WORKSPACE;
-        operation.make = missing && said_directory;
+        operation.make = missing && said_directory && strcmp(decides->path, placed->path) == 0;
         operation.is_directory |= operation.make;
         needed = operation.make || (!missing && (around != ACCESS_WRITE || operation.is_workspace));
         break;
@@ -122,10 +135,19 @@ static void add_links(struct plan *plan, const struct rule *because, const struc
     }
 }
 
-/* Where nothing is, only these still ask for something: the many seals on what a machine does not have do not. */
-static bool matters_when_missing(enum verb verb)
+typedef VEC(struct placed *) place_list;
+
+/* Where nothing is, a rule still matters that would make something, or that lies where something could be made. */
+static bool matters_when_missing(const struct placed *placed, const place_list *trees)
 {
-    return verb == VERB_WRITE || verb == VERB_SYNC || verb == VERB_FREEZE || verb == VERB_FLAG;
+    enum verb verb = placed->rule->verb;
+    if (verb == VERB_WRITE || verb == VERB_SYNC || verb == VERB_FREEZE || verb == VERB_FLAG)
+        return true;
+    for (size_t i = 0; i < trees->count; i++) {
+        if (path_is_beneath(placed->path, trees->at[i]->path))
+            return true;
+    }
+    return false;
 }
 
 /* What holds in a directory. Thousands of places lie in a few hundred directories. */
@@ -140,17 +162,22 @@ static enum access access_in(const struct policy *policy, const char *directory,
     return ((const struct path_verdict *)*slot)->access;
 }
 
-typedef VEC(struct placed *) place_list;
-
 /* The places that may need an operation, sorted so that a directory comes before what lies in it. */
 static void collect_points(const struct policy *policy, place_list *ret_points)
 {
+    place_list trees = {0};
+    for (size_t i = 0; i < policy->places.count; i++) {
+        enum verb verb = policy->places.at[i]->rule->verb;
+        if (verb == VERB_WORKSPACE || verb == VERB_WRITE)
+            vec_push(&trees, policy->places.at[i]);
+    }
     for (size_t i = 0; i < policy->places.count; i++) {
         struct placed *placed = policy->places.at[i];
         if (!placed->has_wildcard &&
-            (placed->found->kind != FILE_MISSING || matters_when_missing(placed->rule->verb)))
+            (placed->found->kind != FILE_MISSING || matters_when_missing(placed, &trees)))
             vec_push(ret_points, placed);
     }
+    vec_free(&trees);
     if (ret_points->count)
         qsort(ret_points->at, ret_points->count, sizeof(*ret_points->at), compare_places);
 }
@@ -191,9 +218,19 @@ static void add_places(struct plan *plan)
         if (placed->path[1])
             around = access_in(policy, path_parent(policy->arena, placed->path), &known_directories);
         struct operation operation;
+        if (!is_first)
+            continue;
+        /* A tree that is frozen or flagged as a whole must be shown first. */
+        bool modified =
+            here.decides != here.grants && here.grants && strcmp(here.grants->path, placed->path) == 0;
+        if (modified) {
+            struct path_verdict plain = {ACCESS_WRITE, here.grants, here.grants};
+            if (operation_for(placed, &plain, around, &operation))
+                add(plan, operation);
+        }
         /* What a pattern would take is named, so that it is known to be excepted. */
-        if (is_first &&
-            (operation_for(placed, &here, around, &operation) || (beats_pattern && here.decides == placed)))
+        bool excepted = beats_pattern && here.decides && strcmp(here.decides->path, placed->path) == 0;
+        if (operation_for(placed, &here, modified ? ACCESS_WRITE : around, &operation) || excepted)
             add(plan, operation);
     }
     map_free(&known_links);
@@ -213,10 +250,11 @@ static void collect_visible(const struct plan *plan, visible_list *ret_visible)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        bool is_writable = operation->kind == OP_BIND_WRITE;
-        if (is_writable || operation->kind == OP_BIND_READ || operation->kind == OP_COPY)
+        bool writes = operation->kind == OP_BIND_WRITE;
+        if (writes || operation->kind == OP_BIND_READ || operation->kind == OP_COPY)
             vec_push(ret_visible,
-                     (struct visible){operation->path, is_writable, operation->is_workspace,
+                     (struct visible){operation->kind == OP_COPY ? operation->source : operation->path,
+                                      writes, operation->is_workspace,
                                       operation->kind != OP_COPY && operation->because->source->is_profile});
     }
 }

@@ -64,9 +64,11 @@ static void note_untrusted(struct plan *plan)
     for (size_t i = 0; i < policy->workspaces.count; i++) {
         const struct workspace *workspace = &policy->workspaces.at[i];
         size_t waiting = 0;
-        for (size_t j = 0; j < policy->rules.count; j++) {
+        for (size_t j = 0; workspace->own_policy && j < policy->rules.count; j++) {
             const struct rule *rule = &policy->rules.at[j];
-            bool is_its_own = rule->source->asked_by == LAYER_REPOSITORY && rule->source->workspace == i;
+            bool is_its_own = rule->source == workspace->own_policy ||
+                              (rule->source->is_profile && rule->source->asked_by == LAYER_REPOSITORY &&
+                               rule->source->workspace == i);
             waiting += is_its_own && rule_is_held_back(policy, rule);
         }
         if (waiting)

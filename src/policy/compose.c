@@ -23,6 +23,8 @@ struct use_chain {
 static void read_source(struct policy *policy, const struct source *source, const struct use_chain *chain,
                         struct diags *diags);
 
+static void freeze_own_file(struct policy *policy, const struct fs_place *place);
+
 static bool has_name(const fs_names *names, const char *name)
 {
     for (size_t i = 0; i < names->count; i++) {
@@ -110,6 +112,9 @@ static void use_profile(struct policy *policy, struct spot spot, const char *nam
     source->workspace = spot.source->workspace;
     if (source->asked_by != LAYER_REPOSITORY && !has_name(&policy->profiles_in_use, name))
         vec_push(&policy->profiles_in_use, name);
+    const struct fs_place *place = NULL;
+    if (*source->name == '/' && fs_resolve(policy->request.fs, source->name, &place, &err) == 0)
+        freeze_own_file(policy, place);
     struct use_chain link = {name, chain, depth};
     if (!already_read(policy, source->name, source->only_tightens))
         read_source(policy, source, &link, diags);
@@ -157,14 +162,16 @@ void add_found_rule(struct policy *policy, enum verb verb, const struct source *
 }
 
 /*
- * A policy that is a link into a tree which the sandbox may write (dotfiles as the workspace) could be rewritten from
- * inside and hold at the next start: the real file is sealed as bawn's own folders are.
+ * A policy that lies in a tree which the sandbox may write, or is reached through a link in one (dotfiles as the
+ * workspace), could be rewritten from inside and hold at the next start: the file and every link on the way are frozen.
  */
-static void seal_linked_file(struct policy *policy, const struct fs_place *place)
+static void freeze_own_file(struct policy *policy, const struct fs_place *place)
 {
-    static const struct source own = {.name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE};
-    if (place->links)
-        add_found_rule(policy, VERB_SEAL, &own, place->real);
+    static const struct source own = {
+        .name = "bawn itself", .layer = LAYER_ADMIN, .asked_by = LAYER_ADMIN, .is_profile = true};
+    add_found_rule(policy, VERB_FREEZE, &own, place->real);
+    for (const struct fs_link *link = place->links; link; link = link->next)
+        add_found_rule(policy, VERB_FREEZE, &own, link->path);
 }
 
 /* Reads the file of a layer. One that the user named must be there. */
@@ -188,7 +195,7 @@ static void read_file(struct policy *policy, const char *path, enum layer layer,
     if (found <= 0)
         return;
     source->text = text;
-    seal_linked_file(policy, place);
+    freeze_own_file(policy, place);
     read_source(policy, source, NULL, diags);
 }
 
@@ -213,49 +220,122 @@ static void read_arguments(struct policy *policy, struct diags *diags)
     }
 }
 
-/* The repository's own file. It is not followed through a link: a link is content that a commit can bring. */
+enum { REPOSITORY_RULES_MOST = 2000, REPOSITORY_PATTERNS_MOST = 256 };
+
+/* What a stranger may ask us to think about. */
+static void check_size(const struct policy *policy, const struct source *source, struct diags *diags)
+{
+    size_t rules = 0, patterns = 0;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        rules += rule->source == source;
+        patterns +=
+            rule->source == source && verb_object(rule->verb) == OBJECT_PATH && rule->path.has_wildcard;
+    }
+    if (rules > REPOSITORY_RULES_MOST || patterns > REPOSITORY_PATTERNS_MOST)
+        diag_error(diags, (struct spot){.source = source}, "name directories instead",
+                   "a repository may have %d rules and %d patterns", REPOSITORY_RULES_MOST,
+                   REPOSITORY_PATTERNS_MOST);
+}
+
+/*
+ * The .bawn in a directory. It is not followed through a link: a link is content that a commit can bring. Returns the
+ * source, or NULL where there is none.
+ */
+static struct source *open_repository(struct policy *policy, const char *directory, size_t workspace,
+                                      struct diags *diags)
+{
+    struct source *source = arena_new(policy->arena, struct source);
+    *source = (struct source){
+        .name = path_join(policy->arena, directory, ".bawn"),
+        .layer = LAYER_REPOSITORY,
+        .asked_by = LAYER_REPOSITORY,
+        .workspace = workspace,
+        .start = directory,
+        .only_tightens = true,
+    };
+    struct err err;
+    char *text = NULL;
+    int found = fs_read(policy->request.fs, source->name, POLICY_LARGEST, &text, &source->size, &err);
+    if (found < 0)
+        diag_error(diags, (struct spot){.source = source}, "make it a regular file, or remove it", "%s",
+                   err.message);
+    source->text = text;
+    return found > 0 ? source : NULL;
+}
+
 static void read_repository(struct policy *policy, size_t index, struct diags *diags)
 {
     struct workspace *workspace = &policy->workspaces.at[index];
     const struct policy_request *request = &policy->request;
-    struct source *source = arena_new(policy->arena, struct source);
-    *source = (struct source){
-        .name = path_join(policy->arena, workspace->path, ".bawn"),
-        .layer = LAYER_REPOSITORY,
-        .asked_by = LAYER_REPOSITORY,
-        .workspace = index,
-    };
-    struct err err;
-    char *text = NULL;
-    int found = fs_read(request->fs, source->name, POLICY_LARGEST, &text, &source->size, &err);
-    if (found < 0)
-        diag_error(diags, (struct spot){.source = source}, "make it a regular file, or remove it", "%s",
-                   err.message);
-    if (found <= 0)
+    struct source *source = open_repository(policy, workspace->path, index, diags);
+    if (!source)
         return;
-    source->text = text;
     workspace->own_policy = source;
     workspace->is_trusted =
         request->is_trusted &&
         request->is_trusted(request->trust_context, workspace->path, source->text, source->size);
     source->only_tightens = !workspace->is_trusted;
     read_source(policy, source, NULL, diags);
+    check_size(policy, source, diags);
+}
+
+/*
+ * The policies of the directories around a workspace that was found and not named: a repository made inside another one
+ * must not be a way out of what the outer one hides. They only tighten.
+ */
+static void read_enclosing(struct policy *policy, size_t index, struct diags *diags)
+{
+    const char *path = policy->workspaces.at[index].path, *home = policy->request.home;
+    for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
+        const char *directory = arena_copy(policy->arena, path, size);
+        if (path_is_beneath(home, directory))
+            return;
+        struct source *source = open_repository(policy, directory, index, diags);
+        if (!source)
+            continue;
+        read_source(policy, source, NULL, diags);
+        check_size(policy, source, diags);
+    }
 }
 
 static const struct source shipped = {
     .name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .is_profile = true};
 
-/* A program that lies in a workspace is not the agent whose name it bears: it must not get that agent's login. */
-static bool lies_in_workspace(struct policy *policy, const char *command)
+static const char *caller_variable(const struct policy *policy, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
+        if (strncmp(*entry, name, size) == 0 && (*entry)[size] == '=')
+            return *entry + size + 1;
+    }
+    return NULL;
+}
+
+/* Where the caller's shell would find the command; NULL where it would not. */
+static const struct fs_place *find_command(struct policy *policy, const char *command)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
-    if (!strchr(command, '/'))
-        return false;
-    const char *path = path_clean(policy->arena, policy->request.directory, command);
-    if (fs_resolve(policy->request.fs, path, &place, &ignored) < 0)
-        return true;
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
+    const char *folders = strchr(command, '/') ? "" : caller_variable(policy, "PATH");
+    for (const char *at = folders ? folders : "", *end;; at = end + 1) {
+        end = at + strcspn(at, ":");
+        const char *folder = arena_copy(policy->arena, at, (size_t)(end - at));
+        const char *start = path_clean(policy->arena, policy->request.directory, folder);
+        if (fs_resolve(policy->request.fs, path_clean(policy->arena, start, command), &place, &ignored) ==
+                0 &&
+            place->kind != FILE_MISSING)
+            return place;
+        if (!*end)
+            return NULL;
+    }
+}
+
+/* A program that lies in a workspace is not the agent whose name it bears: it must not get that agent's login. */
+static bool lies_in_workspace(struct policy *policy, const char *command)
+{
+    const struct fs_place *place = find_command(policy, command);
+    for (size_t i = 0; place && i < policy->workspaces.count; i++) {
         if (path_is_beneath(place->real, policy->workspaces.at[i].path))
             return true;
     }
@@ -272,6 +352,16 @@ static void read_agent(struct policy *policy, struct diags *diags)
     policy->agent = profile_for_command(&finder, slash ? slash + 1 : command);
     if (policy->agent)
         use_profile(policy, (struct spot){.source = &shipped}, policy->agent, NULL, diags);
+}
+
+/* Parts of a git directory that could not be looked through are frozen as they are. */
+static void freeze_unsure_git(struct policy *policy)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct git_repo *git = &policy->workspaces.at[i].git;
+        for (size_t j = 0; j < git->whole.count; j++)
+            add_found_rule(policy, VERB_FREEZE, &shipped, git->whole.at[j]);
+    }
 }
 
 static bool may_tighten(enum verb verb)
@@ -321,8 +411,11 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     read_arguments(policy, diags);
     find_workspaces(policy, diags);
     read_agent(policy, diags);
-    for (size_t i = 0; i < policy->workspaces.count; i++)
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
         read_repository(policy, i, diags);
+        read_enclosing(policy, i, diags);
+    }
+    freeze_unsure_git(policy);
     index_rules(policy);
     place_rules(policy, diags);
     if (diags->errors == 0)

@@ -63,8 +63,9 @@ uint64_t amount_given(const struct rule *rule)
         return 0;
     switch (rule->verb) {
     case VERB_CONNECT:
-    case VERB_ENV:
         return 1;
+    case VERB_ENV:
+        return rule->env.value ? 0 : 1; /* a value of the policy's own gives nothing of the caller's away */
     case VERB_LIMIT:
         return rule->limit.most;
     case VERB_NET:

@@ -36,6 +36,7 @@ const char *access_name(enum access access);
     X(HIDDEN, "is shut out by the user's own hide")                                                          \
     X(UNTRUSTED, "would widen, and the repository is not trusted")                                           \
     X(PROFILE_TREE, "does not reach into a tree that a profile grants")                                      \
+    X(FROZEN, "is beaten by the freeze around it")                                                           \
     X(NOT_WRITABLE, "holds only inside a writable tree")
 
 enum loss {

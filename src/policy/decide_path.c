@@ -149,24 +149,44 @@ static void shut_out_by_own_hide(candidate_list *candidates)
         for (size_t j = 0; j < candidates->count; j++) {
             struct candidate *other = &candidates->at[j];
             bool weaker = other->rule->source->layer < hide->rule->source->layer;
-            if (weaker && other->loss == LOSS_NONE && access_of_rule(other->rule) != ACCESS_NONE &&
-                other->specificity >= hide->specificity)
+            if (weaker && !is_modifier(other->rule) && other->loss == LOSS_NONE &&
+                access_of_rule(other->rule) != ACCESS_NONE && other->specificity >= hide->specificity)
                 other->loss = LOSS_HIDDEN;
         }
     }
 }
 
-/* The best grant (or refusal), or the best freeze or flag. */
-static const struct candidate *best_of(candidate_list *candidates, bool modifiers)
+/* Grants and refusals, freezes, flags: each kind is decided for itself. */
+enum kind { KIND_GRANT, KIND_FREEZE, KIND_FLAG };
+
+static enum kind kind_of(const struct rule *rule)
+{
+    return rule->verb == VERB_FREEZE ? KIND_FREEZE : rule->verb == VERB_FLAG ? KIND_FLAG : KIND_GRANT;
+}
+
+static const struct candidate *best_of(const candidate_list *candidates, enum kind kind)
 {
     const struct candidate *best = NULL;
     for (size_t i = 0; i < candidates->count; i++) {
         const struct candidate *candidate = &candidates->at[i];
-        if (is_modifier(candidate->rule) == modifiers && candidate->loss == LOSS_NONE &&
+        if (kind_of(candidate->rule) == kind && candidate->loss == LOSS_NONE &&
             (!best || candidate_beats(candidate, best)))
             best = candidate;
     }
     return best;
+}
+
+/* A freeze or a flag holds in a writable place, unless a grant that beats it lifts it. A flag never lifts a freeze. */
+static const struct candidate *modifier_of(const candidate_list *candidates, const struct candidate *grant)
+{
+    if (!grant || access_of_rule(grant->rule) != ACCESS_WRITE)
+        return NULL;
+    for (enum kind kind = KIND_FREEZE; kind <= KIND_FLAG; kind++) {
+        const struct candidate *modifier = best_of(candidates, kind);
+        if (modifier && (modifier->rule->locked || candidate_beats(modifier, grant)))
+            return modifier;
+    }
+    return NULL;
 }
 
 /*
@@ -197,23 +217,23 @@ static struct path_verdict judge(candidate_list *candidates)
     spare_profile_trees(candidates);
     shut_out_by_seals(candidates);
     shut_out_by_own_hide(candidates);
-    const struct candidate *grant = best_of(candidates, false), *modifier = best_of(candidates, true);
-    const struct candidate *winner = grant;
-    enum access access = grant ? access_of_rule(grant->rule) : ACCESS_NONE;
-    if (modifier && access == ACCESS_WRITE && (modifier->rule->locked || candidate_beats(modifier, grant))) {
-        winner = modifier;
-        access = access_of_rule(modifier->rule);
-    }
+    const struct candidate *grant = best_of(candidates, KIND_GRANT),
+                           *modifier = modifier_of(candidates, grant);
+    const struct candidate *winner = modifier ? modifier : grant;
     for (size_t i = 0; i < candidates->count; i++) {
         struct candidate *candidate = &candidates->at[i];
         if (candidate == winner || candidate->loss != LOSS_NONE)
             continue;
-        candidate->loss =
-            is_modifier(candidate->rule) && (!grant || access_of_rule(grant->rule) != ACCESS_WRITE)
-                ? LOSS_NOT_WRITABLE
-                : loss_between(winner, candidate);
+        bool is_idle =
+            is_modifier(candidate->rule) && (!grant || access_of_rule(grant->rule) != ACCESS_WRITE);
+        bool is_frozen =
+            kind_of(candidate->rule) == KIND_FLAG && modifier && kind_of(modifier->rule) == KIND_FREEZE;
+        candidate->loss = is_idle     ? LOSS_NOT_WRITABLE
+                          : is_frozen ? LOSS_FROZEN
+                                      : loss_between(winner, candidate);
     }
-    return (struct path_verdict){access, winner ? winner->placed : NULL, grant ? grant->placed : NULL};
+    return (struct path_verdict){winner ? access_of_rule(winner->rule) : ACCESS_NONE,
+                                 winner ? winner->placed : NULL, grant ? grant->placed : NULL};
 }
 
 /* Without the rules of repositories that are not trusted, or without one rule. */

@@ -10,18 +10,19 @@ static enum loss loss_of(const candidate_list *candidates, const struct rule *ru
     return LOSS_NONE;
 }
 
+/* A rule may have several places: one where the user's word is asked for counts more than any other loss. */
 static struct fate fate_of_path(const struct policy *policy, const struct rule *rule)
 {
     struct fate fate = {0};
-    const struct placed *placed = rule->places;
-    for (; placed && fate.loss == LOSS_NONE; placed = placed->next_of_rule) {
+    for (const struct placed *placed = rule->places; placed; placed = placed->next_of_rule) {
         if (placed->has_wildcard)
             continue;
         candidate_list candidates = {0};
         struct path_verdict verdict = decide_path(policy, placed->path, &candidates);
-        fate.loss = loss_of(&candidates, rule);
-        fate.gives_less = access_of_rule(rule) < verdict.access;
+        enum loss loss = loss_of(&candidates, rule);
         vec_free(&candidates);
+        if (fate.loss != LOSS_UNTRUSTED && loss != LOSS_NONE)
+            fate = (struct fate){loss, access_of_rule(rule) < verdict.access};
     }
     return fate;
 }

@@ -76,7 +76,7 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
     git_find(policy->request.fs, place->real, &workspace.git);
     vec_push(&policy->workspaces, workspace);
     if (workspace.git.outside)
-        add_found_rule(policy, VERB_WRITE, spot.source, workspace.git.outside);
+        add_found_rule(policy, VERB_WRITE, &found_here, workspace.git.outside);
 }
 
 /* The nearest git root that may be a workspace: a repository in $HOME (dotfiles) does not count. */

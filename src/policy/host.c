@@ -193,7 +193,7 @@ int host_parse(struct arena *arena, const char *text, struct host_object *ret_ho
 bool host_covers(const struct host_object *pattern, const struct host_object *asked)
 {
     if (pattern->kind == HOST_ADDRESS) {
-        if (asked->kind != HOST_ADDRESS || asked->prefix < pattern->prefix)
+        if (asked->kind != HOST_ADDRESS || asked->prefix < pattern->prefix || is_v4(asked) != is_v4(pattern))
             return false;
         for (unsigned bit = 0; bit < pattern->prefix; bit++) {
             if ((pattern->address[bit / 8] ^ asked->address[bit / 8]) & 0x80 >> bit % 8)

@@ -195,7 +195,7 @@ static bool parse_amount(const char *text, const char *units, const uint64_t *fa
             return false;
     }
     *ret_amount = value;
-    return value > 0 && value < UINT64_MAX;
+    return value > 0 && value <= INT64_MAX;
 }
 
 static int parse_limit(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)

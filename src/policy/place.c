@@ -79,11 +79,25 @@ static const char *own_place_of_link(struct policy *policy, const char *spelled,
     return NULL;
 }
 
+/* Does the rule only take away? Then a link that leads nowhere must not keep it from holding. */
+static bool only_restricts(enum verb verb)
+{
+    return verb == VERB_HIDE || verb == VERB_SEAL || verb == VERB_FREEZE || verb == VERB_FLAG;
+}
+
 static int place_literal(struct policy *policy, struct rule *rule, const char *spelled, struct err *err)
 {
+    bool goes_home = rule->verb == VERB_COPY || rule->verb == VERB_SYNC;
+    if (goes_home && rule->source->is_profile && !path_is_beneath(spelled, policy->request.home))
+        return 0; /* an XDG folder outside the home: nothing of the private home's */
     const struct fs_place *found = NULL;
-    if (fs_resolve(policy->request.fs, spelled, &found, err) < 0)
-        return -1;
+    if (fs_resolve(policy->request.fs, spelled, &found, err) < 0) {
+        if (!only_restricts(rule->verb) || strlen(spelled) >= PATH_LONGEST)
+            return -1;
+        struct fs_place *unknown = arena_new(policy->arena, struct fs_place);
+        *unknown = (struct fs_place){.real = spelled, .kind = FILE_UNKNOWN};
+        found = unknown;
+    }
     struct placed placed = {.rule = rule,
                             .path = found->real,
                             .spelled = spelled,
@@ -129,10 +143,7 @@ static void place_at(struct policy *policy, struct rule *rule, const char *start
 static void place_relative(struct policy *policy, struct rule *rule, struct diags *diags)
 {
     if (!rule->source->all_workspaces) {
-        const char *start = rule->source->layer == LAYER_REPOSITORY
-                                ? policy->workspaces.at[rule->source->workspace].path
-                                : policy->request.directory;
-        place_at(policy, rule, start, diags);
+        place_at(policy, rule, rule->source->start ? rule->source->start : policy->request.directory, diags);
         return;
     }
     for (size_t i = 0; i < policy->workspaces.count; i++)

@@ -91,7 +91,8 @@ struct source {
     enum layer asked_by; /* the layer whose file led here, by `use` or directly */
     bool is_profile;
     bool only_tightens;  /* a repository's policy that the user has not trusted, and what it uses */
-    size_t workspace;    /* which workspace a repository's relative paths start at */
+    size_t workspace;    /* which workspace's repository it is */
+    const char *start;   /* where relative paths start; NULL: at the current directory */
     bool all_workspaces; /* relative paths start at each of them */
 };
 

@@ -6,7 +6,7 @@
 /* Where a path leads, as "REAL kind, link, link". */
 static const char *leads(const char *path)
 {
-    static const char *const kinds[] = {"missing", "file", "directory", "link", "socket", "other"};
+    static const char *const kinds[] = {"missing", "file", "directory", "link", "socket", "other", "unknown"};
     const struct fs_place *place = NULL;
     struct err err;
     if (fs_resolve(&machine.fs, path, &place, &err) < 0)
@@ -48,6 +48,36 @@ TEST(a_loop_of_links_is_an_error)
     machine_link("/self", "self");
     CHECK(leads("/a")[0] == '!');
     CHECK(leads("/self/x")[0] == '!');
+    machine_remove();
+}
+
+/* Every level doubles the links on the way: the kernel would give up after 40, and so must we. */
+TEST(links_that_multiply_are_an_error)
+{
+    machine_make();
+    machine_put("/l24/x", "");
+    for (int i = 0; i < 24; i++) {
+        char path[16], target[32];
+        snprintf(path, sizeof(path), "/l%d", i);
+        snprintf(target, sizeof(target), "l%d/../l%d", i + 1, i + 1);
+        machine_link(path, target);
+    }
+    CHECK(leads("/l0")[0] == '!');
+    CHECK_STR(leads("/l22/x"), "/l24/x file, /l22, /l23, /l23");
+    machine_remove();
+}
+
+TEST(what_may_not_be_looked_at_is_not_missing)
+{
+    if (geteuid() == 0)
+        SKIP("root may look at everything");
+    machine_make();
+    machine_put("/d/x", "");
+    char full[64];
+    snprintf(full, sizeof(full), "%s/d", machine.path);
+    CHECK_INT(chmod(full, 0), 0);
+    CHECK(strstr(leads("/d/x/y"), "unknown") != NULL);
+    CHECK_INT(chmod(full, 0700), 0);
     machine_remove();
 }
 

@@ -24,6 +24,8 @@ static void put_repo(const char *git_dir)
 {
     machine_put(arena_printf(&machine.arena, "%s/HEAD", git_dir), "ref: refs/heads/main\n");
     machine_put(arena_printf(&machine.arena, "%s/config", git_dir), "[core]\n\tbare = false\n");
+    machine_put(arena_printf(&machine.arena, "%s/objects/x", git_dir), "");
+    machine_put(arena_printf(&machine.arena, "%s/refs/x", git_dir), "");
 }
 
 TEST(an_ordinary_repository)
@@ -34,7 +36,7 @@ TEST(an_ordinary_repository)
     machine_put("/empty/.git/x", "");
     CHECK(git_is_root(&machine.fs, "/r"));
     CHECK(!git_is_root(&machine.fs, "/plain"));
-    CHECK(!git_is_root(&machine.fs, "/empty"));
+    CHECK(git_is_root(&machine.fs, "/empty")); /* or removing HEAD would let the next start climb further */
     CHECK_STR(found("/r"), "/r/.git | |  | ");
     CHECK_STR(found("/plain"), "| |  | ");
     machine_remove();
@@ -111,6 +113,55 @@ TEST(a_forged_commondir_widens_nothing)
     machine_link("/w/link", "/victim");
     machine_put("/w/.git", "gitdir: /w/link/.git\n");
     CHECK(strstr(found("/w"), "behind a symbolic link") != NULL);
+    machine_remove();
+}
+
+/* A main directory that holds the worktree itself would grant everything around it. */
+TEST(a_forged_main_directory_around_the_worktree_widens_nothing)
+{
+    machine_make();
+    put_repo("/w");
+    put_repo("/w/worktrees/x");
+    machine_put("/w/worktrees/x/commondir", "../..\n");
+    machine_put("/w/worktrees/x/gitdir", "../../lib/.git\n");
+    machine_put("/w/lib/.git", "gitdir: ../worktrees/x\n");
+    CHECK(strstr(found("/w/lib"), "does not point back") != NULL);
+    machine_remove();
+}
+
+TEST(a_submodule_stays_one_when_its_head_is_removed)
+{
+    machine_make();
+    put_repo("/s/.git");
+    machine_put("/s/.git/modules/m/config", "[core]\n\tworktree = ../../../m\n");
+    machine_put("/s/m/.git", "gitdir: ../.git/modules/m\n");
+    CHECK_STR(found("/s"), "/s/.git /s/.git/modules/m | /s/m/.git |  | ");
+    machine_remove();
+}
+
+TEST(links_of_worktrees_inside_the_tree_are_known)
+{
+    machine_make();
+    put_repo("/r/.git");
+    put_repo("/r/.git/worktrees/f");
+    machine_put("/r/.git/worktrees/f/gitdir", "/r/.worktrees/f/.git\n");
+    machine_put("/r/.worktrees/f/.git", "gitdir: /r/.git/worktrees/f\n");
+    CHECK_STR(found("/r"), "/r/.git /r/.git/worktrees/f | /r/.worktrees/f/.git |  | ");
+    machine_remove();
+}
+
+/* What cannot be looked through is frozen whole, not passed over. */
+TEST(what_cannot_be_listed_is_named)
+{
+    machine_make();
+    put_repo("/r/.git");
+    machine_put("/elsewhere/x", "");
+    machine_link("/r/.git/modules", "/elsewhere");
+    struct git_repo repo;
+    git_find(&machine.fs, "/r", &repo);
+    CHECK_INT(repo.whole.count, 1);
+    CHECK_STR(repo.whole.at[0], "/r/.git/modules");
+    git_repo_free(&repo);
     machine_remove();
 }
 

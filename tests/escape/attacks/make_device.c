@@ -4,12 +4,12 @@
  * Why: a node of the disk is the whole disk.
  * Seen: CVE-2016-1576's neighbours; root in a container with CAP_MKNOD, which Docker grants by default.
  *
- * case mknod-disk: b 8 0 => EACCES mknod; root: EACCES mknod | harms workspace | control-by root
+ * case mknod-disk: b 8 0 => EACCES mknod | harms workspace | control-by root
  * case mknod-mem: c 1 1 => EACCES mknod | harms workspace | control-by root
  * case mknod-tty: c 4 1 => EACCES mknod | harms workspace | control-by root
  *
  * A pipe with a name is no device.
- * case mknod-fifo: p 0 0 => done | harms workspace
+ * case mknod-fifo: p 0 0 => done | reaches workspace
  */
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

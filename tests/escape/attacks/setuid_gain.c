@@ -4,7 +4,7 @@
  * Why: a setuid program is privilege that lies in the file system, waiting.
  * Seen: every local root exploit of sudo, su and pkexec begins here.
  *
- * case setuid-program: => same user | run {setuid} | harms nothing | control-by root user
+ * case setuid-program: => same user | run {setuid} | control-by root user
  */
 #include "attack.h"
 

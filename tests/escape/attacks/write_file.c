@@ -37,7 +37,7 @@
  * case write-frozen-by-flag: frozen/inner/file => EROFS open | flags --freeze {ws}/frozen/inner | harms canaries
  *
  * What is granted works.
- * case write-workspace: work => done | harms workspace
+ * case write-workspace: work => done | reaches workspace
  */
 #include "attack.h"
 

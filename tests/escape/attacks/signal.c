@@ -1,0 +1,49 @@
+/*
+ * Sends a signal to a process of the host, to everything, or to its own group.
+ *
+ * Why: what the agent can end, it can replace; and a stopped terminal or editor is lost work.
+ * Seen: a command that stays in the caller's process group reaches the whole job with kill(0).
+ *
+ * case kill-host-process: {victim} KILL => ESRCH kill | harms victim
+ * case stop-host-process: {victim} STOP => ESRCH kill | harms victim
+ * case signal-0-host-process: {victim} 0 => ESRCH kill
+ * case kill-host-group: -{victim} KILL => ESRCH kill | harms victim
+ * case queue-host-process: {victim} queue => ESRCH sigqueue | harms victim
+ * case pidfd-host-process: {victim} pidfd => ESRCH pidfd_open | harms victim
+ * case kill-host-thread: {victim} thread => ESRCH tgkill | harms victim
+ *
+ * These succeed inside, and must stay there: everything is the sandbox's own processes, and so is the group. Without
+ * bawn the one would end the machine, and the other the runner.
+ * case kill-everything: -1 KILL => done | control-by nobody: it would end the machine
+ * case kill-own-group: 0 TERM => done | in-group-of victim | harms victim
+ */
+#include <signal.h>
+
+#include "attack.h"
+
+int main(int argc, char **argv)
+{
+    pid_t pid = (pid_t)number_argument(argc, argv, 1);
+    const char *act = argument(argc, argv, 2);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    if (strcmp(act, "KILL") == 0)
+        must(kill(pid, SIGKILL), "kill");
+    else if (strcmp(act, "STOP") == 0)
+        must(kill(pid, SIGSTOP), "kill");
+    else if (strcmp(act, "TERM") == 0)
+        must(kill(pid, SIGTERM), "kill");
+    else if (strcmp(act, "0") == 0)
+        must(kill(pid, 0), "kill");
+    else if (strcmp(act, "queue") == 0)
+        must(sigqueue(pid, SIGTERM, (union sigval){0}), "sigqueue");
+    else if (strcmp(act, "thread") == 0)
+        must(syscall(SYS_tgkill, pid, pid, SIGTERM), "tgkill");
+    else if (strcmp(act, "pidfd") == 0) {
+        long fd = syscall(SYS_pidfd_open, pid, 0);
+        must(fd, "pidfd_open");
+        must(syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0), "pidfd_send_signal");
+    } else {
+        saw("no such act");
+    }
+    done();
+}
