@@ -78,7 +78,7 @@ _bawn_command() {
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy'
-    local verbs='run show why check trust profiles help'
+    local verbs='run show why check trust profiles doctor help'
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -102,7 +102,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | profiles | help) ;;
+            trust | profiles | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -137,7 +137,7 @@ _bawn() {
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         trust) flags+=' --yes --revoke' ;;
-        profiles) flags+=' --json' ;;
+        profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"
     else

@@ -13,6 +13,7 @@ static const struct {
     {"--plan", FLAG_PLAN},       {"--brief", FLAG_BRIEF}, {"--all", FLAG_ALL},
     {"--revoke", FLAG_REVOKE},   {"--yes", FLAG_YES},     {"-y", FLAG_YES},
     {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},    {"--read-only", FLAG_READ_ONLY},
+    {"--nested", FLAG_NESTED},
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -158,7 +159,8 @@ static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
     unsigned allowed =
-        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_READ_ONLY | FLAG_VERSION) | FLAG_HELP;
+        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_VERSION) |
+        FLAG_HELP;
     unsigned plain = plain_flag(flag.name);
     enum verb rule = policy_flag(flag.name);
     if (plain & allowed) {

@@ -19,6 +19,7 @@ enum flag {
     FLAG_POLICY = 1 << 7, /* the rules of the language as flags: --read, --net … */
     FLAG_VERSION = 1 << 8,
     FLAG_READ_ONLY = 1 << 9,
+    FLAG_NESTED = 1 << 10,
 };
 
 struct args;

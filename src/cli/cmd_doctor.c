@@ -242,23 +242,23 @@ static void judge_network(const struct host_caps *caps, struct wall *wall)
 
 static void judge_limits(const struct host_caps *caps, struct wall *wall)
 {
-    finds(wall, STATE_OK, "a control group for memory and processes");
+    finds(wall, STATE_OK, "a control group of its own can limit memory and processes");
     if (caps->cgroup_writable && caps->cgroup_memory && caps->cgroup_pids)
         return;
     if (*caps->container) {
         finds(wall, STATE_WEAKER,
-              "the container has no control group to divide: memory is limited by process");
+              "the container has no control group to divide: memory as a whole has no limit");
         fix(wall, "# limit the container itself, such as: docker run --memory 8g --pids-limit 4096 IMAGE");
     } else if (!caps->cgroup_found || (caps->cgroup_is_old && !caps->cgroup_memory)) {
-        finds(wall, STATE_WEAKER, "control groups are those of version 1: memory is limited by process");
+        finds(wall, STATE_WEAKER, "control groups are those of version 1: memory as a whole has no limit");
         fix(wall, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&systemd.unified_cgroup_hierarchy=1 /' "
                   "/etc/default/grub");
         fix(wall, "sudo update-grub && sudo reboot");
     } else if (!caps->cgroup_writable) {
-        finds(wall, STATE_WEAKER, "no control group is yours here: memory is limited by process");
+        finds(wall, STATE_WEAKER, "no control group is yours here: memory as a whole has no limit");
         fix(wall, "systemd-run --user --scope -p Delegate=yes -- bawn CMD");
     } else {
-        finds(wall, STATE_WEAKER, "your control group has no memory and pids: memory is limited by process");
+        finds(wall, STATE_WEAKER, "your control group has no memory and pids: memory as a whole has no limit");
         fix(wall, "sudo mkdir -p /etc/systemd/system/user@.service.d");
         fix(wall, "printf '[Service]\\nDelegate=cpu memory pids\\n' | "
                   "sudo tee /etc/systemd/system/user@.service.d/delegate.conf");

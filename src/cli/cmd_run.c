@@ -78,12 +78,27 @@ static void say_notes(const struct world *world, const struct loaded *loaded)
                     NULL);
 }
 
+/*
+ * A sealed place that does not exist yet, in a tree that can be written, would be made inside and believed outside: bawn's
+ * own policy, what starts with a session. Nothing can be mounted over what is not there, so the run is refused.
+ */
+static const struct operation *unheld_seal(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind == OP_FREEZE && operation->missing && operation->because->verb == VERB_SEAL)
+            return operation;
+    }
+    return NULL;
+}
+
 static int run(const struct world *world, const struct args *args, const struct loaded *loaded)
 {
     struct launch launch = {
         .plan = &loaded->plan,
         .command = (char *const *)args->command,
         .environment = environment_for(world, loaded),
+        .nested = args->flags & FLAG_NESTED,
     };
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch.seconds = time ? time->limit.most : UINT64_MAX;
@@ -106,7 +121,16 @@ int cmd_run(const struct world *world, const struct args *args)
         return cmd_help(world, args);
     struct loaded loaded = {0};
     int status = load_plan(world, args, &loaded);
-    if (status == 0) {
+    const struct operation *unheld = status == 0 ? unheld_seal(&loaded.plan) : NULL;
+    if (unheld) {
+        say_problem(
+            world,
+            arena_printf(&loaded.arena, "%s is sealed and does not exist yet, and could be made inside",
+                         unheld->path),
+            arena_printf(&loaded.arena, "make it first (mkdir -p %s), or grant less than the tree around it",
+                         unheld->path));
+        status = EXIT_REFUSED;
+    } else if (status == 0) {
         say_notes(world, &loaded);
         status = run(world, args, &loaded);
     } else {

@@ -94,7 +94,7 @@ int load_policy(const struct world *world, const struct args *args, struct loade
     struct policy_request *request = &loaded->request;
     request->arguments = args->rules.at;
     request->argument_count = args->rules.count;
-    request->read_only = args->flags & FLAG_READ_ONLY;
+    request->read_only = args->flags & (FLAG_READ_ONLY | FLAG_NESTED);
     request->command = *args->command;
     policy_compose(request, &loaded->arena, &loaded->policy, &loaded->diags);
     return 0;

@@ -6,17 +6,19 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
-            "bawn [run] [--read-only] [--RULE OBJECT]... [--] CMD...\n"
+            "bawn [run] [--read-only] [--nested] [--RULE OBJECT]... [--] CMD...\n"
             "\n"
             "Runs CMD in the sandbox. Everything from the first word that is not bawn's on belongs to CMD.\n"
             "Ends with the status of CMD: 128+N if signal N ended it, 127 if it was not found, 126 if it could\n"
             "not be executed, 125 if bawn refused or failed.\n"
             "\n"
             "  --read-only   nothing of the host can be written, the workspace included\n"
+            "  --nested      CMD may make namespaces of its own (an agent's own sandbox works inside). Gives up the\n"
+            "                Landlock wall on files, and is therefore read-only\n"
             "\n"
             "  bawn claude --dangerously-skip-permissions\n"
             "  bawn --read ~/datasets --net off -- make test\n"

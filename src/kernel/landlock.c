@@ -42,9 +42,9 @@ static uint64_t rights_known_to(int abi)
     return rights;
 }
 
-int landlock_begin(int abi, struct landlock *ret_landlock, struct err *err)
+int landlock_begin(int abi, bool files, struct landlock *ret_landlock, struct err *err)
 {
-    struct bawn_landlock_ruleset_attr attributes = {.handled_access_fs = rights_known_to(abi)};
+    struct bawn_landlock_ruleset_attr attributes = {.handled_access_fs = files ? rights_known_to(abi) : 0};
     size_t size = sizeof(attributes.handled_access_fs);
     if (abi >= 4)
         size = sizeof(attributes.handled_access_fs) + sizeof(attributes.handled_access_net);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attr.h"
@@ -24,8 +25,11 @@ enum landlock_grant {
     LANDLOCK_DEVICE /* read, write and control what is there; make nothing */
 };
 
-/* Prepares a ruleset in which nothing is allowed yet, signals and abstract sockets kept inside where the kernel can. */
-int landlock_begin(int abi, struct landlock *ret_landlock, struct err *err) must_check;
+/*
+ * Prepares a ruleset that keeps signals and abstract sockets inside, where the kernel can; with `files`, nothing may be
+ * done with any file yet. Whoever is under a rule on files cannot mount.
+ */
+int landlock_begin(int abi, bool files, struct landlock *ret_landlock, struct err *err) must_check;
 
 /* path_fd is an O_PATH descriptor of the tree's root, or of a file. */
 int landlock_allow(const struct landlock *landlock, int path_fd, enum landlock_grant grant, struct err *err)

@@ -88,9 +88,10 @@ static int furnish_proc(struct root *root, struct err *err)
     }
     if (mount_attach(tree, place, "/proc", err) < 0)
         return -1;
-    if (close_user_namespaces(root, err) < 0)
+    if (!root->launch->nested && close_user_namespaces(root, err) < 0)
         return -1;
-    for (size_t i = 0; i < array_len(read_only); i++) {
+    /* Where the command may mount a /proc of its own, the kernel wants to see this one whole. */
+    for (size_t i = 0; !root->launch->nested && i < array_len(read_only); i++) {
         auto_fd int part = mount_open_tree(root->fd, read_only[i] + 1, err);
         if (part < 0)
             continue; /* not every kernel has each */

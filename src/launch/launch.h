@@ -24,6 +24,7 @@ struct launch {
     bool foreground;                /* the caller has the terminal to itself: the command shall have it */
     uint64_t seconds;               /* how long the command may run; UINT64_MAX: as long as it likes */
     bool own_group;                 /* the command gets a process group of its own */
+    bool nested; /* the command may make namespaces; the plan lets it write nothing of the host */
 };
 
 /* What the child says to the supervisor, one message a change. */

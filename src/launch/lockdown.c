@@ -33,7 +33,7 @@ static int raise_landlock(const struct launch *launch, struct err *err)
         err_set(err, "this kernel has no Landlock");
         return err_hint(err, "use Linux 5.13 or later, and add landlock to the kernel's lsm= list");
     }
-    if (landlock_begin(abi, &landlock, err) < 0 || allow(&landlock, "/", LANDLOCK_SEE, err) < 0)
+    if (landlock_begin(abi, true, &landlock, err) < 0 || allow(&landlock, "/", LANDLOCK_SEE, err) < 0)
         return -1;
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
@@ -48,6 +48,16 @@ static int raise_landlock(const struct launch *launch, struct err *err)
             return -1;
     }
     return landlock_enforce(&landlock, err);
+}
+
+/* What is left of it where the command may mount: signals and abstract sockets stay inside. */
+static int raise_scopes(struct err *err)
+{
+    struct landlock landlock;
+    int abi = landlock_abi();
+    if (abi < 6)
+        return 0; /* the pid namespace holds signals; the network namespace, where there is one, abstract sockets */
+    return landlock_begin(abi, false, &landlock, err) < 0 ? -1 : landlock_enforce(&landlock, err);
 }
 
 static int insist(bool refused, const char *wall, const char *act, struct err *err)
@@ -71,9 +81,12 @@ static int try_walls(const struct launch *launch, struct err *err)
                    "seeing the host's files", err) < 0)
             return -1;
     }
-    if (insist(mkdir("/bawn", 0700) < 0 && errno == EACCES, "Landlock", "making a directory in /", err) < 0)
+    if (insist(syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS, "seccomp", "calling clone3", err) < 0)
         return -1;
-    if (insist(unshare(CLONE_NEWUSER) < 0 && errno == EPERM, "seccomp", "making a namespace", err) < 0)
+    if (!launch->nested &&
+        (insist(mkdir("/bawn", 0700) < 0 && errno == EACCES, "Landlock", "making a directory in /", err) <
+             0 ||
+         insist(unshare(CLONE_NEWUSER) < 0 && errno == EPERM, "seccomp", "making a namespace", err) < 0))
         return -1;
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -85,8 +98,10 @@ static int try_walls(const struct launch *launch, struct err *err)
 
 int lockdown(const struct launch *launch, struct err *err)
 {
-    if (process_no_new_privileges(err) < 0 || raise_landlock(launch, err) < 0 ||
-        process_drop_capabilities(err) < 0 || seccomp_load(SECCOMP_DEFAULT, err) < 0)
+    if (process_no_new_privileges(err) < 0 ||
+        (launch->nested ? raise_scopes(err) : raise_landlock(launch, err)) < 0 ||
+        process_drop_capabilities(err) < 0 ||
+        seccomp_load(launch->nested ? SECCOMP_NESTED : SECCOMP_DEFAULT, err) < 0)
         return -1;
     return try_walls(launch, err);
 }

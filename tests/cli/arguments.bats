@@ -19,7 +19,7 @@ teardown() {
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -le 40 ]
     for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
-    for verb in run show why check trust profiles help; do
+    for verb in run show why check trust profiles doctor help; do
         [[ "$output" == *"    $verb "* ]]
     done
 }
@@ -31,7 +31,7 @@ teardown() {
 }
 
 @test "every verb has a page with examples" {
-    for verb in run show why check trust profiles; do
+    for verb in run show why check trust profiles doctor; do
         run "$BAWN" "$verb" --help
         [ "$status" -eq 0 ]
         [[ "${lines[0]}" == "usage: bawn "* ]]

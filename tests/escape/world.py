@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import os
 import pathlib
-import platform
 import resource
 import secrets
 import shutil
@@ -16,7 +15,8 @@ import stat
 import struct
 import subprocess
 import tempfile
-import time
+import termios
+import tty
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 IPC_CREAT, IPC_EXCL, IPC_RMID = 0o1000, 0o2000, 0
@@ -66,6 +66,7 @@ class World:
         self.file(self.home / ".aws/credentials", secret, 0o600)
         self.file(self.home / ".bash_history", secret, 0o600)
         self.file(self.home / ".config/bawn/policy.bawn", f"# {secret}", 0o600)
+        self.file(self.home / ".linked-key", "a key that has a second name in the workspace\n", 0o600)
         self.file(self.home / ".bashrc", "# start-up file\n")
         self.file(self.home / ".profile", "# start-up file\n")
         self.file(self.home / "src/sibling/README", secret)
@@ -95,11 +96,10 @@ class World:
         (self.ws / "private/secret").write_text(f"secret {self.token}\n")
         (self.ws / "link-to-key").symlink_to(self.home / ".ssh/id_rsa")
         (self.ws / "link-to-home").symlink_to(self.home)
-        (self.ws / "alias-of-key").write_text("the content of a hard link\n")
-        os.link(self.ws / "alias-of-key", self.home / f".alias-{secrets.token_hex(4)}")
+        os.link(self.home / ".linked-key", self.ws / "alias-of-key")
 
     def listen(self):
-        def add(family, kind, address, rebind=False):
+        def add(family, kind, address):
             listener = socket.socket(family, kind)
             listener.bind(address)
             if kind == socket.SOCK_STREAM:
@@ -279,6 +279,12 @@ class World:
                 pass
         return count
 
+    def attributes(self) -> list:
+        try:
+            return os.listxattr(self.home / "wide/file")
+        except FileNotFoundError:
+            return []
+
     def state(self) -> dict:
         alive = self.victim.poll() is None
         return {
@@ -288,7 +294,7 @@ class World:
             "victim": self.state_of_victim(),
             "victim-limits": resource.prlimit(self.victim.pid, resource.RLIMIT_FSIZE) if alive else None,
             "victim-nice": os.getpriority(os.PRIO_PROCESS, self.victim.pid) if alive else None,
-            "attributes": os.listxattr(self.home / "wide/file"),
+            "attributes": self.attributes(),
             "listeners": self.heard(),
             "terminal": 0,
         }
@@ -309,12 +315,13 @@ class World:
         if moved.exists():
             shutil.rmtree(moved)
         if "workspace" in changed or "canaries" in changed:
+            # What is not a canary of ours is made again below; those outside the workspace are put back first.
             for path, (text, mode) in list(self.canaries.items()):
                 if self.ws not in path.parents:
                     self.file(path, text, mode)
             self.make_workspace()
             self.listen_in_workspace()
-        for name in os.listxattr(self.home / "wide/file"):
+        for name in self.attributes():
             os.removexattr(self.home / "wide/file", name)
         if any(name.startswith("victim") for name in changed):
             self.stop_victim()
@@ -356,9 +363,6 @@ def pending_input(fd: int) -> int:
 def run_in_terminal(command: list, world: World) -> tuple:
     """Runs it in a session with a terminal of its own. Returns what it printed, its status, and how many bytes lie in the
     terminal afterwards as if typed. A process of ours leads the session: when the leader ends, the kernel clears them."""
-    import termios
-    import tty
-
     master, slave = os.openpty()
     tty.setraw(slave)
     told, tell = os.pipe()
@@ -417,11 +421,3 @@ def run_plainly(command: list, world: World, options: dict) -> tuple:
         os.close(stdin)
         if fd is not None:
             os.close(fd)
-
-
-def machine() -> str:
-    return platform.machine()
-
-
-def settle(seconds: float):
-    time.sleep(seconds)

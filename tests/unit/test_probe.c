@@ -52,7 +52,7 @@ static struct answer ask(const struct host_caps *caps, bool as_json)
     return answer;
 }
 
-#define SAYS(text_) CHECK(strstr(answer.text, text_) != NULL)
+#define SAYS(text_)     CHECK(strstr(answer.text, text_) != NULL)
 #define SAYS_NOT(text_) CHECK(strstr(answer.text, text_) == NULL)
 
 TEST(the_probe_finds_out_who_and_where_it_is)

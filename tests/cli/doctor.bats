@@ -1,0 +1,118 @@
+# bawn doctor: on this machine as it is, and where something was taken away from it.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    HOME=$(mktemp -d)
+    export HOME
+    unset BAWN_POLICY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME NO_COLOR
+    mkdir "$HOME/app"
+    cd "$HOME/app" || return 1
+}
+
+teardown() {
+    cd / && rm -rf -- "$HOME"
+}
+
+# A user namespace as a place where settings can be changed and /proc be covered. $1 is run in it as its root, and may
+# use as_user to go on as somebody else.
+inside() {
+    command -v unshare >/dev/null || skip 'needs unshare'
+    unshare --user --map-root-user true 2>/dev/null || skip 'needs user namespaces'
+    # shellcheck disable=SC2016  # the inner shell's variables
+    run unshare --user --map-root-user --mount --pid --fork --mount-proc sh -c '
+        as_user() { unshare --user --map-user=1000 --map-group=1000 "$@"; }
+        '"$1"
+}
+
+@test "it agrees with a run" {
+    run "$BAWN" --net off -- true
+    ran=$status
+    run "$BAWN" doctor
+    if [ "$ran" -eq 0 ]; then
+        [ "$status" -eq 0 ]
+        [[ "$output" == *"A run works here"* ]]
+    else
+        [ "$status" -eq 1 ]
+        [[ "$output" == *"A run would be refused here"* ]]
+    fi
+}
+
+@test "one line a wall, in their order" {
+    run "$BAWN" doctor
+    [[ "${lines[0]}" == "Linux $(uname -r) on $(uname -m), as "* ]]
+    walls=$(grep -oE '^(files|processes|kernel interfaces|network|limits|root) +(ok|weaker|cannot hold) ' <<<"$output" |
+        sed -E 's/ +(ok|weaker|cannot hold) $//')
+    [ "$walls" = $'files\nprocesses\nkernel interfaces\nnetwork\nlimits\nroot' ]
+}
+
+@test "--json is JSON and says the same" {
+    command -v jq >/dev/null || skip 'needs jq'
+    run --separate-stderr "$BAWN" doctor
+    plain=$status
+    run --separate-stderr "$BAWN" doctor --json
+    [ "$status" -eq "$plain" ]
+    [ "$(jq -r .schema <<<"$output")" = bawn.doctor ]
+    [ "$(jq -r .works <<<"$output")" = "$([ "$plain" -eq 0 ] && echo true || echo false)" ]
+    [ "$(jq -r '.walls | map(.wall) | .[0:6] | join(" ")' <<<"$output")" = \
+        'files processes kernel interfaces network limits root' ]
+    [ "$(jq -r '.facts.release' <<<"$output")" = "$(uname -r)" ]
+    [ "$(jq -r '.facts.uid' <<<"$output")" = "$(id -u)" ]
+    [ "$(jq -r '.walls[] | select(.state != "ok" and (.fixes | length) == 0 and (.says | startswith("needs ") | not))' \
+        <<<"$output")" = '' ]
+}
+
+@test "it changes nothing" {
+    run "$BAWN" doctor
+    [ "$(find "$HOME" -mindepth 1)" = "$HOME/app" ]
+}
+
+@test "it takes no words" {
+    run "$BAWN" doctor now
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"\`bawn doctor\` does not take 'now'"* ]]
+    run "$BAWN" doctor --plan
+    [ "$status" -eq 2 ]
+}
+
+@test "colours on a terminal only" {
+    command -v script >/dev/null || skip 'needs script'
+    run "$BAWN" doctor
+    [[ "$output" != *$'\e'* ]]
+    run env TERM=xterm script -qec "$BAWN doctor" /dev/null
+    [[ "$output" == *$'\e[32mok\e[0m'* ]]
+    run env TERM=xterm NO_COLOR=1 script -qec "$BAWN doctor" /dev/null
+    [[ "$output" != *$'\e'* ]]
+}
+
+@test "no user namespaces: refused by doctor and by a run" {
+    inside 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$BAWN" doctor'
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"files              cannot hold  user namespaces are turned off: user.max_user_namespaces is 0"* ]]
+    [[ "$output" == *"    sudo sysctl -w user.max_user_namespaces=15000"* ]]
+    [[ "$output" == *"/etc/sysctl.d/60-bawn.conf"* ]]
+    [[ "$output" == *"network            cannot hold  needs what the files need"* ]]
+    [[ "$output" == *"kernel interfaces  ok "* ]]
+    inside 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$BAWN" --net off -- true'
+    [ "$status" -eq 125 ]
+}
+
+@test "a partly hidden /proc: refused by doctor and by a run" {
+    inside 'as_user "$BAWN" doctor'
+    [[ "$output" == *"processes          "[ow]* ]] || skip 'needs user namespaces in a user namespace'
+    inside 'mount --bind /dev/null /proc/version && as_user "$BAWN" doctor'
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"files              "[ow]* ]]
+    [[ "$output" == *"processes          cannot hold  a /proc of its own cannot be mounted"*"Operation not permitted"* ]]
+    inside 'mount --bind /dev/null /proc/version && as_user "$BAWN" --net off -- true'
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"/proc"* ]]
+}
+
+@test "inside a sandbox of bawn it says so" {
+    "$BAWN" --net off -- true || skip 'needs a machine that can hold the walls'
+    run "$BAWN" --net off --read "$BAWN" -- "$BAWN" doctor
+    [ "$status" -eq 1 ]
+    [[ "$output" == *", inside bawn"* ]]
+    [[ "$output" == *"this is a bawn sandbox already"* ]]
+}

@@ -1,0 +1,218 @@
+"""What takes more than one attack and one run: what outlives a run, and what the launcher refuses."""
+import ctypes
+import errno
+import os
+import pathlib
+import resource
+import subprocess
+import time
+
+from world import LIBC, World, run_plainly
+
+CLONE_NEWUSER = 0x10000000
+STATUS_REFUSED = 125
+
+
+class Result:
+    def __init__(self, name: str, problems: list = (), skip: str = "", todo: str = "", note: str = ""):
+        self.name, self.problems, self.skip, self.todo, self.note = name, list(problems), skip, todo, note
+
+
+def beats(path: pathlib.Path) -> bool:
+    """Does the heart still beat?"""
+    before = path.stat().st_size if path.exists() else 0
+    time.sleep(0.06)
+    return path.exists() and path.stat().st_size > before
+
+
+def wait_until(condition, seconds: float = 5) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def pids_of(path: pathlib.Path) -> list:
+    """Processes of the host that hold this file open: by their numbers here, whatever they are called inside."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if any(os.readlink(fd) == str(path) for fd in (process / "fd").iterdir()):
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def end_beating(path: pathlib.Path):
+    for pid in pids_of(path):
+        os.kill(pid, 9)
+
+
+class Sessions:
+    def __init__(self, world: World, bawn: list):
+        self.world, self.bawn = world, bawn
+        self.heartbeat = str(world.tools / "heartbeat")
+
+    def all(self) -> list:
+        """Name and function of each."""
+        tests = [
+            ("daemon-dies-with-the-run", self.daemon),
+            ("killed-supervisor-takes-all-along", self.killed_supervisor),
+            ("link-in-private-home", self.planted_link),
+            ("workspace-is-root", lambda: self.refuses(["--workspace", "/"], self.world.ws)),
+            ("workspace-is-home", lambda: self.refuses(["--workspace", str(self.world.home)], self.world.ws)),
+            ("workspace-is-above-home", lambda: self.refuses(["--workspace", str(self.world.base)], self.world.ws)),
+            ("started-in-root", lambda: self.refuses([], pathlib.Path("/"))),
+            ("started-in-home", lambda: self.refuses([], self.world.home)),
+            ("grant-by-link-to-sealed", lambda: self.refuses(["--read", str(self.world.home / "keys")], self.world.ws)),
+            ("no-user-namespaces", self.no_user_namespaces),
+        ]
+        if self.world.way != "root":
+            tests.append(("no-more-processes", self.no_more_processes))
+        if self.world.way == "user":
+            tests.append(("as-root-of-a-user-namespace", self.root_of_namespace))
+        # A kernel without the call; ENOSYS and what Docker's filter says.
+        for call in ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp", "capset",
+                     "close_range", "open_tree", "move_mount", "mount_setattr", "fsopen", "pivot_root", "umount2",
+                     "clone3", "sethostname"):
+            for code in (errno.ENOSYS, errno.EPERM):
+                name = f"without-{call}-{errno.errorcode[code]}".replace("_", "-").lower()
+                tests.append((name, lambda call=call, code=code: self.missing_call(call, code)))
+        # One that lies about having done it: what the check before the command is for.
+        for call in ("landlock_restrict_self", "seccomp", "capset", "umount2", "mount_setattr", "close_range"):
+            name = f"lie-{call}".replace("_", "-")
+            tests.append((name, lambda call=call: self.missing_call(call, 0)))
+        return tests
+
+    def run(self, command: list, cwd=None, **more) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            command, cwd=cwd or self.world.ws, env=self.world.environment(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=20, **more,
+        )
+
+    # --- what outlives a run ------------------------------------------------------------------------------------------
+
+    def daemon(self) -> list:
+        file = self.world.ws / "beats"
+        problems = []
+        self.run([self.heartbeat, str(file), "daemon"])
+        if not beats(file):
+            problems.append("control: a daemon without bawn did not live on")
+        end_beating(file)
+        file.unlink(missing_ok=True)
+        inside = self.run(self.bawn + ["--", self.heartbeat, str(file), "daemon"])
+        if inside.returncode != 0 or not file.exists() or file.stat().st_size == 0:
+            problems.append(f"the daemon did not start inside: {inside.stderr.strip()}")
+        if beats(file) or pids_of(file):
+            problems.append("a daemon outlived the run")
+            end_beating(file)
+        file.unlink(missing_ok=True)
+        return problems
+
+    def killed_supervisor(self) -> list:
+        file = self.world.ws / "beats"
+        problems = []
+        for is_inside in (False, True):
+            command = ["/bin/sh", "-c", '"$0" "$1" & "$0" "$1" daemon; wait', self.heartbeat, str(file)]
+            run = subprocess.Popen(
+                (self.bawn + ["--"] if is_inside else []) + command, cwd=self.world.ws,
+                env=self.world.environment(), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            if not wait_until(lambda: beats(file)):
+                problems.append("nothing was started")
+            time.sleep(0.1)
+            run.kill()
+            run.wait()
+            if is_inside and not wait_until(lambda: not pids_of(file), 2):
+                problems.append("processes outlived a supervisor that was killed")
+            if not is_inside and not beats(file):
+                problems.append("control: the children of a killed shell did not live on")
+            end_beating(file)
+            wait_until(lambda: not pids_of(file), 2)
+            file.unlink(missing_ok=True)
+        return problems
+
+    def planted_link(self) -> list:
+        """The private home is hostile at the next launch: the way to the workspace is now a link to /etc."""
+        self.world.forget_home()
+        script = 'cd "$HOME" && mv src src-old && ln -s /etc src && test -L src && echo planted'
+        planted = self.run(self.bawn + ["--", "/bin/sh", "-c", script])
+        problems = [] if planted.stdout == "planted\n" else [f"the link was not planted: {planted.stderr.strip()}"]
+        after = self.run(self.bawn + ["--", "/bin/sh", "-c", f"cat '{self.world.ws}/work'; echo x > '{self.world.ws}/plain/x'"])
+        if after.stdout != "work\n" or after.returncode != 0:
+            problems.append(f"the next run did not find the workspace: {after.stdout}{after.stderr}".strip())
+        if not (self.world.ws / "plain/x").exists():
+            problems.append("the next run wrote elsewhere")
+        else:
+            (self.world.ws / "plain/x").unlink()
+        self.world.forget_home()
+        return problems
+
+    # --- what the launcher refuses --------------------------------------------------------------------------------------
+
+    def refused(self, run: subprocess.CompletedProcess) -> list:
+        problems = []
+        if run.returncode != STATUS_REFUSED:
+            problems.append(f"status {run.returncode}, and not {STATUS_REFUSED}")
+        if "ran" in run.stdout.split():
+            problems.append("the command was run")
+        if not run.stderr.startswith("bawn: "):
+            problems.append(f"no sentence that says why: {run.stderr.strip()!r}")
+        return problems
+
+    def runs(self) -> list:
+        """The control of every refusal: the same command, and nothing in its way."""
+        run = self.run(self.bawn + ["--", "/bin/echo", "ran"])
+        return [] if run.stdout == "ran\n" and run.returncode == 0 else [f"control: it does not run: {run.stderr.strip()}"]
+
+    def refuses(self, flags: list, cwd: pathlib.Path) -> list:
+        return self.runs() + self.refused(self.run(self.bawn + flags + ["--", "/bin/echo", "ran"], cwd=cwd))
+
+    def no_user_namespaces(self) -> list:
+        uid, gid = os.getuid(), os.getgid()
+
+        def close_them():
+            if LIBC.unshare(CLONE_NEWUSER) < 0:
+                os._exit(99)
+            pathlib.Path("/proc/self/setgroups").write_text("deny")
+            pathlib.Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+            pathlib.Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+            pathlib.Path("/proc/sys/user/max_user_namespaces").write_text("0")
+
+        run = self.run(self.bawn + ["--", "/bin/echo", "ran"], preexec_fn=close_them)
+        return self.runs() + self.refused(run)
+
+    def no_more_processes(self) -> list:
+        run = self.run(
+            self.bawn + ["--", "/bin/echo", "ran"],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)),
+        )
+        return self.runs() + self.refused(run)
+
+    def root_of_namespace(self) -> list:
+        """Where uid 0 is an ordinary user outside, as in a rootless container: bawn holds there too."""
+        uid, gid = os.getuid(), os.getgid()
+
+        def become_root():
+            if LIBC.unshare(CLONE_NEWUSER) < 0:
+                os._exit(99)
+            pathlib.Path("/proc/self/setgroups").write_text("deny")
+            pathlib.Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
+            pathlib.Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+
+        run = self.run(self.bawn + ["--", "/bin/echo", "ran"], preexec_fn=become_root)
+        if run.returncode == 0 and run.stdout == "ran\n":
+            return []
+        return [f"status {run.returncode}: {run.stderr.strip()}"]
+
+    def missing_call(self, call: str, code: int) -> list:
+        without = [str(self.world.tools / "without")]
+        control = self.run(without + ["none", "1"] + self.bawn + ["--", "/bin/echo", "ran"])
+        problems = [] if control.stdout == "ran\n" else [f"control: it does not run: {control.stderr.strip()}"]
+        return problems + self.refused(self.run(without + [call, str(code)] + self.bawn + ["--", "/bin/echo", "ran"]))
+
+
+__all__ = ["Result", "Sessions", "run_plainly", "ctypes"]
