@@ -133,7 +133,8 @@ _bawn() {
     elif [[ $whole == -* ]]; then
         local flags='--help'
         case $verb in
-        '' | run) flags+=" --version $rules" ;;
+        '') flags+=" --version $rules" ;;
+        run) flags+=" --read-only --nested --version $rules" ;;
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         trust) flags+=' --yes --revoke' ;;

@@ -62,7 +62,7 @@ complete -c bawn -f
 complete -c bawn -n '__bawn_at command' -a '(__bawn_command)'
 
 # Verbs. All programs there are would bury them, so those are offered once something was typed.
-complete -c bawn -n '__bawn_at first' -a run -d 'Run a command in the sandbox (not in this version yet)'
+complete -c bawn -n '__bawn_at first' -a run -d 'Run a command in the sandbox'
 complete -c bawn -n '__bawn_at first' -a show -d 'The whole policy that would hold here'
 complete -c bawn -n '__bawn_at first' -a why -d 'Which rule decides a path, a host or a variable'
 complete -c bawn -n '__bawn_at first' -a check -d 'Read policies as a compiler would'
@@ -82,6 +82,8 @@ complete -c bawn -n '__bawn_at help' -a 'run show why check trust profiles docto
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
 complete -c bawn -n '__bawn_at first run' -s V -l version -d 'Print the version'
+complete -c bawn -n '__bawn_at run' -l read-only -d 'Nothing of the host can be written'
+complete -c bawn -n '__bawn_at run' -l nested -d 'Let the command make namespaces of its own; read-only'
 complete -c bawn -n '__bawn_at show' -l plan -d 'The list of operations that a run would carry out'
 complete -c bawn -n '__bawn_at show' -l brief -d 'The text that tells an agent where it is'
 complete -c bawn -n '__bawn_at show' -l all -d 'Sealed places too that do not exist here'

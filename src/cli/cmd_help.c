@@ -7,7 +7,7 @@
 static void print_overview(const struct world *world)
 {
     fputs("bawn runs an AI coding agent, or anything else, with the rest of your machine\n"
-          "out of its reach. This version plans and explains; it runs nothing yet.\n"
+          "out of its reach.\n"
           "\n"
           "  bawn CMD...       run CMD in the sandbox\n"
           "  bawn -- CMD...    the same, for a CMD that bears a verb's name\n"
@@ -24,8 +24,10 @@ static void print_overview(const struct world *world)
           "  --publish [HOSTPORT:]PORT             --host-port PORT\n"
           "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"
           "  --use PROFILE        --policy FILE    --help           --version\n"
+          "Modes: --read-only (nothing of the host is written), --nested (see bawn run --help)\n"
           "\n"
           "Examples:\n"
+          "  bawn claude --dangerously-skip-permissions\n"
           "  bawn show -- claude                   what claude could do here\n"
           "  bawn show --read /srv/data -- claude  the same with one more grant\n"
           "  bawn why ~/.ssh                       which rule hides it\n"
