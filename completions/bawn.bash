@@ -77,7 +77,7 @@ _bawn_command() {
 
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
-        --refuse --publish --host-port --env --unset --limit --use --policy'
+        --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested'
     local verbs='run show why check trust profiles doctor help'
     COMPREPLY=()
 
@@ -134,7 +134,7 @@ _bawn() {
         local flags='--help'
         case $verb in
         '') flags+=" --version $rules" ;;
-        run) flags+=" --read-only --nested --version $rules" ;;
+        run) flags+=" --version $rules" ;;
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         trust) flags+=' --yes --revoke' ;;

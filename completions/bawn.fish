@@ -82,8 +82,6 @@ complete -c bawn -n '__bawn_at help' -a 'run show why check trust profiles docto
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
 complete -c bawn -n '__bawn_at first run' -s V -l version -d 'Print the version'
-complete -c bawn -n '__bawn_at run' -l read-only -d 'Nothing of the host can be written'
-complete -c bawn -n '__bawn_at run' -l nested -d 'Let the command make namespaces of its own; read-only'
 complete -c bawn -n '__bawn_at show' -l plan -d 'The list of operations that a run would carry out'
 complete -c bawn -n '__bawn_at show' -l brief -d 'The text that tells an agent where it is'
 complete -c bawn -n '__bawn_at show' -l all -d 'Sealed places too that do not exist here'
@@ -93,6 +91,8 @@ complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
 # Rules as flags.
 set -l rules '__bawn_at first run show why check'
+complete -c bawn -n $rules -l read-only -d 'Nothing of the host can be written'
+complete -c bawn -n $rules -l nested -d 'Let the command make namespaces of its own; read-only'
 complete -c bawn -n $rules -l workspace -x -a '(__fish_complete_directories)' -d 'A project tree, writable'
 complete -c bawn -n $rules -l read -r -F -d 'Visible, executable, not writable'
 complete -c bawn -n $rules -l write -r -F -d 'Visible and writable'

@@ -27,7 +27,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "show",
         .run = cmd_show,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
         .takes_command = true,
         .summary = "the whole policy that holds here, with its origins",
         .usage = "bawn show [--plan | --brief] [--json] [--all] [--RULE OBJECT]... [-- CMD...]\n"
@@ -46,7 +46,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "why",
         .run = cmd_why,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_JSON,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_JSON,
         .words = "PATH|HOST[:PORT]|$NAME",
         .takes_command = true,
         .summary = "which rule decides a path, host or variable",
@@ -63,7 +63,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "check",
         .run = cmd_check,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_JSON,
+        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_JSON,
         .words = "FILE",
         .takes_command = true,
         .summary = "report every mistake in the policies",

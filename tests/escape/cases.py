@@ -39,9 +39,10 @@ class Case:
 OPTIONS = {
     "harms",  # a sensor of the world that the control trips, and the attack inside must not
     "reaches",  # a sensor that both must trip: what is granted works
-    "control",  # what the control prints, where that is not `done`; `~TEXT`: its line holds TEXT
+    "control",  # what the control prints, where that is not `done`; `~TEXT`: its line holds TEXT; `A or B`
+    "control-args",  # its arguments, where they differ: process 1 is ours only inside
     "control-by",  # the ways that have a control, or `nobody: REASON`
-    "control-in",  # namespaces for the control (letters of unshare): it must not touch the machine's
+    "control-in",  # namespaces for the control (letters of unshare; U: a user namespace, but for root)
     "flags",  # for bawn, beside --net off
     "fd",  # a path that is open as descriptor 9 when bawn is started
     "stdin",  # a path that is open as descriptor 0
@@ -51,7 +52,6 @@ OPTIONS = {
     "if",  # a path without which this machine does not know the attack
     "only-on",  # an architecture
     "fresh-home",  # forget the private home first
-    "spoils-home",  # the next run must be none the worse
     "todo",  # no promise of bawn's: why the case is there all the same
 }
 

@@ -32,9 +32,9 @@ static long take_capabilities(void)
 static long raise_limit(void)
 {
     struct rlimit limit;
-    must(getrlimit(RLIMIT_NOFILE, &limit), "getrlimit");
+    must(getrlimit(RLIMIT_MSGQUEUE, &limit), "getrlimit");
     limit.rlim_max++;
-    return setrlimit(RLIMIT_NOFILE, &limit);
+    return setrlimit(RLIMIT_MSGQUEUE, &limit);
 }
 
 static long raise_ambient(void)

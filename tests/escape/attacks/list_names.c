@@ -6,7 +6,7 @@
  * Seen: an absolute bind of one repository made every sandbox show the names of all others.
  *
  * case list-root: / bin boot dev etc gnu home lib lib32 lib64 libx32 nix opt proc run sbin snap sys tmp usr var {first_of_home} {first_of_bawn} => nothing else | control ~also
- * case list-home: {home} src => nothing else | control ~also .aws | fresh-home
+ * case list-home: {home} src => nothing else | control ~ .aws | fresh-home
  * case list-above-home: {home}/.. home => nothing else | control ~also
  * case list-repositories: .. project => nothing else | control ~also sibling
  * case list-homes: /home linuxbrew {first_below_home} => nothing else; ENOENT open | control ~also
@@ -14,7 +14,7 @@
  * case list-run: /run => nothing else | control ~also
  * case list-tmp: /tmp {first_below_tmp} => nothing else | control ~also
  * case list-var: /var cache lib tmp => nothing else | control ~also
- * case list-init-fds: /proc/1/fd => EACCES open | control-by root | control ~also
+ * case list-init-fds: /proc/1/fd => EACCES open | control-args /proc/{victim}/fd | control ~also
  * case list-own-fds: /proc/self/fd 0 1 2 3 => nothing else | fd {home}/.ssh | control ~also 9
  */
 #include <dirent.h>

@@ -21,8 +21,8 @@
  * case clone3-plain: clone3 0 => ENOSYS clone3
  * case join-host-mounts: join /proc/{victim}/ns/mnt => ENOENT open | control-by root
  * case join-host-user: join /proc/{victim}/ns/user => ENOENT open | control EINVAL setns
- * case join-init-mounts: join /proc/1/ns/mnt => EACCES open | control-by root
- * case join-init-user: join /proc/1/ns/user => EACCES open | control EINVAL setns | control-by root
+ * case join-init-mounts: join /proc/1/ns/mnt => EACCES open | control-args join /proc/{victim}/ns/mnt | control-by root
+ * case join-init-user: join /proc/1/ns/user => EACCES open | control-args join /proc/{victim}/ns/user | control EINVAL setns
  * case join-own-user: join /proc/self/ns/user => EPERM setns | control EINVAL setns
  * case join-own-mounts: join /proc/self/ns/mnt => EPERM setns | control-in m
  */

@@ -5,20 +5,20 @@
  * and another process's memory is that process.
  * Seen: uid 0 mapped to uid 0 opens core_pattern and /etc/shadow for writing without any capability.
  *
- * case open-core-pattern: /proc/sys/kernel/core_pattern => EROFS open | control-by root
- * case open-hostname-sysctl: /proc/sys/kernel/hostname => EROFS open | control-by root
- * case open-userns-limit: /proc/sys/user/max_user_namespaces => EROFS open | control-by root
- * case open-sysrq-trigger: /proc/sysrq-trigger => EROFS open | control-by root | if /proc/sysrq-trigger
+ * case open-core-pattern: /proc/sys/kernel/core_pattern => EACCES open | control-by root
+ * case open-hostname-sysctl: /proc/sys/kernel/hostname => EACCES open | control-by root
+ * case open-userns-limit: /proc/sys/user/max_user_namespaces => EACCES open | control-in Ur
+ * case open-sysrq-trigger: /proc/sysrq-trigger => EACCES open | control-by root | if /proc/sysrq-trigger
  * case open-uevent-helper: /sys/kernel/uevent_helper => ENOENT open | control-by root | if /sys/kernel/uevent_helper
- * case open-hugepages: /sys/kernel/mm/transparent_hugepage/enabled => EROFS open | control-by root | if /sys/kernel/mm/transparent_hugepage/enabled
- * case open-cpu-online: /sys/devices/system/cpu/cpu1/online => EROFS open | control-by root | if /sys/devices/system/cpu/cpu1/online
- * case open-cgroup-procs: {cgroup_procs} => EROFS open | control-by root
+ * case open-hugepages: /sys/kernel/mm/transparent_hugepage/enabled => EACCES open | control-by root | if /sys/kernel/mm/transparent_hugepage/enabled
+ * case open-cpu-online: /sys/devices/system/cpu/cpu1/online => EACCES open | control-by root | if /sys/devices/system/cpu/cpu1/online
+ * case open-cgroup-procs: {cgroup_procs} => EACCES open | control-by root
  * case open-passwd: /etc/passwd => EROFS open | control-by root
  * case open-shadow: /etc/shadow => ENOENT open | control-by root
- * case open-shell: /bin/sh => EROFS open | control ETXTBSY open | control-by root
- * case open-init-memory: /proc/1/mem => EACCES open | control-by root
+ * case open-program: /usr/bin/env => EROFS open | control-by root
+ * case open-init-memory: /proc/1/mem => EACCES open | control-args /proc/{victim}/mem
  * case open-host-memory: /proc/{victim}/mem => ENOENT open
- * case open-init-oom-score: /proc/1/oom_score_adj => EACCES open | control-by root
+ * case open-init-oom-score: /proc/1/oom_score_adj => EACCES open | control-args /proc/{victim}/oom_score_adj
  */
 #include "attack.h"
 

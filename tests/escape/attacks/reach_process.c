@@ -6,11 +6,11 @@
  * Seen: sandboxes that refused ptrace and forgot process_vm_readv; pidfd_getfd (2020) is in few lists.
  *
  * case read-host-process-memory: read {victim} => ESRCH process_vm_readv | control EFAULT process_vm_readv
- * case read-init-memory: read 1 => EPERM process_vm_readv | control EFAULT process_vm_readv | control-by root
+ * case read-init-memory: read 1 => EPERM process_vm_readv | control-args read {victim} | control EFAULT process_vm_readv
  * case take-host-descriptor: getfd {victim} => ESRCH pidfd_open
- * case take-init-descriptor: getfd 1 => EPERM pidfd_getfd | control-by root
+ * case take-init-descriptor: getfd 1 => EPERM pidfd_getfd | control-args getfd {victim}
  * case limit-host-process: limit {victim} => ESRCH prlimit | harms victim-limits
- * case limit-init: limit 1 => EPERM prlimit | control-by nobody: process 1 of the machine | todo a run can spoil only itself by it
+ * case limit-init: limit 1 => EPERM prlimit | control-args limit {victim} | todo a run can spoil only itself by it
  * case renice-host-process: nice {victim} => ESRCH setpriority | harms victim-nice
  * case compare-host-process: kcmp {victim} => ESRCH kcmp
  */

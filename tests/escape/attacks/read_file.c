@@ -20,13 +20,13 @@
  * case read-by-own-root-link: /proc/self/root{home}/.ssh/id_rsa => ENOENT open
  * case read-by-own-cwd-link: /proc/self/cwd/../../.ssh/id_rsa => ENOENT open
  * case read-by-thread-root-link: /proc/thread-self/root{home}/.ssh/id_rsa => ENOENT open
- * case read-by-init-root: /proc/1/root{home}/.ssh/id_rsa => EACCES open | control-by root
- * case read-by-init-cwd: /proc/1/cwd/{home}/.ssh/id_rsa => EACCES open | control-by root
+ * case read-by-init-root: /proc/1/root{home}/.ssh/id_rsa => EACCES open | control-args /proc/{victim}/root{home}/.ssh/id_rsa
+ * case read-by-init-cwd: /proc/1/cwd/id_rsa => EACCES open | control-args /proc/{victim}/cwd/id_rsa
  * case read-by-host-root: /proc/{victim}/root{home}/.ssh/id_rsa => ENOENT open
  * case read-by-host-cwd: /proc/{victim}/cwd/id_rsa => ENOENT open
  * case read-by-host-fd: /proc/{victim}/fd/0 => ENOENT open
- * case read-by-init-fd: /proc/1/fd/3 => EACCES open | control-by nobody: process 1 is ours only inside
- * case read-init-environment: /proc/1/environ => EACCES open | control-by root
+ * case read-by-init-fd: /proc/1/fd/0 => EACCES open | control-args /proc/{victim}/fd/0
+ * case read-init-environment: /proc/1/environ => EACCES open | control-args /proc/{victim}/environ
  * case read-host-environment: /proc/{victim}/environ => ENOENT open
  * case read-by-link-in-workspace: link-to-key => ENOENT open
  * case read-by-link-to-directory: link-to-home/.ssh/id_rsa => ENOENT open
@@ -36,17 +36,17 @@
  *
  * case read-bawn-policy: {home}/.config/bawn/policy.bawn => ENOENT open
  * case read-own-home-from-outside: {home}/.local/share/bawn/homes => ENOENT open | control EISDIR read
- * case read-sealed-below-grant: {home}/wide/.ssh-backup/../.env => ENOENT open | flags --read {home}/wide
+ * case read-sealed-below-grant: {home}/wide/.ssh-backup/../.env => empty | flags --read {home}/wide
  * case read-hidden-below-grant: {home}/wide/hidden/secret => ENOENT open | flags --read {home}/wide --hide {home}/wide/hidden
  * case read-hidden-in-workspace: private/secret => ENOENT open | flags --hide {ws}/private
  * case read-sealed-home-granted: {home}/.ssh/id_rsa => ENOENT open | flags --read {home}
  *
  * Kernel memory, the kernel's log and disks, of which there must be no device.
  * case read-kcore: /proc/kcore => EACCES open | control-by root | if /proc/kcore
- * case read-kernel-log: /proc/kmsg => EACCES open; root: EACCES open | control-by root | control EAGAIN read | if /proc/kmsg
+ * case read-kernel-log: /proc/kmsg => EACCES open | control-by nobody: it would take the messages away | if /proc/kmsg
  * case read-dev-mem: /dev/mem => ENOENT open | control-by root | if /dev/mem
  * case read-dev-kmsg: /dev/kmsg => ENOENT open | control-by root | if /dev/kmsg
- * case read-disk: {disk} => ENOENT open | control-by root
+ * case read-disk: {disk} => ENOENT open | control-by root | control done or EPERM open
  */
 #include "attack.h"
 

@@ -5,7 +5,7 @@
  * Seen: every chroot "jail" since 1999.
  *
  * case chroot-climb: chroot {ws}/plain => EPERM chroot | control-in m
- * case pivot-root: pivot . => EPERM pivot_root | control EINVAL pivot_root | control-in m
+ * case pivot-root: pivot . => EPERM pivot_root | control EINVAL pivot_root or EBUSY pivot_root | control-in m
  */
 #include "attack.h"
 

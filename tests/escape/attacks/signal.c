@@ -26,6 +26,8 @@ int main(int argc, char **argv)
     pid_t pid = (pid_t)number_argument(argc, argv, 1);
     const char *act = argument(argc, argv, 2);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+    if (pid == -1 && fork() == 0) /* somebody whom it may reach */
+        pause();
     if (strcmp(act, "KILL") == 0)
         must(kill(pid, SIGKILL), "kill");
     else if (strcmp(act, "STOP") == 0)

@@ -6,8 +6,8 @@
  *
  * case trace-host-process: attach {victim} => ESRCH ptrace | harms victim
  * case seize-host-process: seize {victim} => ESRCH ptrace
- * case trace-init: attach 1 => EPERM ptrace | control-by nobody: process 1 of the machine
- * case seize-init: seize 1 => EPERM ptrace | control-by nobody: process 1 of the machine
+ * case trace-init: attach 1 => EPERM ptrace | control-args attach {victim}
+ * case seize-init: seize 1 => EPERM ptrace | control-args seize {victim}
  *
  * Debuggers work on what they start.
  * case trace-own-child: child => done
