@@ -35,9 +35,9 @@ all: ## build build/bawn (the default)
 	@"$(TOP)/tools/build" "$(BUILD)" $(MESON_FLAGS)
 
 .PHONY: run
-run: deps all ## install dependencies, build, show an example; CMD='…' runs bawn with those arguments instead
+run: deps all ## install dependencies, build, demonstrate; CMD='…' runs bawn with those arguments instead
 ifeq ($(strip $(CMD)),)
-	cd "$(TOP)/examples/hello" && "$(abspath $(BUILD))/bawn" show --workspace . -- claude
+	@"$(TOP)/examples/demo" "$(abspath $(BUILD))/bawn"
 else
 	@"$(BUILD)/bawn" $(CMD)
 endif

@@ -131,6 +131,10 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
     } else if (is_user && refused && caps->apparmor_restricts_userns > 0) {
         finds(wall, STATE_CANNOT_HOLD, "AppArmor keeps user namespaces from programs without a profile");
         fix_by_profile(wall, caps->program);
+    } else if (!is_user && failed == &caps->trials[TRIAL_ID_MAP]) {
+        finds(wall, STATE_CANNOT_HOLD,
+              "root is root of a user namespace only here, which has no id left for root inside");
+        fix(wall, "setpriv --reuid=1000 --regid=1000 --clear-groups bawn CMD  # as an ordinary user of it");
     } else if (*caps->container) {
         fix_by_container(wall, caps);
     } else if (failed->errnum == ENOSPC) {
@@ -245,7 +249,7 @@ static void judge_limits(const struct host_caps *caps, struct wall *wall)
     finds(wall, STATE_OK, "a control group of its own can limit memory and processes");
     if (caps->cgroup_writable && caps->cgroup_memory && caps->cgroup_pids)
         return;
-    if (*caps->container) {
+    if (*caps->container && !caps->cgroup_is_old) {
         finds(wall, STATE_WEAKER,
               "the container has no control group to divide: memory as a whole has no limit");
         fix(wall, "# limit the container itself, such as: docker run --memory 8g --pids-limit 4096 IMAGE");
@@ -258,7 +262,8 @@ static void judge_limits(const struct host_caps *caps, struct wall *wall)
         finds(wall, STATE_WEAKER, "no control group is yours here: memory as a whole has no limit");
         fix(wall, "systemd-run --user --scope -p Delegate=yes -- bawn CMD");
     } else {
-        finds(wall, STATE_WEAKER, "your control group has no memory and pids: memory as a whole has no limit");
+        finds(wall, STATE_WEAKER,
+              "your control group has no memory and pids: memory as a whole has no limit");
         fix(wall, "sudo mkdir -p /etc/systemd/system/user@.service.d");
         fix(wall, "printf '[Service]\\nDelegate=cpu memory pids\\n' | "
                   "sudo tee /etc/systemd/system/user@.service.d/delegate.conf");

@@ -108,10 +108,11 @@ static bool find_cgroup_mount(char *mountinfo, const char **ret_path)
     for (char *rest = mountinfo, *line; (line = strsep(&rest, "\n"));) {
         if (!strstr(line, " - cgroup2 "))
             continue;
-        for (int word = 0; word < 4; word++)
-            strsep(&line, " ");
-        *ret_path = strsep(&line, " ");
-        return *ret_path != NULL;
+        const char *word = NULL;
+        for (int number = 0; number < 5; number++)
+            word = strsep(&line, " ");
+        *ret_path = word;
+        return word != NULL;
     }
     return false;
 }

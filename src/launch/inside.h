@@ -14,6 +14,7 @@ struct root {
     int terminal_tree; /* a mount of the caller's terminal, or -1 */
     int *tree_fds;     /* one for each operation of the plan: the host's tree to show, or -1 */
     bool ids_are_mapped;
+    VEC(const char *) pinned; /* directories that were made mount points, so that they stay */
     VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
 };
 

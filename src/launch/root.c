@@ -117,25 +117,47 @@ static int hide(struct root *root, const char *path, struct err *err)
     return mount_attach(tree, place, path, err);
 }
 
-/* A directory that would carry a frozen path away when it is renamed becomes a mount point, which cannot be. */
+static bool is_write_tree(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A directory becomes a mount point, once: as such it cannot be renamed. */
+static int pin_directory(struct root *root, const char *path, struct err *err)
+{
+    for (size_t i = 0; i < root->pinned.count; i++) {
+        if (strcmp(root->pinned.at[i], path) == 0)
+            return 0;
+    }
+    auto_fd int place = open_place(root, path, O_DIRECTORY);
+    auto_fd int tree =
+        place < 0 ? err_sys(err, errno, "cannot find %s", path) : mount_open_tree(place, "", err);
+    if (tree < 0 || mount_attach(tree, place, path, err) < 0)
+        return -1;
+    vec_push(&root->pinned, path);
+    return 0;
+}
+
+/* The directories that would carry a frozen path away when they are renamed, outermost first. */
 static int pin_parents(struct root *root, const char *path, struct err *err)
 {
+    VEC(const char *) parents = {0};
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
         const char *parent = arena_copy(&root->arena, path, size);
-        for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
-            const struct operation *operation = &root->launch->plan->operations.at[i];
-            if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, parent) == 0)
-                return 0; /* the tree itself is one already */
-        }
-        auto_fd int place = open_place(root, parent, O_DIRECTORY);
-        auto_fd int tree =
-            place < 0 ? -1 : (int)syscall(SYS_open_tree, place, "", AT_EMPTY_PATH | 1 | O_CLOEXEC);
-        if (tree < 0)
-            return err_sys(err, errno, "cannot hold %s in its place", parent);
-        if (mount_attach(tree, place, parent, err) < 0)
-            return -1;
+        if (is_write_tree(root->launch->plan, parent))
+            break; /* the tree itself is a mount point already */
+        vec_push(&parents, parent);
     }
-    return 0;
+    int result = 0;
+    while (parents.count && result == 0)
+        result = pin_directory(root, parents.at[--parents.count], err);
+    vec_free(&parents);
+    return result;
 }
 
 static int make_link(struct root *root, const struct operation *operation, struct err *err)
@@ -202,7 +224,7 @@ int root_assemble(struct root *root, struct err *err)
     if (!root->ids_are_mapped && root_open_trees(root->launch, -1, root->tree_fds, err) < 0)
         return -1;
     root->terminal_tree = -1;
-    char terminal[64];
+    char terminal[64] = "";
     if (root->launch->terminal_fd >= 0 &&
         ttyname_r(root->launch->terminal_fd, terminal, sizeof(terminal)) == 0) {
         root->terminal_tree = mount_open_tree(AT_FDCWD, terminal, err);

@@ -109,6 +109,14 @@ inside() {
     [[ "$output" == *"/proc"* ]]
 }
 
+@test "as root of a user namespace only: refused by doctor and by a run" {
+    inside 'exec "$BAWN" doctor'
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"files              cannot hold  root is root of a user namespace only here"* ]]
+    inside 'exec "$BAWN" --net off -- true'
+    [ "$status" -eq 125 ]
+}
+
 @test "inside a sandbox of bawn it says so" {
     "$BAWN" --net off -- true || skip 'needs a machine that can hold the walls'
     run "$BAWN" --net off --read "$BAWN" -- "$BAWN" doctor

@@ -263,8 +263,8 @@ class World:
     def state_of_victim(self) -> str:
         if self.victim.poll() is not None:
             return "ended"
-        status = read_or(f"/proc/{self.victim.pid}/stat")
-        return "stopped" if status.rpartition(")")[2].split()[0] in "Tt" else "alive"
+        status = read_or(f"/proc/{self.victim.pid}/stat").rpartition(")")[2].split()
+        return "stopped" if status and status[0] in "Tt" else "alive"
 
     def heard(self) -> int:
         count = 0
@@ -285,15 +285,21 @@ class World:
         except FileNotFoundError:
             return []
 
+    def settings_of_victim(self) -> tuple:
+        try:
+            return resource.prlimit(self.victim.pid, resource.RLIMIT_FSIZE), os.getpriority(os.PRIO_PROCESS, self.victim.pid)
+        except ProcessLookupError:  # it has just ended; its own sensor says so
+            return None, None
+
     def state(self) -> dict:
-        alive = self.victim.poll() is None
+        limits, nice = self.settings_of_victim()
         return {
             "canaries": self.state_of_canaries(),
             "workspace": self.state_of_workspace(),
             "new-files": [str(path) for path in self.new_files()],
             "victim": self.state_of_victim(),
-            "victim-limits": resource.prlimit(self.victim.pid, resource.RLIMIT_FSIZE) if alive else None,
-            "victim-nice": os.getpriority(os.PRIO_PROCESS, self.victim.pid) if alive else None,
+            "victim-limits": limits,
+            "victim-nice": nice,
             "attributes": self.attributes(),
             "listeners": self.heard(),
             "terminal": 0,
@@ -315,7 +321,6 @@ class World:
         if moved.exists():
             shutil.rmtree(moved)
         if "workspace" in changed or "canaries" in changed:
-            # What is not a canary of ours is made again below; those outside the workspace are put back first.
             for path, (text, mode) in list(self.canaries.items()):
                 if self.ws not in path.parents:
                     self.file(path, text, mode)

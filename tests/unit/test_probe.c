@@ -275,6 +275,18 @@ TEST(root_needs_file_systems_that_map_ids)
     free(answer.text);
 }
 
+TEST(root_of_a_user_namespace_only)
+{
+    struct host_caps caps = perfect();
+    caps.uid = 0;
+    fails(&caps, TRIAL_ID_MAP, EPERM);
+    struct answer answer = ask(&caps, false);
+    CHECK_INT(answer.status, 1);
+    SAYS("files              cannot hold  root is root of a user namespace only here");
+    SAYS("root               cannot hold  needs what the files need");
+    free(answer.text);
+}
+
 TEST(limits_without_a_control_group_are_weaker_and_enough)
 {
     struct host_caps caps = perfect();

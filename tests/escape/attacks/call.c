@@ -50,14 +50,17 @@
 
 static long load_bpf(void)
 {
-    union bpf_attr attributes = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
+    union bpf_attr attributes = {
+        .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
     return syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof(attributes));
 }
 
 static long count_events(void)
 {
-    struct perf_event_attr attributes = {
-        .type = PERF_TYPE_SOFTWARE, .size = sizeof(attributes), .config = PERF_COUNT_SW_TASK_CLOCK, .exclude_kernel = 1};
+    struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
+                                         .size = sizeof(attributes),
+                                         .config = PERF_COUNT_SW_TASK_CLOCK,
+                                         .exclude_kernel = 1};
     return syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0);
 }
 

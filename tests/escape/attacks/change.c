@@ -26,6 +26,8 @@
  * case rename-frozen-parent: rename frozen thawed => EBUSY rename | flags --freeze {ws}/frozen/inner | harms workspace
  * case rename-workspace: rename {ws} {ws}-old => EBUSY rename | harms workspace
  *
+ * case rename-git-read-only: rename .git .git-old => EROFS rename | flags --read-only | harms workspace
+ *
  * The system and what is granted to be read.
  * case chmod-shell: chmod /bin/sh => EROFS chmod | control-by root
  * case touch-passwd: touch /etc/passwd => EROFS touch | control-by root
@@ -34,6 +36,7 @@
  * case link-granted-out: link {home}/wide/file work2 => EXDEV link | flags --read {home}/wide
  * case setxattr-granted-read-only: setxattr {home}/wide/file => EROFS setxattr | flags --read {home}/wide | harms attributes
  * case chmod-dev-null: chmod /dev/null => EPERM chmod | control-by root
+ * case rename-within-workspace: rename work plain/work => done | reaches workspace
  * case link-secret-in: link {home}/.ssh/id_rsa work2 => ENOENT link | harms workspace
  */
 #include <sys/stat.h>

@@ -4,15 +4,17 @@
  * Why: all walls stand on there being nothing to gain.
  * Seen: sandboxes that dropped the effective set and left the permitted or the ambient one.
  *
+ * As an ordinary user there is no second id in the user namespace (EINVAL); as root there are, but no capability to
+ * become one, and root inside is nobody outside.
  * case capset: capset => EPERM capset | control-by root
- * case setuid-zero: setuid => EPERM setuid; root: done | control-by root
- * case setuid-other: setuid-other => EPERM setuid; root: EPERM setuid | control-by root
+ * case setuid-zero: setuid => EINVAL setuid; root: done | control-by root
+ * case setuid-other: setuid-other => EINVAL setuid; root: EPERM setuid | control-by root
  * case setgroups: setgroups => EPERM setgroups | control-by root
  * case raise-ambient: ambient => EPERM prctl | control-by root
- * case chown-workspace: chown => EPERM chown | control-by root
+ * case chown-workspace: chown => EINVAL chown; root: EPERM chown | control-by root
  * case nice-up: nice => EACCES setpriority | control-by root
  * case real-time: realtime => EPERM sched_setscheduler | control-by root
- * case raise-limit: limit => EPERM setrlimit | control-by root
+ * case raise-limit: limit => EPERM setrlimit | control-by nobody: root of a container may not either
  */
 #include <grp.h>
 #include <linux/capability.h>

@@ -10,7 +10,8 @@
  * written is not thereby readable, and a directory is no way into it.
  * case stdin-directory: 0 id_rsa => EACCES openat | stdin {home}/.ssh
  * case stdin-directory-above: 0 ../.ssh/id_rsa => EACCES openat | stdin {home}/src
- * case stdin-frozen-directory: 0 config write => EROFS openat | stdin {ws}/.git | harms canaries
+ * case stdin-frozen-directory: 0 config write => EACCES openat | stdin {ws}/.git | harms canaries
+ * case stdin-frozen-file: 0 /proc/self/fd/0 write => EACCES openat | stdin {ws}/.git/config | harms canaries
  * case stdin-reopened-writable: 0 /proc/self/fd/0 write => EACCES openat | stdin {home}/wide/file | harms canaries
  */
 #include "attack.h"

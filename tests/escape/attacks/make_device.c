@@ -20,7 +20,8 @@ int main(int argc, char **argv)
 {
     const char *kind = argument(argc, argv, 1);
     mode_t mode = *kind == 'b' ? S_IFBLK : *kind == 'c' ? S_IFCHR : S_IFIFO;
-    dev_t device = makedev((unsigned)number_argument(argc, argv, 2), (unsigned)number_argument(argc, argv, 3));
+    dev_t device =
+        makedev((unsigned)number_argument(argc, argv, 2), (unsigned)number_argument(argc, argv, 3));
     must(mknod("node", mode | 0600, device), "mknod");
     done();
 }

@@ -13,9 +13,9 @@
  * case open-hugepages: /sys/kernel/mm/transparent_hugepage/enabled => EACCES open | control-by root | if /sys/kernel/mm/transparent_hugepage/enabled
  * case open-cpu-online: /sys/devices/system/cpu/cpu1/online => EACCES open | control-by root | if /sys/devices/system/cpu/cpu1/online
  * case open-cgroup-procs: {cgroup_procs} => EACCES open | control-by root
- * case open-passwd: /etc/passwd => EROFS open | control-by root
+ * case open-passwd: /etc/passwd => EACCES open; root: EROFS open | control-by root
  * case open-shadow: /etc/shadow => ENOENT open | control-by root
- * case open-program: /usr/bin/env => EROFS open | control-by root
+ * case open-program: /usr/bin/env => EACCES open; root: EROFS open | control-by root
  * case open-init-memory: /proc/1/mem => EACCES open | control-args /proc/{victim}/mem
  * case open-host-memory: /proc/{victim}/mem => ENOENT open
  * case open-init-oom-score: /proc/1/oom_score_adj => EACCES open | control-args /proc/{victim}/oom_score_adj

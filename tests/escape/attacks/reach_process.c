@@ -25,7 +25,8 @@ int main(int argc, char **argv)
     pid_t pid = (pid_t)number_argument(argc, argv, 2);
     if (strcmp(act, "read") == 0) {
         char byte;
-        struct iovec here = {&byte, 1}, there = {(void *)1, 1}; /* nothing is mapped there: EFAULT once it may look */
+        struct iovec here = {&byte, 1},
+                     there = {(void *)1, 1}; /* nothing is mapped there: EFAULT once it may look */
         must(process_vm_readv(pid, &here, 1, &there, 1, 0), "process_vm_readv");
     } else if (strcmp(act, "getfd") == 0) {
         long fd = syscall(SYS_pidfd_open, pid, 0);

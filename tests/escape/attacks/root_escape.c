@@ -12,7 +12,8 @@
 int main(int argc, char **argv)
 {
     if (strcmp(argument(argc, argv, 1), "pivot") == 0) {
-        must(syscall(SYS_pivot_root, ".", "."), "pivot_root"); /* the workspace is no mount without bawn: EINVAL */
+        must(syscall(SYS_pivot_root, ".", "."),
+             "pivot_root"); /* the workspace is no mount without bawn: EINVAL */
         done();
     }
     must(chroot(argument(argc, argv, 2)), "chroot");

@@ -36,6 +36,12 @@
  * case write-git-config-by-proc: /proc/self/cwd/.git/config => EROFS open | harms canaries
  * case write-frozen-by-flag: frozen/inner/file => EROFS open | flags --freeze {ws}/frozen/inner | harms canaries
  *
+ * Its own process's settings that ask for a privilege.
+ * case write-own-uid-map: /proc/self/uid_map => EPERM write | control-by nobody: it is written once a namespace
+ *
+ * case write-workspace-read-only: work => EROFS open | flags --read-only | harms workspace
+ * case write-new-read-only: new => EROFS open | flags --read-only | harms workspace
+ *
  * What is granted works.
  * case write-workspace: work => done | reaches workspace
  */
