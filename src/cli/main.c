@@ -18,8 +18,18 @@ static const char *account_home(const struct world *world)
     return account ? account->pw_dir : NULL;
 }
 
+/* A standard stream that is closed stays closed for the command, and nothing that bawn opens takes its place. */
+static void occupy_closed_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
+            return;
+    }
+}
+
 int main(int argument_count, char **arguments)
 {
+    occupy_closed_streams();
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_free char *directory = getcwd(NULL, 0);
     struct world world = {

@@ -75,15 +75,15 @@ static void reap(const struct init *init)
 /* The supervisor passes a signal on. Its silence for good means that it is dead, and nothing may outlive it. */
 static void obey(const struct init *init)
 {
-    int number = 0;
-    ssize_t got = read(init->control_fd, &number, sizeof(number));
+    struct order order;
+    ssize_t got = read(init->control_fd, &order, sizeof(order));
     if (got == 0)
         _exit(0);
-    if (got != sizeof(number))
+    if (got != sizeof(order))
         return;
-    if (number == SIGCONT && init->launch->foreground)
+    if (order.with_terminal)
         give_terminal(init->launch, init->command);
-    kill(init->launch->own_group ? -init->command : init->command, number);
+    kill(init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd)

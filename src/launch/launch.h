@@ -41,12 +41,17 @@ struct report {
     struct err err;
 };
 
-/* What the supervisor says to the child: a signal to pass on to the command's process group. */
+/* What the supervisor says to the child: a signal for the command, and whether the terminal comes with it. */
+struct order {
+    int signal;
+    bool with_terminal;
+};
+
 struct launched {
     pid_t pid; /* of the sandbox's process 1 */
     int pid_fd;
     int report_fd;  /* read struct report from it */
-    int control_fd; /* write a signal number (int) to it; closing it ends the sandbox */
+    int control_fd; /* write struct order to it; closing it ends the sandbox */
 };
 
 int launch_start(const struct launch *launch, struct launched *ret_launched, struct err *err) must_check;

@@ -4,10 +4,12 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,10 +22,37 @@
 /* Root inside is nobody outside: a range of ids that no account has and no file bears. */
 enum { ROOT_OUTSIDE = 2000000000, ROOT_RANGE = 65536 };
 
-static struct id_map id_map_for(uid_t uid, gid_t gid)
+/* The first line of a uid_map: three numbers. */
+static bool read_id_map(FILE *file, unsigned *ret_inside, unsigned *ret_outside, unsigned *ret_count)
 {
-    if (uid == 0)
+    char line[128];
+    if (!fgets(line, sizeof(line), file))
+        return false;
+    char *at = line;
+    *ret_inside = (unsigned)strtoul(at, &at, 10);
+    *ret_outside = (unsigned)strtoul(at, &at, 10);
+    *ret_count = (unsigned)strtoul(at, &at, 10);
+    return *at == '\n';
+}
+
+/* Is this root the machine's, with all ids there are, or only some user namespace's? */
+static bool is_real_root(void)
+{
+    unsigned inside = 1, outside = 1, count = 0;
+    FILE *file = geteuid() == 0 ? fopen("/proc/self/uid_map", "re") : NULL;
+    bool covers = file && read_id_map(file, &inside, &outside, &count) && inside == 0 &&
+                  count > ROOT_OUTSIDE + ROOT_RANGE;
+    if (file)
+        fclose(file);
+    return covers;
+}
+
+static struct id_map id_map_for(bool real_root)
+{
+    if (real_root)
         return (struct id_map){0, ROOT_OUTSIDE, 0, ROOT_OUTSIDE, ROOT_RANGE, .keeps_groups = false};
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
     return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
 }
 
@@ -31,9 +60,11 @@ static struct id_map id_map_for(uid_t uid, gid_t gid)
 static int make_map_namespace(const struct id_map *map, struct err *err)
 {
     int pid_fd = -1;
-    pid_t child = process_fork(CLONE_NEWUSER, &pid_fd);
+    pid_t parent = getpid(), child = process_fork(CLONE_NEWUSER, &pid_fd);
     if (child == 0) {
-        pause();
+        /* It must not outlive bawn, whenever that is killed. */
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent)
+            pause();
         _exit(0);
     }
     if (child < 0)
@@ -47,6 +78,30 @@ static int make_map_namespace(const struct id_map *map, struct err *err)
     waitpid(child, NULL, 0);
     close(pid_fd);
     return fd;
+}
+
+/*
+ * The standard streams come from outside, on the host's own mounts: through a directory, or a file that is frozen, the
+ * walls could be walked round.
+ */
+static int check_standard_streams(const struct plan *plan, struct err *err)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        struct stat stream, frozen;
+        if (fstat(fd, &stream) < 0)
+            continue;
+        bool is_refused = S_ISDIR(stream.st_mode);
+        for (size_t i = 0; !is_refused && S_ISREG(stream.st_mode) && i < plan->operations.count; i++) {
+            const struct operation *operation = &plan->operations.at[i];
+            is_refused = operation->kind == OP_FREEZE && stat(operation->path, &frozen) == 0 &&
+                         frozen.st_dev == stream.st_dev && frozen.st_ino == stream.st_ino;
+        }
+        if (is_refused) {
+            err_set(err, "standard stream %d is a directory or a frozen file", fd);
+            return err_hint(err, "redirect it from or to something else");
+        }
+    }
+    return 0;
 }
 
 /* What must exist on the host before it can be shown: the private home, and directories that a rule says to make. */
@@ -130,7 +185,7 @@ static int set_limits(const struct plan *plan, struct err *err)
 static int raise_walls(const struct child *child, struct err *err)
 {
     /* The supervisor says go when the id map is written: until then nothing here has an identity. */
-    int go = 0;
+    struct order go;
     if (read(child->control_fd, &go, sizeof(go)) != sizeof(go))
         return err_set(err, "the supervisor is gone");
     if (become_inside_ids(child->map, err) < 0)
@@ -153,7 +208,8 @@ static int raise_walls(const struct child *child, struct err *err)
 static _Noreturn void run_child(const struct child *child)
 {
     struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
-    setpgid(0, 0);
+    if (child->launch->own_group)
+        setpgid(0, 0); /* what the terminal sends to the caller's job is none of process 1's business */
     if (raise_walls(child, &report.err) == 0)
         init_run(child->launch, child->report_fd, child->control_fd);
     if (write(child->report_fd, &report, sizeof(report)) < 0)
@@ -180,11 +236,17 @@ static void raise_descriptor_limit(void)
 
 int launch_start(const struct launch *launch, struct launched *ret_launched, struct err *err)
 {
-    struct id_map map = id_map_for(geteuid(), getegid());
-    if (make_missing(launch, err) < 0)
+    bool is_root = is_real_root();
+    struct id_map map = id_map_for(is_root);
+    if (is_root && launch->nested) {
+        err_set(
+            err,
+            "--nested cannot be had as root: a nested root would need a capability that nobody has inside");
+        return err_hint(err, "run bawn as an ordinary user");
+    }
+    if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
         return -1;
     int *tree_fds = arena_alloc(launch->plan->policy->arena, launch->plan->operations.count * sizeof(int));
-    bool is_root = geteuid() == 0;
     raise_descriptor_limit();
     if (is_root) {
         auto_fd int userns_fd = make_map_namespace(&map, err);
@@ -212,7 +274,7 @@ int launch_start(const struct launch *launch, struct launched *ret_launched, str
             close(tree_fds[i]);
     }
     struct launched launched = {pid, pid_fd, reports[0], control[1]};
-    int go = 1;
+    struct order go = {0};
     int failed = pid < 0 ? explain_clone(clone_errno, err) : process_map_ids(pid, &map, err);
     if (!failed && write(control[1], &go, sizeof(go)) != sizeof(go))
         failed = err_sys(err, errno, "cannot start the sandbox");

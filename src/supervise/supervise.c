@@ -14,24 +14,58 @@
 /* Passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
 
-static void pass_on(const struct launched *launched, int number)
+struct watch {
+    const struct launch *launch;
+    const struct launched *launched;
+    bool terminal_is_given; /* the command has the terminal's foreground */
+    int ended_by;           /* the signal that ended the command, or 0 */
+};
+
+static void pass_on(const struct launched *launched, int number, bool with_terminal)
 {
-    if (write(launched->control_fd, &number, sizeof(number)) < 0)
+    struct order order = {number, with_terminal};
+    if (write(launched->control_fd, &order, sizeof(order)) < 0)
         return; /* process 1 is gone, and its last report is on the way */
 }
 
-static void take_terminal(const struct launch *launch)
+/* Is bawn's job the one that the terminal listens to? */
+static bool has_terminal(const struct launch *launch)
 {
-    if (launch->foreground)
-        tcsetpgrp(launch->terminal_fd, getpgrp());
+    return launch->terminal_fd >= 0 && tcgetpgrp(launch->terminal_fd) == getpgrp();
 }
 
-/* The command was stopped: so is bawn, for the shell to see; and when the shell lets it go on, the command does. */
-static void stop_along(const struct launch *launch, const struct launched *launched)
+/* Takes the terminal back from the command, if it is the command that has it. */
+static void take_terminal(struct watch *watch)
 {
-    take_terminal(launch);
-    kill(getpid(), SIGSTOP);
-    pass_on(launched, SIGCONT);
+    if (watch->terminal_is_given)
+        tcsetpgrp(watch->launch->terminal_fd, getpgrp());
+    watch->terminal_is_given = false;
+}
+
+/*
+ * The command was stopped: so is bawn, by the same signal, for the shell to see; and when the shell lets it go on, the
+ * command does, with the terminal if the shell gave it back. What a person typed is meant for the whole job, as it would
+ * be without bawn. In the caller's own group, the terminal sees to all that by itself.
+ */
+static void stop_along(struct watch *watch, int number)
+{
+    bool from_terminal = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+    if (!watch->launch->own_group && from_terminal)
+        return;
+    /* It wants the terminal, and the shell has given it to this job without a word (`fg` of a job that runs). */
+    bool wants_what_we_have =
+        number != SIGTSTP && from_terminal && !watch->terminal_is_given && has_terminal(watch->launch);
+    if (!wants_what_we_have) {
+        take_terminal(watch);
+        sigset_t stopping, before;
+        sigemptyset(&stopping);
+        sigaddset(&stopping, number);
+        sigprocmask(SIG_UNBLOCK, &stopping, &before);
+        kill(number == SIGTSTP ? 0 : getpid(), number);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    watch->terminal_is_given = watch->launch->own_group && has_terminal(watch->launch);
+    pass_on(watch->launched, SIGCONT, watch->terminal_is_given);
 }
 
 static int status_of(int wait_status)
@@ -40,11 +74,10 @@ static int status_of(int wait_status)
 }
 
 /* Returns 1 when the command has ended, 0 to go on, -1 on failure. */
-static int hear(const struct launch *launch, const struct launched *launched, int *ret_status,
-                struct err *err)
+static int hear(struct watch *watch, int *ret_status, struct err *err)
 {
     struct report report;
-    ssize_t got = read(launched->report_fd, &report, sizeof(report));
+    ssize_t got = read(watch->launched->report_fd, &report, sizeof(report));
     if (got < 0 && errno == EINTR)
         return 0;
     *ret_status = STATUS_REFUSED;
@@ -56,15 +89,24 @@ static int hear(const struct launch *launch, const struct launched *launched, in
         *err = report.err;
         return -1;
     case REPORT_STOPPED:
-        stop_along(launch, launched);
+        stop_along(watch, report.status);
         return 0;
     case REPORT_ENDED:
         *ret_status = status_of(report.status);
+        watch->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
         return 1;
     case REPORT_STARTED:
         break;
     }
     return 0;
+}
+
+/* A signal that came from outside. SIGCONT may come after a stop that only bawn saw, and then brings the terminal. */
+static void hand_on(struct watch *watch, int number)
+{
+    bool gets_terminal = number == SIGCONT && watch->launch->own_group && has_terminal(watch->launch);
+    watch->terminal_is_given |= gets_terminal;
+    pass_on(watch->launched, number, gets_terminal);
 }
 
 enum { GRACE_SECONDS = 10 }; /* between asking a command to end and ending it */
@@ -88,7 +130,7 @@ static void end_in_time(const struct launched *launched, bool was_asked)
     if (was_asked)
         kill(launched->pid, SIGKILL);
     else
-        pass_on(launched, SIGTERM);
+        pass_on(launched, SIGTERM, false);
 }
 
 int supervise(const struct launch *launch, const struct launched *launched, int *ret_status, struct err *err)
@@ -103,6 +145,7 @@ int supervise(const struct launch *launch, const struct launched *launched, int 
     auto_fd int signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
+    struct watch watch = {launch, launched, .terminal_is_given = launch->foreground};
     bool was_asked = false;
     int heard = 0;
     while (heard == 0) {
@@ -119,12 +162,14 @@ int supervise(const struct launch *launch, const struct launched *launched, int 
             continue;
         struct signalfd_siginfo information;
         while (ready[1].revents && read(signal_fd, &information, sizeof(information)) == sizeof(information))
-            pass_on(launched, (int)information.ssi_signo);
+            hand_on(&watch, (int)information.ssi_signo);
         if (ready[0].revents)
-            heard = hear(launch, launched, ret_status, err);
+            heard = hear(&watch, ret_status, err);
     }
     waitpid(launched->pid, NULL, 0);
-    take_terminal(launch);
+    take_terminal(&watch);
     sigprocmask(SIG_SETMASK, &before, NULL);
+    if (watch.ended_by == SIGINT && launch->terminal_fd >= 0)
+        kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
     return heard < 0 ? -1 : 0;
 }
