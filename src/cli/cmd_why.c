@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/path.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
@@ -18,6 +19,7 @@ struct answer {
     const char *sentence;
     const struct rule *decides; /* may be NULL */
     candidate_list candidates;
+    const char *flag_object; /* the same for the command line, where that differs */
     const char *object;      /* what a rule that changes it would name */
     const char *user_policy; /* the file to put such a rule into */
     const char *changes[3];  /* the verbs that would, ended by NULL; none where it is locked */
@@ -73,6 +75,15 @@ static bool is_locked(const struct answer *answer)
     return false;
 }
 
+static bool is_workspace(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (strcmp(policy->workspaces.at[i].path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The rules on the same object that would change the decision; the second may be NULL. */
 static void suggest(struct answer *answer, const char *object, const char *first, const char *second)
 {
@@ -83,14 +94,15 @@ static void suggest(struct answer *answer, const char *object, const char *first
     answer->changes[1] = second;
 }
 
-static void suggest_for_path(struct answer *answer, const char *path, enum access access)
+static void suggest_for_path(struct answer *answer, const char *path, enum access access,
+                             bool names_workspace)
 {
     switch (access) {
     case ACCESS_NONE:
         suggest(answer, path, "read", "write");
         return;
     case ACCESS_WRITE:
-        suggest(answer, path, "read", "hide");
+        suggest(answer, path, "read", names_workspace ? NULL : "hide"); /* a workspace must be seen */
         return;
     case ACCESS_COPY:
     case ACCESS_SYNC:
@@ -100,7 +112,7 @@ static void suggest_for_path(struct answer *answer, const char *path, enum acces
     case ACCESS_READ:
     case ACCESS_FROZEN:
     case ACCESS_FLAGGED:
-        suggest(answer, path, "write", "hide");
+        suggest(answer, path, "write", names_workspace ? NULL : "hide");
     }
 }
 
@@ -124,7 +136,11 @@ static int answer_path(struct loaded *loaded, const struct style *style, const c
     answer->sentence = arena_printf(arena, "%s%s%s", lead, sentence_for_path(loaded, place->real, &verdict),
                                     place->kind == FILE_MISSING ? " (it does not exist now)" : "");
     answer->decides = verdict.decides ? verdict.decides->rule : NULL;
-    suggest_for_path(answer, style_path(style, arena, place->real), verdict.access);
+    /* What a shell or the language would take for more than plain text is spelled out and quoted for both. */
+    bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;
+    suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real, verdict.access,
+                     is_workspace(&loaded->policy, place->real));
+    answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
     return 0;
 }
 
@@ -159,7 +175,7 @@ static int answer_host(struct loaded *loaded, const char *asked, struct answer *
                        : host.kind == HOST_ADDRESS
                            ? "cannot be reached: no rule names it"
                            : "cannot be reached: no rule names it, and its name is never looked up";
-    const char *object = port == PORT_HTTPS ? host_text(arena, &host) : answer->asked;
+    const char *object = port == PORT_HTTPS && !allowed ? host_text(arena, &host) : answer->asked;
     suggest(answer, object, allowed ? "refuse" : "connect", NULL);
     return 0;
 }
@@ -235,9 +251,10 @@ static void add_changes(struct buf *out, const struct style *style, struct arena
         return;
     }
     const char *word = shell_word(arena, answer->object);
+    const char *flag_word = answer->flag_object ? shell_word(arena, answer->flag_object) : word;
     for (size_t i = 0; answer->changes[i]; i++)
         style_add(style, out, COLOUR_PLAIN,
-                  arena_printf(arena, "%s--%s %s", i ? " or " : "", answer->changes[i], word));
+                  arena_printf(arena, "%s--%s %s", i ? " or " : "", answer->changes[i], flag_word));
     buf_add_str(out, "; or `");
     style_add(style, out, COLOUR_PLAIN, arena_printf(arena, "%s %s", answer->changes[0], word));
     buf_add_str(out, "` in ");
@@ -287,7 +304,7 @@ static void add_json(struct json *json, const struct answer *answer)
     for (size_t i = 0; answer->changes[i]; i++) {
         json_open(json, NULL, '{');
         json_str(json, "verb", answer->changes[i]);
-        json_str(json, "object", answer->object);
+        json_str(json, "object", answer->flag_object ? answer->flag_object : answer->object);
         json_close(json, '}');
     }
     json_close(json, ']');

@@ -14,11 +14,12 @@ struct root {
     int terminal_tree; /* a mount of the caller's terminal, or -1 */
     int *tree_fds;     /* one for each operation of the plan: the host's tree to show, or -1 */
     bool ids_are_mapped;
+    const char *socket_list;  /* the host's /proc/net/unix */
     VEC(const char *) pinned; /* directories that were made mount points, so that they stay */
     VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
 };
 
-/* mask.c: fills root->masked. */
+/* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown. */
 int mask_find(struct root *root, struct err *err) must_check;
 
 /* root.c: opens the host's trees that the plan shows. Outside (as root, ids mapped) or inside. */

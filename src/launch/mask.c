@@ -1,8 +1,12 @@
-/* Finds what patterns hide: the trees that they reach are walked once, before the root is assembled. */
+/*
+ * Finds what must be hidden beside what the plan names: what patterns match (the trees that they reach are walked once,
+ * before the root is assembled), and the sockets of the host that lie in trees which are shown.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -71,13 +75,43 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
 static bool is_searched(const struct operation *pattern, const struct operation *tree)
 {
     bool shows = tree->kind == OP_BIND_READ || tree->kind == OP_BIND_WRITE;
-    return shows && tree->is_directory && !tree->because->source->is_profile &&
+    return shows && tree->is_directory &&
+           !(tree->because->source->is_profile && pattern->because->source->is_profile) &&
            !(pattern->spares_workspaces && tree->is_workspace) &&
            pattern_may_match_beneath(pattern->path, tree->path);
 }
 
+static bool is_shown(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        bool shows = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
+        if (shows && path_is_beneath(path, operation->path))
+            return true;
+    }
+    return false;
+}
+
+/* Each line of /proc/net/unix ends in the socket's path, if it has one; "@…" is an abstract name. */
+static void find_sockets(struct root *root)
+{
+    for (const char *line = root->socket_list; line && *line;) {
+        size_t size = strcspn(line, "\n");
+        const char *slash = memchr(line, '/', size);
+        if (slash && slash > line && slash[-1] == ' ') {
+            const char *path = arena_copy(&root->arena, slash, size - (size_t)(slash - line));
+            struct stat status;
+            if (is_shown(root->launch->plan, path) && !is_named(root->launch->plan, path) &&
+                lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+                vec_push(&root->masked, path);
+        }
+        line += size + (line[size] == '\n');
+    }
+}
+
 int mask_find(struct root *root, struct err *err)
 {
+    find_sockets(root);
     const struct plan *plan = root->launch->plan;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *pattern = &plan->operations.at[i];

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "kernel/directories.h"
 #include "kernel/loopback.h"
@@ -104,6 +105,21 @@ static int check_standard_streams(const struct plan *plan, struct err *err)
     return 0;
 }
 
+/*
+ * Unix sockets of the host that somebody listens at now, by their paths: in a tree that is shown, a daemon's socket would
+ * answer through every mount. Read outside, because a network namespace of its own shows none.
+ */
+static const char *read_socket_list(struct arena *arena)
+{
+    enum { LARGEST = 4 * 1024 * 1024 };
+    auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
+    auto_buf struct buf list = {0};
+    char part[16384];
+    for (ssize_t got; fd >= 0 && list.size < LARGEST && (got = read(fd, part, sizeof(part))) > 0;)
+        buf_add(&list, part, (size_t)got);
+    return arena_copy(arena, list.bytes, list.size);
+}
+
 /* What must exist on the host before it can be shown: the private home, and directories that a rule says to make. */
 static int make_missing(const struct launch *launch, struct err *err)
 {
@@ -150,6 +166,7 @@ struct child {
     int report_fd, control_fd;
     int *tree_fds;
     bool trees_are_open, host_network;
+    const char *socket_list;
 };
 
 /* The most of something that the plan allows; `otherwise` where it sets no limit. */
@@ -190,8 +207,10 @@ static int raise_walls(const struct child *child, struct err *err)
         return err_set(err, "the supervisor is gone");
     if (become_inside_ids(child->map, err) < 0)
         return -1;
-    struct root root = {
-        .launch = child->launch, .tree_fds = child->tree_fds, .ids_are_mapped = child->trees_are_open};
+    struct root root = {.launch = child->launch,
+                        .tree_fds = child->tree_fds,
+                        .ids_are_mapped = child->trees_are_open,
+                        .socket_list = child->socket_list};
     if ((!child->host_network && loopback_up(err) < 0) || root_assemble(&root, err) < 0)
         return -1;
     const char *directory = child->launch->plan->policy->request.directory;
@@ -238,12 +257,6 @@ int launch_start(const struct launch *launch, struct launched *ret_launched, str
 {
     bool is_root = is_real_root();
     struct id_map map = id_map_for(is_root);
-    if (is_root && launch->nested) {
-        err_set(
-            err,
-            "--nested cannot be had as root: a nested root would need a capability that nobody has inside");
-        return err_hint(err, "run bawn as an ordinary user");
-    }
     if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
         return -1;
     int *tree_fds = arena_alloc(launch->plan->policy->arena, launch->plan->operations.count * sizeof(int));
@@ -257,7 +270,8 @@ int launch_start(const struct launch *launch, struct launched *ret_launched, str
     if (pipe2(reports, O_CLOEXEC) < 0 || pipe2(control, O_CLOEXEC) < 0)
         return err_sys(err, errno, "cannot make a pipe");
     bool host_network = wants_host_network(launch->plan);
-    struct child child = {launch, &map, reports[1], control[0], tree_fds, is_root, host_network};
+    struct child child = {launch,   &map,    reports[1],   control[0],
+                          tree_fds, is_root, host_network, read_socket_list(launch->plan->policy->arena)};
     uint64_t namespaces =
         CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
     pid_t pid = process_fork(namespaces | (host_network ? 0 : CLONE_NEWNET), &pid_fd);

@@ -266,7 +266,8 @@ static bool reaches(const struct placed *placed, const visible_list *visible)
     bool spares_workspaces = text_equal(placed->rule->unless, "workspace");
     for (size_t i = 0; i < visible->count; i++) {
         const struct visible *tree = &visible->at[i];
-        if ((is_flag && !tree->is_writable) || (!is_flag && tree->is_of_profile) ||
+        if ((is_flag && !tree->is_writable) ||
+            (!is_flag && tree->is_of_profile && placed->rule->source->is_profile) ||
             (spares_workspaces && tree->is_workspace))
             continue;
         if (pattern_may_match_beneath(placed->path, tree->path))
@@ -295,6 +296,37 @@ static void add_patterns(struct plan *plan)
     vec_free(&visible);
 }
 
+static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
+{
+    if (decide_host(plan->policy, &rule->host, port, NULL).decides == rule)
+        add(plan, (struct operation){
+                      .kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
+                      .because = rule,
+                      .value = host_text(plan->policy->arena, &rule->host),
+                      .port = port,
+                  });
+}
+
+/* A refusal without a port is one for every port at which something wider would connect. */
+static void add_refusals(struct plan *plan, const struct rule *refuse)
+{
+    VEC(uint16_t) ports = {0};
+    for (size_t i = 0; i < plan->policy->rules.count; i++) {
+        const struct rule *rule = &plan->policy->rules.at[i];
+        if (rule->verb != VERB_CONNECT || !policy_rule_counts(plan->policy, rule) ||
+            !host_covers(&rule->host, &refuse->host))
+            continue;
+        bool is_known = false;
+        for (size_t j = 0; j < ports.count; j++)
+            is_known |= ports.at[j] == rule->host.port;
+        if (!is_known)
+            vec_push(&ports, rule->host.port);
+    }
+    for (size_t i = 0; i < ports.count; i++)
+        add_host(plan, refuse, ports.at[i]);
+    vec_free(&ports);
+}
+
 static void add_network(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -303,22 +335,20 @@ static void add_network(struct plan *plan)
     add(plan, (struct operation){.kind = OP_NET, .because = net, .value = net_mode_name(mode)});
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct rule *rule = &policy->rules.at[i];
-        struct operation operation = {.because = rule};
         if (!policy_rule_counts(policy, rule))
             continue;
-        if (verb_object(rule->verb) == OBJECT_HOST && mode == NET_ALLOW) {
-            if (decide_host(policy, &rule->host, rule->host.port, NULL).decides != rule)
-                continue;
-            operation.kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE;
-            operation.value = host_text(policy->arena, &rule->host);
-            operation.port = rule->host.port;
-            add(plan, operation);
-        } else if (verb_object(rule->verb) == OBJECT_PORT) {
-            operation.kind = rule->verb == VERB_PUBLISH ? OP_PUBLISH : OP_HOST_PORT;
-            operation.port = rule->port.inside;
-            operation.host_port = rule->port.host;
-            add(plan, operation);
-        }
+        bool is_host = verb_object(rule->verb) == OBJECT_HOST && mode == NET_ALLOW;
+        if (is_host && rule->host.port)
+            add_host(plan, rule, rule->host.port);
+        else if (is_host)
+            add_refusals(plan, rule);
+        else if (verb_object(rule->verb) == OBJECT_PORT)
+            add(plan, (struct operation){
+                          .kind = rule->verb == VERB_PUBLISH ? OP_PUBLISH : OP_HOST_PORT,
+                          .because = rule,
+                          .port = rule->port.inside,
+                          .host_port = rule->port.host,
+                      });
     }
 }
 

@@ -27,7 +27,7 @@ enum { PLAN_SCHEMA_VERSION = 1 };
     X(SOCKET, "socket")       /* one Unix socket */                                                          \
     X(NET, "net")             /* `value`: off, allow or open */                                              \
     X(CONNECT, "connect")     /* `value`: host, `port` */                                                    \
-    X(REFUSE, "refuse")       /* `value`: host, `port` (0: every one) */                                     \
+    X(REFUSE, "refuse")       /* `value`: host, `port` */                                                    \
     X(PUBLISH, "publish")     /* `port` inside, `host_port` outside */                                       \
     X(HOST_PORT, "host-port") /* `port` */                                                                   \
     X(ENV_PASS, "env-pass")   /* `name`: the caller's value */                                               \

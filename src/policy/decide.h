@@ -66,7 +66,7 @@ struct path_verdict {
 /* The path is absolute and without links. `candidates` may be NULL; else every rule that reaches here is added. */
 struct path_verdict decide_path(const struct policy *policy, const char *path, candidate_list *candidates);
 
-/* The same, as if one rule were not there. */
+/* The same, as if one rule were not there; with NULL, as if no grant led here through a link. */
 struct path_verdict decide_path_without(const struct policy *policy, const char *path,
                                         const struct rule *left_out);
 

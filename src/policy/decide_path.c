@@ -176,6 +176,19 @@ static const struct candidate *best_of(const candidate_list *candidates, enum ki
     return best;
 }
 
+/* A lock on a freeze or a flag: only a grant of the administrator's own that is more specific lifts it. */
+static bool is_held_by_lock(const candidate_list *candidates, enum kind kind, const struct candidate *grant)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct candidate *candidate = &candidates->at[i];
+        bool lifts = grant->rule->source->layer == LAYER_ADMIN && candidate_beats(grant, candidate);
+        if (kind_of(candidate->rule) == kind && candidate->rule->locked && candidate->loss == LOSS_NONE &&
+            !lifts)
+            return true;
+    }
+    return false;
+}
+
 /* A freeze or a flag holds in a writable place, unless a grant that beats it lifts it. A flag never lifts a freeze. */
 static const struct candidate *modifier_of(const candidate_list *candidates, const struct candidate *grant)
 {
@@ -183,38 +196,55 @@ static const struct candidate *modifier_of(const candidate_list *candidates, con
         return NULL;
     for (enum kind kind = KIND_FREEZE; kind <= KIND_FLAG; kind++) {
         const struct candidate *modifier = best_of(candidates, kind);
-        if (modifier && (modifier->rule->locked || candidate_beats(modifier, grant)))
+        if (modifier && (candidate_beats(modifier, grant) || is_held_by_lock(candidates, kind, grant)))
             return modifier;
     }
     return NULL;
 }
 
+static bool is_sparing(const struct candidate *pattern, const struct candidate *grant)
+{
+    bool hides = pattern->rule->verb == VERB_HIDE || pattern->rule->verb == VERB_SEAL;
+    return hides && !pattern->is_literal && pattern->rule->source->is_profile && pattern->loss == LOSS_NONE &&
+           pattern->specificity > grant->specificity;
+}
+
 /*
- * A pattern that hides does not reach into a tree that a profile grants by name: toolchains have a hundred thousand files,
- * and whoever wrote the profile has looked at what is in them.
+ * A profile's pattern that hides does not reach into a tree that a profile grants by name: toolchains have a hundred
+ * thousand files, and whoever wrote the profile has looked at what is in them. Patterns of anybody else are searched for.
  */
-static void spare_profile_trees(candidate_list *candidates)
+static void spare_profile_trees(const struct policy *policy, candidate_list *candidates)
 {
     const struct candidate *grant = NULL;
     for (size_t i = 0; i < candidates->count; i++) {
         const struct candidate *candidate = &candidates->at[i];
-        enum access access = access_of_rule(candidate->rule);
-        bool shows = access == ACCESS_READ || access == ACCESS_WRITE;
-        if (shows && candidate->loss == LOSS_NONE && (!grant || candidate_beats(candidate, grant)))
+        bool grants = access_of_rule(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
+        if (grants && candidate->loss == LOSS_NONE && (!grant || candidate_beats(candidate, grant)))
             grant = candidate;
     }
-    for (size_t i = 0; grant && grant->rule->source->is_profile && i < candidates->count; i++) {
+    if (!grant || !grant->rule->source->is_profile ||
+        (grant->rule->verb != VERB_READ && grant->rule->verb != VERB_WRITE))
+        return;
+    bool holds = false,
+         was_asked = false; /* does the grant hold at the tree's own root? Asked only where it matters */
+    for (size_t i = 0; i < candidates->count; i++) {
         struct candidate *candidate = &candidates->at[i];
-        bool hides = candidate->rule->verb == VERB_HIDE || candidate->rule->verb == VERB_SEAL;
-        if (hides && !candidate->is_literal && candidate->loss == LOSS_NONE)
+        if (!is_sparing(candidate, grant))
+            continue;
+        if (!was_asked) {
+            const struct placed *at_root = decide_path(policy, grant->placed->path, NULL).grants;
+            holds = at_root && at_root->rule == grant->rule;
+            was_asked = true;
+        }
+        if (holds)
             candidate->loss = LOSS_PROFILE_TREE;
     }
 }
 
-static struct path_verdict judge(candidate_list *candidates)
+static struct path_verdict judge(const struct policy *policy, candidate_list *candidates)
 {
     shut_out_by_locks(candidates);
-    spare_profile_trees(candidates);
+    spare_profile_trees(policy, candidates);
     shut_out_by_seals(candidates);
     shut_out_by_own_hide(candidates);
     const struct candidate *grant = best_of(candidates, KIND_GRANT),
@@ -236,13 +266,31 @@ static struct path_verdict judge(candidate_list *candidates)
                                  winner ? winner->placed : NULL, grant ? grant->placed : NULL};
 }
 
-/* Without the rules of repositories that are not trusted, or without one rule. */
-static void take_out(candidate_list *candidates, const struct rule *left_out)
+typedef bool (*condition)(const struct candidate *candidate, const struct rule *rule);
+
+static bool is_other_rule(const struct candidate *candidate, const struct rule *rule)
+{
+    return candidate->rule != rule;
+}
+
+static bool is_trusted(const struct candidate *candidate, const struct rule *rule)
+{
+    (void)rule;
+    return !candidate->rule->source->only_tightens;
+}
+
+static bool is_no_grant_through_link(const struct candidate *candidate, const struct rule *rule)
+{
+    (void)rule;
+    bool grants = access_of_rule(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
+    return !(grants && candidate->is_literal && candidate->placed->found->links);
+}
+
+static void keep(candidate_list *candidates, condition holds, const struct rule *rule)
 {
     size_t kept = 0;
     for (size_t i = 0; i < candidates->count; i++) {
-        const struct rule *rule = candidates->at[i].rule;
-        if (left_out ? rule != left_out : !rule->source->only_tightens)
+        if (holds(&candidates->at[i], rule))
             candidates->at[kept++] = candidates->at[i];
     }
     candidates->count = kept;
@@ -269,21 +317,21 @@ static void show_untrusted(candidate_list *all, const candidate_list *judged, en
     }
 }
 
-static struct path_verdict decide(const struct policy *policy, const char *path, const struct rule *left_out,
-                                  candidate_list *ret_candidates)
+static struct path_verdict decide(const struct policy *policy, const char *path, condition considered,
+                                  const struct rule *rule, candidate_list *ret_candidates)
 {
     candidate_list all = {0};
     collect(policy, path, &all);
-    if (left_out)
-        take_out(&all, left_out);
+    if (considered)
+        keep(&all, considered, rule);
     bool two_ways = any_only_tightens(&all);
     candidate_list trusted = {0};
     for (size_t i = 0; two_ways && i < all.count; i++)
         vec_push(&trusted, all.at[i]);
-    struct path_verdict verdict = judge(&all);
+    struct path_verdict verdict = judge(policy, &all);
     if (two_ways) {
-        take_out(&trusted, NULL);
-        struct path_verdict without = judge(&trusted);
+        keep(&trusted, is_trusted, NULL);
+        struct path_verdict without = judge(policy, &trusted);
         if (without.access <= verdict.access) {
             show_untrusted(&all, &trusted, without.access);
             verdict = without;
@@ -302,11 +350,11 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
 
 struct path_verdict decide_path(const struct policy *policy, const char *path, candidate_list *candidates)
 {
-    return decide(policy, path, NULL, candidates);
+    return decide(policy, path, NULL, NULL, candidates);
 }
 
 struct path_verdict decide_path_without(const struct policy *policy, const char *path,
                                         const struct rule *left_out)
 {
-    return decide(policy, path, left_out, NULL);
+    return decide(policy, path, left_out ? is_other_rule : is_no_grant_through_link, left_out, NULL);
 }

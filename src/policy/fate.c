@@ -27,6 +27,25 @@ static struct fate fate_of_path(const struct policy *policy, const struct rule *
     return fate;
 }
 
+/* A refusal without a port is about every port that something connects to. */
+static struct fate fate_of_host(const struct policy *policy, const struct rule *rule)
+{
+    struct fate fate = {0};
+    for (size_t i = 0; i < policy->rules.count && fate.loss == LOSS_NONE; i++) {
+        const struct rule *other = &policy->rules.at[i];
+        bool concerns = other == rule || (rule->host.port == 0 && other->verb == VERB_CONNECT &&
+                                          other->locked && host_covers(&other->host, &rule->host));
+        uint16_t port = rule->host.port ? rule->host.port : other->host.port ? other->host.port : PORT_HTTPS;
+        if (!concerns)
+            continue;
+        candidate_list candidates = {0};
+        struct verdict verdict = decide_host(policy, &rule->host, port, &candidates);
+        fate = (struct fate){loss_of(&candidates, rule), amount_given(rule) < amount_given(verdict.decides)};
+        vec_free(&candidates);
+    }
+    return fate;
+}
+
 struct fate rule_fate(const struct policy *policy, const struct rule *rule)
 {
     candidate_list candidates = {0};
@@ -35,9 +54,7 @@ struct fate rule_fate(const struct policy *policy, const struct rule *rule)
     case OBJECT_PATH:
         return fate_of_path(policy, rule);
     case OBJECT_HOST:
-        verdict =
-            decide_host(policy, &rule->host, rule->host.port ? rule->host.port : PORT_HTTPS, &candidates);
-        break;
+        return fate_of_host(policy, rule);
     case OBJECT_ENV:
         verdict = decide_env(policy, rule->env.name, &candidates);
         break;

@@ -51,7 +51,7 @@ static int check_planted(const struct policy *policy, const struct placed *place
 
 static void check_not_into_seal(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
-    struct path_verdict behind = decide_path_without(policy, placed->path, placed->rule);
+    struct path_verdict behind = decide_path_without(policy, placed->path, NULL);
     enum verb verb = behind.decides ? behind.decides->rule->verb : VERB_NONE;
     if (verb != VERB_SEAL && verb != VERB_HIDE)
         return;

@@ -146,8 +146,17 @@ class Place:
         return text
 
 
+def sweep():
+    """Users of runs that were killed with -9, and could not tidy up."""
+    for user in pwd.getpwall():
+        name, _, pid = user.pw_name.rpartition("-")
+        if name == "bawn-test" and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            remove_user(user.pw_name, user.pw_dir)
+
+
 @contextlib.contextmanager
 def scratch_user():
+    sweep()
     name = f"bawn-test-{os.getpid()}"
     home = f"/home/{name}"
     subprocess.run(["useradd", "--create-home", "--home-dir", home, "--shell", "/bin/sh", name], check=True,
@@ -232,6 +241,8 @@ class Counted(Tap):
 
 def main(script, as_user, as_root=None):
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # so that what was made is removed
+        signal.signal(number, lambda got, _: sys.exit(128 + got))
     home = os.environ.get("BAWN_TEST_HOME")
     if home:  # the inner half: no plan
         tap = Tap()

@@ -12,7 +12,7 @@
  * case connect-by-host-root: /proc/{victim}/root{host_tmp}/agent => ENOENT connect | harms listeners
  *
  * A daemon of the host that listens inside the workspace: masked when the sandbox starts.
- * case connect-in-workspace: daemon => ECONNREFUSED connect | harms listeners
+ * case connect-in-workspace: daemon => EACCES connect | harms listeners
  *
  * case connect-abstract: @{mark} => ECONNREFUSED connect | harms listeners
  * case connect-abstract-net-open: @{mark} => EPERM connect | flags --net open | harms listeners

@@ -7,10 +7,10 @@
  * lazily, then rename through the descriptor. Hence --nested is read-only.
  *
  * case nested-works: mount => done | flags --nested
- * case nested-maps-root: map => done | flags --nested
+ * case nested-maps-root: map => done; root: EPERM write the map | flags --nested
  * case nested-remount-workspace: remount {ws} => EPERM mount | flags --nested | control EINVAL mount
  * case nested-remount-usr: remount /usr => EPERM mount | flags --nested | control EINVAL mount
- * case nested-bind-and-remount: bind-remount {ws} => EPERM mount | flags --nested
+ * case nested-bind-and-remount: bind-remount {ws} => EPERM mount; EINVAL mount | flags --nested
  * case nested-umount-workspace: umount {ws} => EINVAL umount | flags --nested | control-by nobody: it is a mount only inside
  * case nested-umount-home: umount {home} => EINVAL umount | flags --nested | control-by nobody: it is a mount only inside
  * case nested-umount-mask: umount {home}/wide/hidden => EINVAL umount | flags --nested --read {home}/wide --hide {home}/wide/hidden | control-by nobody: it is a mount only inside
