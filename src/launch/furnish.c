@@ -130,10 +130,41 @@ static int write_file(struct root *root, const char *path, const char *text, str
     return 0;
 }
 
+/* Nothing inside can become root. The programs that would are told apart from broken ones, in one sentence. */
+static int explain_root(struct root *root, struct err *err)
+{
+    static const char text[] =
+        "#!/bin/sh\n"
+        "echo \"${0##*/}: nothing becomes root inside bawn; ask the person who started it\" >&2\n"
+        "exit 1\n";
+    static const char *const programs[] = {"/usr/bin/sudo", "/usr/bin/su", "/usr/bin/doas",
+                                           "/usr/bin/pkexec"};
+    auto_fd int script = -1;
+    for (size_t i = 0; i < array_len(programs); i++) {
+        auto_fd int place = root_find_place(root, programs[i]);
+        if (place < 0)
+            continue;
+        if (script < 0) {
+            auto_fd int folder = root_make_place(root, "/run/bawn", true, err);
+            if (folder < 0 || write_file(root, "/run/bawn/no-root", text, err) < 0)
+                return -1;
+            if (fchmodat(folder, "no-root", 0755, 0) < 0)
+                return err_sys(err, errno, "cannot make a program inside");
+            script = mount_open_tree(folder, "no-root", err);
+            if (script < 0 || mount_restrict(script, true, false, err) < 0)
+                return -1;
+        }
+        auto_fd int copy = mount_open_tree(script, "", err);
+        if (copy < 0 || mount_attach(copy, place, programs[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* /etc is assembled entry by entry, so that these two are the sandbox's own. */
 int furnish_files(struct root *root, struct err *err)
 {
     if (write_file(root, "/etc/hosts", "127.0.0.1 localhost bawn\n::1 localhost bawn\n", err) < 0)
         return -1;
-    return write_file(root, "/etc/hostname", "bawn\n", err);
+    return write_file(root, "/etc/hostname", "bawn\n", err) < 0 ? -1 : explain_root(root, err);
 }

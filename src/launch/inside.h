@@ -31,6 +31,9 @@ int root_assemble(struct root *root, struct err *err) must_check;
 /* root.c: makes the place for a mount and opens it (O_PATH), following no link. */
 int root_make_place(struct root *root, const char *path, bool is_directory, struct err *err) must_check;
 
+/* root.c: the same for a place that is there already; -1 where it is not. */
+int root_find_place(const struct root *root, const char *path);
+
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 int furnish_private(struct root *root, const char *path, struct err *err) must_check;
 int furnish_files(struct root *root, struct err *err) must_check;

@@ -25,26 +25,30 @@ static bool lies_in_kernel_tree(const char *path)
     return path_is_beneath(path, "/sys") || path_is_beneath(path, "/proc") || path_is_beneath(path, "/dev");
 }
 
+/* The host's tree for an operation, restricted and, with a user namespace, with its ids mapped. Returns its fd. */
+static int open_tree_of(const struct operation *operation, int userns_fd, struct err *err)
+{
+    const char *source = operation->kind == OP_HOME ? operation->source : operation->path;
+    bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
+    auto_fd int fd = mount_open_tree(AT_FDCWD, source, err);
+    if (fd < 0 || mount_restrict(fd, read_only, false, err) < 0)
+        return -1;
+    if (userns_fd >= 0 && !lies_in_kernel_tree(source) && mount_map_ids(fd, userns_fd, err) < 0) {
+        struct err why = *err;
+        err_set(err, "root inside cannot be kept apart from root outside for %s: %s", source, why.message);
+        return err_hint(err,
+                        "run bawn as an ordinary user, or move the files to a file system that can map ids");
+    }
+    return fd_take(&fd);
+}
+
 int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err)
 {
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
         tree_fds[i] = -1;
-        if (!shows_tree(operation))
-            continue;
-        const char *source = operation->kind == OP_HOME ? operation->source : operation->path;
-        bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
-        tree_fds[i] = mount_open_tree(AT_FDCWD, source, err);
-        if (tree_fds[i] < 0 || mount_restrict(tree_fds[i], read_only, false, err) < 0)
+        if (shows_tree(operation) && (tree_fds[i] = open_tree_of(operation, userns_fd, err)) < 0)
             return -1;
-        if (userns_fd >= 0 && !lies_in_kernel_tree(source) &&
-            mount_map_ids(tree_fds[i], userns_fd, err) < 0) {
-            struct err why = *err;
-            err_set(err, "root inside cannot be kept apart from root outside for %s: %s", source,
-                    why.message);
-            return err_hint(
-                err, "run bawn as an ordinary user, or move the files to a file system that can map ids");
-        }
     }
     return 0;
 }
@@ -56,6 +60,11 @@ static int open_place(const struct root *root, const char *path, int flags)
         .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+}
+
+int root_find_place(const struct root *root, const char *path)
+{
+    return open_place(root, path, O_NOFOLLOW);
 }
 
 /* The directory that holds a path, made with all that is above it where it is missing. */
@@ -102,6 +111,24 @@ static int attach_at(struct root *root, int tree_fd, const char *path, struct er
 {
     auto_fd int place = root_make_place(root, path, is_directory_fd(tree_fd), err);
     return place < 0 ? -1 : mount_attach(tree_fd, place, path, err);
+}
+
+/*
+ * Shows the tree of an operation. A file that the host replaces between the opening of its tree and this moment (as
+ * useradd does with /etc/group) cannot be shown any more: its successor is opened instead.
+ */
+static int attach_tree(struct root *root, size_t index, struct err *err)
+{
+    enum { TRIES = 8 };
+    const struct operation *operation = &root->launch->plan->operations.at[index];
+    int result = attach_at(root, root->tree_fds[index], operation->path, err);
+    for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT && !root->ids_are_mapped; i++) {
+        close(root->tree_fds[index]);
+        root->tree_fds[index] = open_tree_of(operation, -1, err);
+        result =
+            root->tree_fds[index] < 0 ? -1 : attach_at(root, root->tree_fds[index], operation->path, err);
+    }
+    return result;
 }
 
 static int hide(struct root *root, const char *path, struct err *err)
@@ -185,12 +212,12 @@ static int carry_out(struct root *root, size_t index, struct err *err)
             return 0;
         if (pin_parents(root, operation->path, err) < 0)
             return -1;
-        return attach_at(root, root->tree_fds[index], operation->path, err);
+        return attach_tree(root, index, err);
     case OP_HOME:
     case OP_BIND_READ:
     case OP_BIND_WRITE:
     case OP_SOCKET:
-        return attach_at(root, root->tree_fds[index], operation->path, err);
+        return attach_tree(root, index, err);
     default:
         return 0;
     }
