@@ -68,6 +68,16 @@ bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+const char *text_variable(const char *const *environment, const char *name)
+{
+    size_t size = strlen(name);
+    for (; environment && *environment; environment++) {
+        if (strncmp(*environment, name, size) == 0 && (*environment)[size] == '=')
+            return *environment + size + 1;
+    }
+    return NULL;
+}
+
 static size_t least_of(size_t a, size_t b, size_t c)
 {
     size_t least = a < b ? a : b;

@@ -19,5 +19,8 @@ size_t text_add_printable(struct buf *buf, const char *bytes, size_t size);
 bool text_starts_with(const char *text, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 
+/* The value of a variable in an environment (NAME=VALUE, ended by NULL), or NULL. */
+const char *text_variable(const char *const *environment, const char *name);
+
 /* The word of a list that the typed one was probably meant to be, or NULL. The list ends with NULL. */
 const char *text_closest(const char *typed, const char *const *words);

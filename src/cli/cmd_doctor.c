@@ -115,7 +115,8 @@ static const struct trial *first_failure(const struct host_caps *caps, const cha
 static void explain_failure(const struct host_caps *caps, const struct trial *failed, const char *act,
                             struct wall *wall)
 {
-    bool refused = failed->errnum == EPERM || failed->errnum == EACCES, is_user = caps->uid != 0;
+    bool refused = failed->errnum == EPERM || failed->errnum == EACCES,
+         is_user = caps->uid != 0 || caps->is_namespace_root;
     const char *why = arena_printf(wall->arena, "%s fails here: %s", act, errno_text(failed->errnum));
     finds(wall, STATE_CANNOT_HOLD, why);
     if (strcmp(caps->container, "bawn") == 0) {
@@ -273,7 +274,7 @@ static void judge_limits(const struct host_caps *caps, struct wall *wall)
 
 static void judge_root(const struct host_caps *caps, struct wall *wall)
 {
-    if (caps->uid != 0) {
+    if (caps->uid != 0 || caps->is_namespace_root) {
         finds(wall, STATE_OK, "not started by root: nothing of root's is at stake");
         return;
     }
@@ -337,7 +338,9 @@ static void print_walls(const struct world *world, const struct host_caps *caps,
     struct style style = style_for_out(world);
     auto_buf struct buf out = {0};
     buf_printf(&out, "Linux %s on %s, as %s", caps->release, caps->architecture,
-               caps->uid ? "an ordinary user" : "root");
+               caps->is_namespace_root ? "root of a user namespace"
+               : caps->uid             ? "an ordinary user"
+                                       : "root");
     if (*caps->container) {
         buf_add_str(&out, ", inside ");
         style_add(&style, &out, COLOUR_PLAIN, caps->container);

@@ -45,11 +45,7 @@ static int print_profile(const struct world *world, const struct profile_finder 
     struct err err = {0};
     int found = profile_name_is_valid(name) ? profile_find(finder, name, &source, &err) : 0;
     if (found == 0) {
-        fs_names names = {0};
-        profile_names(finder, &names);
-        vec_push(&names, NULL);
-        const char *closest = text_closest(name, names.at);
-        vec_free(&names);
+        const char *closest = profile_closest(finder, name);
         err_set(&err, "there is no profile '%s'", name);
         if (closest)
             err_hint(&err, "did you mean '%s'?", closest);

@@ -8,12 +8,7 @@
 
 const char *world_variable(const struct world *world, const char *name)
 {
-    size_t size = strlen(name);
-    for (const char *const *entry = world->environment; *entry; entry++) {
-        if (strncmp(*entry, name, size) == 0 && (*entry)[size] == '=')
-            return *entry + size + 1;
-    }
-    return NULL;
+    return text_variable(world->environment, name);
 }
 
 static bool is_trusted(void *context, const char *workspace, const char *text, size_t size)

@@ -221,6 +221,12 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+void fs_sort_names(fs_names *names)
+{
+    if (names->count)
+        qsort(names->at, names->count, sizeof(*names->at), compare_names);
+}
+
 void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names)
 {
     auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);
@@ -234,6 +240,5 @@ void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_nam
             vec_push(ret_names, arena_str(fs->arena, entry->d_name));
     }
     closedir(directory);
-    if (ret_names->count)
-        qsort(ret_names->at, ret_names->count, sizeof(*ret_names->at), compare_names);
+    fs_sort_names(ret_names);
 }

@@ -61,6 +61,8 @@ enum file_kind fs_kind(struct fsview *fs, const char *path);
 int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, size_t *ret_size,
             struct err *err) must_check;
 
+void fs_sort_names(fs_names *names);
+
 /* Is there a directory here, reached through no link, that may be listed? */
 bool fs_can_list(struct fsview *fs, const char *path);
 

@@ -236,15 +236,6 @@ static _Noreturn void try_inside(bool is_root, int go_fd, int answer_fd)
 
 /* --- trying: outside ------------------------------------------------------------------------------------------------ */
 
-/* As a run does it: root inside is an id outside that nobody has. */
-static struct id_map map_for(uid_t uid, gid_t gid)
-{
-    enum { UNUSED_ID = 2000000000, UNUSED_COUNT = 65536 };
-    if (uid == 0)
-        return (struct id_map){0, UNUSED_ID, 0, UNUSED_ID, UNUSED_COUNT, .keeps_groups = false};
-    return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
-}
-
 static const char *file_system_at(const char *path)
 {
     static const struct {
@@ -311,13 +302,13 @@ static void try_user_namespace(struct host_caps *caps)
 static void lead_child(const struct probe_request *request, pid_t child, int go_fd, int answer_fd,
                        struct host_caps *caps)
 {
-    struct id_map map = map_for(geteuid(), getegid());
+    struct id_map map = process_id_map();
     struct err err = {0};
     int mapped = process_map_ids(child, &map, &err);
     record(&caps->trials[TRIAL_ID_MAP], mapped, err.errnum);
     if (mapped < 0)
         return;
-    if (caps->uid == 0)
+    if (!map.keeps_groups)
         try_mapped_mounts(request, child, caps);
     struct trial trials[TRIAL_COUNT];
     if (write(go_fd, "", 1) != 1 || read(answer_fd, trials, sizeof(trials)) != sizeof(trials))
@@ -341,7 +332,7 @@ static void try_namespaces(const struct probe_request *request, struct host_caps
                                &pid_fd);
     if (child == 0) {
         close(go_write);
-        try_inside(caps->uid == 0, go_read, answer_write);
+        try_inside(process_is_real_root(), go_read, answer_write);
     }
     record(&caps->trials[TRIAL_NAMESPACES], child, errno);
     if (child < 0) {
@@ -368,7 +359,8 @@ static void try_filters(struct host_caps *caps)
 
 void probe_host(const struct probe_request *request, struct host_caps *ret_caps)
 {
-    *ret_caps = (struct host_caps){.uid = geteuid()};
+    unsigned uid = geteuid();
+    *ret_caps = (struct host_caps){.uid = uid, .is_namespace_root = uid == 0 && !process_is_real_root()};
     struct utsname names;
     if (uname(&names) == 0) {
         snprintf(ret_caps->release, sizeof(ret_caps->release), "%s", names.release);

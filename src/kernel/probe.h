@@ -44,8 +44,9 @@ struct probe_request {
 struct host_caps {
     char release[65], architecture[65];
     unsigned uid;
-    char container[32]; /* what bawn runs in ("Docker"); "" for a machine of its own */
-    char program[4096]; /* where bawn itself lies */
+    bool is_namespace_root; /* root of some user namespace only: an ordinary user to this machine */
+    char container[32];     /* what bawn runs in ("Docker"); "" for a machine of its own */
+    char program[4096];     /* where bawn itself lies */
 
     struct trial trials[TRIAL_COUNT];
     const char *unmapped_place; /* the first of the places whose ids cannot be mapped, or NULL */

@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,6 +27,42 @@ pid_t process_fork(uint64_t namespaces, int *ret_pidfd)
     pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
     *ret_pidfd = pidfd;
     return pid;
+}
+
+/* Root inside is nobody outside: a range of ids that no account has and no file bears. */
+enum { ROOT_OUTSIDE = 2000000000, ROOT_RANGE = 65536 };
+
+/* The first line of a uid_map: three numbers. */
+static bool read_id_map(FILE *file, unsigned *ret_inside, unsigned *ret_outside, unsigned *ret_count)
+{
+    char line[128];
+    if (!fgets(line, sizeof(line), file))
+        return false;
+    char *at = line;
+    *ret_inside = (unsigned)strtoul(at, &at, 10);
+    *ret_outside = (unsigned)strtoul(at, &at, 10);
+    *ret_count = (unsigned)strtoul(at, &at, 10);
+    return *at == '\n';
+}
+
+bool process_is_real_root(void)
+{
+    unsigned inside = 1, outside = 1, count = 0;
+    FILE *file = geteuid() == 0 ? fopen("/proc/self/uid_map", "re") : NULL;
+    bool covers = file && read_id_map(file, &inside, &outside, &count) && inside == 0 &&
+                  count > ROOT_OUTSIDE + ROOT_RANGE;
+    if (file)
+        fclose(file);
+    return covers;
+}
+
+struct id_map process_id_map(void)
+{
+    if (process_is_real_root())
+        return (struct id_map){0, ROOT_OUTSIDE, 0, ROOT_OUTSIDE, ROOT_RANGE, .keeps_groups = false};
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
 }
 
 static int write_file(const char *path, const char *text, struct err *err)

@@ -17,6 +17,12 @@ struct id_map {
     bool keeps_groups; /* an ordinary user's process cannot let go of its further groups, and may not try */
 };
 
+/* Is this root the machine's, with all ids there are? Root of some user namespace is an ordinary user. */
+bool process_is_real_root(void);
+
+/* The map for a sandbox of this process's: an ordinary user as itself, real root as an id that nobody has outside. */
+struct id_map process_id_map(void);
+
 /* Writes the map for the user namespace of a child. */
 int process_map_ids(pid_t child, const struct id_map *map, struct err *err) must_check;
 

@@ -130,6 +130,17 @@ static int write_file(struct root *root, const char *path, const char *text, str
     return 0;
 }
 
+/* A program without a name of its own, to be shown in the place of others. Returns its tree. */
+static int make_script(struct root *root, const char *text, struct err *err)
+{
+    if (write_file(root, "/.no-root", text, err) < 0)
+        return -1;
+    if (fchmodat(root->fd, ".no-root", 0755, 0) < 0)
+        return err_sys(err, errno, "cannot make a program inside");
+    auto_fd int script = mount_open_tree(root->fd, ".no-root", err);
+    return script < 0 || mount_restrict(script, true, false, err) < 0 ? -1 : fd_take(&script);
+}
+
 /* Nothing inside can become root. The programs that would are told apart from broken ones, in one sentence. */
 static int explain_root(struct root *root, struct err *err)
 {
@@ -144,20 +155,14 @@ static int explain_root(struct root *root, struct err *err)
         auto_fd int place = root_find_place(root, programs[i]);
         if (place < 0)
             continue;
-        if (script < 0) {
-            auto_fd int folder = root_make_place(root, "/run/bawn", true, err);
-            if (folder < 0 || write_file(root, "/run/bawn/no-root", text, err) < 0)
-                return -1;
-            if (fchmodat(folder, "no-root", 0755, 0) < 0)
-                return err_sys(err, errno, "cannot make a program inside");
-            script = mount_open_tree(folder, "no-root", err);
-            if (script < 0 || mount_restrict(script, true, false, err) < 0)
-                return -1;
-        }
+        if (script < 0 && (script = make_script(root, text, err)) < 0)
+            return -1;
         auto_fd int copy = mount_open_tree(script, "", err);
         if (copy < 0 || mount_attach(copy, place, programs[i], err) < 0)
             return -1;
     }
+    if (script >= 0 && unlinkat(root->fd, ".no-root", 0) < 0)
+        return err_sys(err, errno, "cannot tidy up the new root");
     return 0;
 }
 

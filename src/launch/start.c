@@ -20,43 +20,6 @@
 #include "kernel/process.h"
 #include "launch/inside.h"
 
-/* Root inside is nobody outside: a range of ids that no account has and no file bears. */
-enum { ROOT_OUTSIDE = 2000000000, ROOT_RANGE = 65536 };
-
-/* The first line of a uid_map: three numbers. */
-static bool read_id_map(FILE *file, unsigned *ret_inside, unsigned *ret_outside, unsigned *ret_count)
-{
-    char line[128];
-    if (!fgets(line, sizeof(line), file))
-        return false;
-    char *at = line;
-    *ret_inside = (unsigned)strtoul(at, &at, 10);
-    *ret_outside = (unsigned)strtoul(at, &at, 10);
-    *ret_count = (unsigned)strtoul(at, &at, 10);
-    return *at == '\n';
-}
-
-/* Is this root the machine's, with all ids there are, or only some user namespace's? */
-static bool is_real_root(void)
-{
-    unsigned inside = 1, outside = 1, count = 0;
-    FILE *file = geteuid() == 0 ? fopen("/proc/self/uid_map", "re") : NULL;
-    bool covers = file && read_id_map(file, &inside, &outside, &count) && inside == 0 &&
-                  count > ROOT_OUTSIDE + ROOT_RANGE;
-    if (file)
-        fclose(file);
-    return covers;
-}
-
-static struct id_map id_map_for(bool real_root)
-{
-    if (real_root)
-        return (struct id_map){0, ROOT_OUTSIDE, 0, ROOT_OUTSIDE, ROOT_RANGE, .keeps_groups = false};
-    uid_t uid = geteuid();
-    gid_t gid = getegid();
-    return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
-}
-
 /* A user namespace of which only the map is wanted, for mounts. Returns its descriptor. */
 static int make_map_namespace(const struct id_map *map, struct err *err)
 {
@@ -255,8 +218,8 @@ static void raise_descriptor_limit(void)
 
 int launch_start(const struct launch *launch, struct launched *ret_launched, struct err *err)
 {
-    bool is_root = is_real_root();
-    struct id_map map = id_map_for(is_root);
+    bool is_root = process_is_real_root();
+    struct id_map map = process_id_map();
     if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
         return -1;
     int *tree_fds = arena_alloc(launch->plan->policy->arena, launch->plan->operations.count * sizeof(int));

@@ -59,11 +59,7 @@ static const char *describe_cycle(struct arena *arena, const struct use_chain *c
 static void suggest_profile(struct policy *policy, struct spot spot, const char *name, struct diags *diags)
 {
     struct profile_finder finder = finder_for(policy, spot.source->asked_by);
-    fs_names names = {0};
-    profile_names(&finder, &names);
-    vec_push(&names, NULL);
-    const char *closest = text_closest(name, names.at);
-    vec_free(&names);
+    const char *closest = profile_closest(&finder, name);
     if (closest)
         diag_error(diags, spot, NULL, "there is no profile '%s' (did you mean '%s'?)", name, closest);
     else
@@ -302,22 +298,12 @@ static void read_enclosing(struct policy *policy, size_t index, struct diags *di
 static const struct source shipped = {
     .name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .is_profile = true};
 
-static const char *caller_variable(const struct policy *policy, const char *name)
-{
-    size_t size = strlen(name);
-    for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
-        if (strncmp(*entry, name, size) == 0 && (*entry)[size] == '=')
-            return *entry + size + 1;
-    }
-    return NULL;
-}
-
 /* Where the caller's shell would find the command; NULL where it would not. */
 static const struct fs_place *find_command(struct policy *policy, const char *command)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
-    const char *folders = strchr(command, '/') ? "" : caller_variable(policy, "PATH");
+    const char *folders = strchr(command, '/') ? "" : text_variable(policy->request.environment, "PATH");
     for (const char *at = folders ? folders : "", *end;; at = end + 1) {
         end = at + strcspn(at, ":");
         const char *folder = arena_copy(policy->arena, at, (size_t)(end - at));

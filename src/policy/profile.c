@@ -86,11 +86,6 @@ static void list_folder(const struct profile_finder *finder, const char *folder,
     vec_free(&entries);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 void profile_names(const struct profile_finder *finder, fs_names *ret_names)
 {
     fs_names names = {0};
@@ -99,13 +94,22 @@ void profile_names(const struct profile_finder *finder, fs_names *ret_names)
     list_folder(finder, finder->admin_directory, "", 0, &names);
     for (size_t i = 0; i < builtin_profile_count; i++)
         vec_push(&names, builtin_profiles[i].name);
-    if (names.count)
-        qsort(names.at, names.count, sizeof(*names.at), compare_names);
+    fs_sort_names(&names);
     for (size_t i = 0; i < names.count; i++) {
         if (i == 0 || strcmp(names.at[i], names.at[i - 1]) != 0)
             vec_push(ret_names, names.at[i]);
     }
     vec_free(&names);
+}
+
+const char *profile_closest(const struct profile_finder *finder, const char *name)
+{
+    fs_names names = {0};
+    profile_names(finder, &names);
+    vec_push(&names, NULL);
+    const char *closest = text_closest(name, names.at);
+    vec_free(&names);
+    return closest;
 }
 
 /* The first rule of a verb (and, where one is given, with that text) in a profile's own lines. */

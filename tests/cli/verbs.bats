@@ -184,7 +184,7 @@ teardown() {
     command -v script >/dev/null || skip "needs script(1)"
     run "$BAWN" show
     [[ "$output" != *$'\e'* ]]
-    run env TERM=xterm script -qec "\"$BAWN\" show" /dev/null
+    run env -u NO_COLOR TERM=xterm script -qec "\"$BAWN\" show" /dev/null
     [[ "$output" == *$'\e[1m'* ]]
     run env TERM=xterm NO_COLOR=1 script -qec "\"$BAWN\" show" /dev/null
     [[ "$output" != *$'\e'* ]]
