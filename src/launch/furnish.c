@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/mounts.h"
@@ -166,10 +167,34 @@ static int explain_root(struct root *root, struct err *err)
     return 0;
 }
 
+/* The content of a small file of the host's, "" where it cannot be read. */
+static const char *read_host_file(struct root *root, const char *path)
+{
+    enum { LARGEST = 256 * 1024 };
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    auto_buf struct buf text = {0};
+    char part[4096];
+    for (ssize_t got; fd >= 0 && text.size < LARGEST && (got = read(fd, part, sizeof(part))) > 0;)
+        buf_add(&text, part, (size_t)got);
+    return arena_copy(&root->arena, text.bytes, text.size);
+}
+
+/* With the host's network names are looked up as the host does it. Must be called while the host's root is there. */
+void furnish_prepare(struct root *root)
+{
+    if (!root->host_network)
+        return;
+    root->hosts = read_host_file(root, "/etc/hosts");
+    root->resolvers = read_host_file(root, "/etc/resolv.conf");
+}
+
 /* /etc is assembled entry by entry, so that these two are the sandbox's own. */
 int furnish_files(struct root *root, struct err *err)
 {
-    if (write_file(root, "/etc/hosts", "127.0.0.1 localhost bawn\n::1 localhost bawn\n", err) < 0)
+    static const char own_hosts[] = "127.0.0.1 localhost bawn\n::1 localhost bawn\n";
+    const char *hosts = arena_printf(&root->arena, "%s%s", root->hosts ? root->hosts : "", own_hosts);
+    if (write_file(root, "/etc/hosts", hosts, err) < 0 ||
+        (root->resolvers && write_file(root, "/etc/resolv.conf", root->resolvers, err) < 0))
         return -1;
     return write_file(root, "/etc/hostname", "bawn\n", err) < 0 ? -1 : explain_root(root, err);
 }

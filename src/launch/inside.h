@@ -14,9 +14,11 @@ struct root {
     int terminal_tree; /* a mount of the caller's terminal, or -1 */
     int *tree_fds;     /* one for each operation of the plan: the host's tree to show, or -1 */
     bool ids_are_mapped;
-    const char *socket_list;  /* the host's /proc/net/unix */
-    VEC(const char *) pinned; /* directories that were made mount points, so that they stay */
-    VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
+    bool host_network;             /* names are looked up as the host does */
+    const char *hosts, *resolvers; /* the host's /etc/hosts and /etc/resolv.conf, where they count */
+    const char *socket_list;       /* the host's /proc/net/unix */
+    VEC(const char *) pinned;      /* directories that were made mount points, so that they stay */
+    VEC(const char *) masked;      /* what patterns hide, found before the root is assembled */
 };
 
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown. */
@@ -35,6 +37,7 @@ int root_make_place(struct root *root, const char *path, bool is_directory, stru
 int root_find_place(const struct root *root, const char *path);
 
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
+void furnish_prepare(struct root *root);
 int furnish_private(struct root *root, const char *path, struct err *err) must_check;
 int furnish_files(struct root *root, struct err *err) must_check;
 

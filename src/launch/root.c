@@ -246,6 +246,7 @@ int root_assemble(struct root *root, struct err *err)
 {
     if (mount_detach_propagation(err) < 0)
         return -1;
+    furnish_prepare(root);
     if (mask_find(root, err) < 0)
         return -1;
     if (!root->ids_are_mapped && root_open_trees(root->launch, -1, root->tree_fds, err) < 0)

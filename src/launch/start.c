@@ -173,6 +173,7 @@ static int raise_walls(const struct child *child, struct err *err)
     struct root root = {.launch = child->launch,
                         .tree_fds = child->tree_fds,
                         .ids_are_mapped = child->trees_are_open,
+                        .host_network = child->host_network,
                         .socket_list = child->socket_list};
     if ((!child->host_network && loopback_up(err) < 0) || root_assemble(&root, err) < 0)
         return -1;
