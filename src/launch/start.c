@@ -130,6 +130,7 @@ struct child {
     int *tree_fds;
     bool trees_are_open, host_network;
     const char *socket_list;
+    struct rlimit descriptors; /* as the caller had it */
 };
 
 /* The most of something that the plan allows; `otherwise` where it sets no limit. */
@@ -147,8 +148,10 @@ static uint64_t limit_in(const struct plan *plan, enum limit limit, uint64_t oth
  * What an ordinary user's process can impose on itself. Processes are counted in this user namespace alone (Linux 5.14).
  * The size of memory is a cgroup's business; here the sandbox is only made the first to go when memory runs out.
  */
-static int set_limits(const struct plan *plan, struct err *err)
+static int set_limits(const struct plan *plan, const struct rlimit *descriptors, struct err *err)
 {
+    if (setrlimit(RLIMIT_NOFILE, descriptors) < 0)
+        return err_sys(err, errno, "cannot set a limit");
     uint64_t files = limit_in(plan, LIMIT_FILES, UINT64_MAX), pids = limit_in(plan, LIMIT_PIDS, UINT64_MAX);
     if ((files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
         (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0))
@@ -180,7 +183,7 @@ static int raise_walls(const struct child *child, struct err *err)
     const char *directory = child->launch->plan->policy->request.directory;
     if (sethostname("bawn", 4) < 0 || chdir(directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", directory);
-    if (set_limits(child->launch->plan, err) < 0)
+    if (set_limits(child->launch->plan, &child->descriptors, err) < 0)
         return -1;
     scrub_environment();
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
@@ -208,62 +211,87 @@ static int explain_clone(int errnum, struct err *err)
              "allow it: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for bawn");
 }
 
-static void raise_descriptor_limit(void)
+/* Every tree of the plan is a descriptor for a moment. The command gets the caller's limit back. */
+static struct rlimit raise_descriptor_limit(void)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
+    struct rlimit before = {0}, raised;
+    if (getrlimit(RLIMIT_NOFILE, &before) == 0) {
+        raised = before;
+        raised.rlim_cur = raised.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &raised);
     }
+    return before;
+}
+
+/* Ends a child that cannot be let go. */
+static void abandon(const struct launched *launched)
+{
+    if (launched->pid > 0) {
+        kill(launched->pid, SIGKILL);
+        waitpid(launched->pid, NULL, 0);
+        close(launched->pid_fd);
+    }
+    close(launched->report_fd);
+    close(launched->control_fd);
+}
+
+/* Clones into the namespaces. The child never returns; the parent gets both ends that are its own. */
+static struct launched start_child(struct child *child, const int reports[2], const int control[2])
+{
+    uint64_t namespaces =
+        CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    struct launched launched = {.pid_fd = -1, .report_fd = reports[0], .control_fd = control[1]};
+    launched.pid = process_fork(namespaces | (child->host_network ? 0 : CLONE_NEWNET), &launched.pid_fd);
+    if (launched.pid == 0) {
+        close(reports[0]);
+        close(control[1]);
+        run_child(child);
+    }
+    return launched;
 }
 
 int launch_start(const struct launch *launch, struct launched *ret_launched, struct err *err)
 {
     bool is_root = process_is_real_root();
     struct id_map map = process_id_map();
+    struct arena *arena = launch->plan->policy->arena;
+    size_t count = launch->plan->operations.count;
     if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
         return -1;
-    int *tree_fds = arena_alloc(launch->plan->policy->arena, launch->plan->operations.count * sizeof(int));
-    raise_descriptor_limit();
+    struct child child = {
+        .launch = launch,
+        .map = &map,
+        .tree_fds = arena_alloc(arena, count * sizeof(int)),
+        .trees_are_open = is_root,
+        .host_network = wants_host_network(launch->plan),
+        .socket_list = read_socket_list(arena),
+        .descriptors = raise_descriptor_limit(),
+    };
     if (is_root) {
         auto_fd int userns_fd = make_map_namespace(&map, err);
-        if (userns_fd < 0 || root_open_trees(launch, userns_fd, tree_fds, err) < 0)
+        if (userns_fd < 0 || root_open_trees(launch, userns_fd, child.tree_fds, err) < 0)
             return -1;
     }
-    int reports[2], control[2], pid_fd = -1;
+    int reports[2], control[2];
     if (pipe2(reports, O_CLOEXEC) < 0 || pipe2(control, O_CLOEXEC) < 0)
         return err_sys(err, errno, "cannot make a pipe");
-    bool host_network = wants_host_network(launch->plan);
-    struct child child = {launch,   &map,    reports[1],   control[0],
-                          tree_fds, is_root, host_network, read_socket_list(launch->plan->policy->arena)};
-    uint64_t namespaces =
-        CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-    pid_t pid = process_fork(namespaces | (host_network ? 0 : CLONE_NEWNET), &pid_fd);
-    if (pid == 0) {
-        close(reports[0]);
-        close(control[1]);
-        run_child(&child);
-    }
+    child.report_fd = reports[1];
+    child.control_fd = control[0];
+    struct launched launched = start_child(&child, reports, control);
     int clone_errno = errno;
     close(reports[1]);
     close(control[0]);
-    for (size_t i = 0; is_root && i < launch->plan->operations.count; i++) {
-        if (tree_fds[i] >= 0)
-            close(tree_fds[i]);
+    for (size_t i = 0; is_root && i < count; i++) {
+        if (child.tree_fds[i] >= 0)
+            close(child.tree_fds[i]);
     }
-    struct launched launched = {pid, pid_fd, reports[0], control[1]};
     struct order go = {0};
-    int failed = pid < 0 ? explain_clone(clone_errno, err) : process_map_ids(pid, &map, err);
+    int failed =
+        launched.pid < 0 ? explain_clone(clone_errno, err) : process_map_ids(launched.pid, &map, err);
     if (!failed && write(control[1], &go, sizeof(go)) != sizeof(go))
         failed = err_sys(err, errno, "cannot start the sandbox");
     if (failed) {
-        if (pid > 0) {
-            kill(pid, SIGKILL);
-            waitpid(pid, NULL, 0);
-            close(pid_fd);
-        }
-        close(reports[0]);
-        close(control[1]);
+        abandon(&launched);
         return -1;
     }
     *ret_launched = launched;
