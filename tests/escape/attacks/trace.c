@@ -6,7 +6,7 @@
  *
  * case trace-host-process: attach {victim} => ESRCH ptrace | harms victim
  * case seize-host-process: seize {victim} => ESRCH ptrace
- * case trace-init: attach 1 => EPERM ptrace | control-args attach {victim}
+ * case trace-init: attach 1 => EPERM ptrace | control-args attach {victim} | harms victim
  * case seize-init: seize 1 => EPERM ptrace | control-args seize {victim}
  *
  * Debuggers work on what they start.
