@@ -142,6 +142,9 @@ int supervise(const struct launch *launch, const struct launched *launched, int 
     sigset_t blocked = watched;
     sigaddset(&blocked, SIGTTOU); /* taking the terminal back from the background must not stop bawn */
     sigprocmask(SIG_BLOCK, &blocked, &before);
+    /* An order to a process 1 that has just ended is no reason to die before its last report is read. */
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before;
+    sigaction(SIGPIPE, &ignore, &pipe_before);
     auto_fd int signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -168,6 +171,7 @@ int supervise(const struct launch *launch, const struct launched *launched, int 
     }
     waitpid(launched->pid, NULL, 0);
     take_terminal(&watch);
+    sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (watch.ended_by == SIGINT && launch->terminal_fd >= 0)
         kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
