@@ -1,19 +1,18 @@
-/* From a policy to operations: one for every place where what may be done changes. */
+/* From a policy to operations on paths: one for every place where what may be done changes. */
 #include <string.h>
 
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "plan/notes.h"
 #include "plan/plan.h"
+#include "plan/steps.h"
 #include "policy/decide.h"
-#include "policy/expand.h"
 
 /* What every sandbox has for itself, whatever the policy says. */
 static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
 
-static void add(struct plan *plan, struct operation operation)
+void plan_add(struct plan *plan, struct operation operation)
 {
     vec_push(&plan->operations, operation);
 }
@@ -22,7 +21,7 @@ static void add_fixed(struct plan *plan)
 {
     const struct policy_request *request = &plan->policy->request;
     for (size_t i = 0; i < array_len(private_places); i++)
-        add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
+        plan_add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
     const char *agent = plan->policy->agent ? path_name(plan->policy->agent) : "other";
     /* The name is for people, the hash tells apart what the same name would not. */
     const char *workspace = plan->policy->workspaces.at[0].path;
@@ -30,7 +29,7 @@ static void add_fixed(struct plan *plan)
     sha256_hex(workspace, strlen(workspace), hash);
     const char *store = arena_printf(plan->policy->arena, "%s/bawn/homes/%s/%.40s-%.12s",
                                      request->starts[START_DATA], agent, path_name(workspace), hash);
-    add(plan, (struct operation){.kind = OP_HOME, .path = request->home, .source = store});
+    plan_add(plan, (struct operation){.kind = OP_HOME, .path = request->home, .source = store});
 }
 
 /* '/' sorts before every other character, so that a directory comes just before what lies in it. */
@@ -130,8 +129,8 @@ static void add_links(struct plan *plan, const struct rule *because, const struc
         if (*slot || is_tree(decide_path(plan->policy, directory, NULL).access))
             continue;
         *slot = (void *)link;
-        add(plan, (struct operation){
-                      .kind = OP_LINK, .because = because, .path = link->path, .source = link->target});
+        plan_add(plan, (struct operation){
+                           .kind = OP_LINK, .because = because, .path = link->path, .source = link->target});
     }
 }
 
@@ -226,12 +225,12 @@ static void add_places(struct plan *plan)
         if (modified) {
             struct path_verdict plain = {ACCESS_WRITE, here.grants, here.grants};
             if (operation_for(placed, &plain, around, &operation))
-                add(plan, operation);
+                plan_add(plan, operation);
         }
         /* What a pattern would take is named, so that it is known to be excepted. */
         bool excepted = beats_pattern && here.decides && strcmp(here.decides->path, placed->path) == 0;
         if (operation_for(placed, &here, modified ? ACCESS_WRITE : around, &operation) || excepted)
-            add(plan, operation);
+            plan_add(plan, operation);
     }
     map_free(&known_links);
     map_free(&known_directories);
@@ -284,107 +283,16 @@ static void add_patterns(struct plan *plan)
         const struct placed *placed = plan->policy->places.at[i];
         if (!placed->has_wildcard || !reaches(placed, &visible))
             continue;
-        add(plan, (struct operation){
-                      .kind = placed->rule->verb == VERB_FLAG ? OP_FLAG : OP_HIDE,
-                      .because = placed->rule,
-                      .path = placed->path,
-                      .is_pattern = true,
-                      .is_directory = placed->rule->path.is_directory,
-                      .spares_workspaces = text_equal(placed->rule->unless, "workspace"),
-                  });
+        plan_add(plan, (struct operation){
+                           .kind = placed->rule->verb == VERB_FLAG ? OP_FLAG : OP_HIDE,
+                           .because = placed->rule,
+                           .path = placed->path,
+                           .is_pattern = true,
+                           .is_directory = placed->rule->path.is_directory,
+                           .spares_workspaces = text_equal(placed->rule->unless, "workspace"),
+                       });
     }
     vec_free(&visible);
-}
-
-static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
-{
-    if (decide_host(plan->policy, &rule->host, port, NULL).decides == rule)
-        add(plan, (struct operation){
-                      .kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
-                      .because = rule,
-                      .value = host_text(plan->policy->arena, &rule->host),
-                      .port = port,
-                  });
-}
-
-/* A refusal without a port is one for every port at which something wider would connect. */
-static void add_refusals(struct plan *plan, const struct rule *refuse)
-{
-    VEC(uint16_t) ports = {0};
-    for (size_t i = 0; i < plan->policy->rules.count; i++) {
-        const struct rule *rule = &plan->policy->rules.at[i];
-        if (rule->verb != VERB_CONNECT || !policy_rule_counts(plan->policy, rule) ||
-            !host_covers(&rule->host, &refuse->host))
-            continue;
-        bool is_known = false;
-        for (size_t j = 0; j < ports.count; j++)
-            is_known |= ports.at[j] == rule->host.port;
-        if (!is_known)
-            vec_push(&ports, rule->host.port);
-    }
-    for (size_t i = 0; i < ports.count; i++)
-        add_host(plan, refuse, ports.at[i]);
-    vec_free(&ports);
-}
-
-static void add_network(struct plan *plan)
-{
-    const struct policy *policy = plan->policy;
-    const struct rule *net = decide_net(policy, NULL).decides;
-    enum net_mode mode = net ? net->net : NET_ALLOW;
-    add(plan, (struct operation){.kind = OP_NET, .because = net, .value = net_mode_name(mode)});
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
-        if (!policy_rule_counts(policy, rule))
-            continue;
-        bool is_host = verb_object(rule->verb) == OBJECT_HOST && mode == NET_ALLOW;
-        if (is_host && rule->host.port)
-            add_host(plan, rule, rule->host.port);
-        else if (is_host)
-            add_refusals(plan, rule);
-        else if (verb_object(rule->verb) == OBJECT_PORT)
-            add(plan, (struct operation){
-                          .kind = rule->verb == VERB_PUBLISH ? OP_PUBLISH : OP_HOST_PORT,
-                          .because = rule,
-                          .port = rule->port.inside,
-                          .host_port = rule->port.host,
-                      });
-    }
-}
-
-static void add_environment(struct plan *plan)
-{
-    const struct policy *policy = plan->policy;
-    for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
-        const char *name = arena_copy(policy->arena, *entry, strcspn(*entry, "="));
-        const struct rule *rule = decide_env(policy, name, NULL).decides;
-        if (rule && rule->verb == VERB_ENV && !rule->env.value)
-            add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
-    }
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
-        if (rule->verb != VERB_ENV || !rule->env.value ||
-            decide_env(policy, rule->env.name, NULL).decides != rule)
-            continue;
-        add(plan, (struct operation){
-                      .kind = OP_ENV_SET,
-                      .because = rule,
-                      .name = rule->env.name,
-                      .value = expand_value(policy, rule->env.value),
-                  });
-    }
-}
-
-static void add_limits(struct plan *plan)
-{
-    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
-        const struct rule *rule = decide_limit(plan->policy, limit, NULL).decides;
-        if (rule)
-            add(plan, (struct operation){.kind = OP_LIMIT,
-                                         .because = rule,
-                                         .name = limit_name(limit),
-                                         .amount = rule->limit.most});
-    }
 }
 
 void plan_make(const struct policy *policy, struct plan *ret_plan)
@@ -393,9 +301,9 @@ void plan_make(const struct policy *policy, struct plan *ret_plan)
     add_fixed(ret_plan);
     add_places(ret_plan);
     add_patterns(ret_plan);
-    add_network(ret_plan);
-    add_environment(ret_plan);
-    add_limits(ret_plan);
+    plan_add_network(ret_plan);
+    plan_add_environment(ret_plan);
+    plan_add_limits(ret_plan);
     plan_add_notes(ret_plan);
 }
 

@@ -1,4 +1,4 @@
-#include "plan/notes.h"
+#include "plan/steps.h"
 
 #include <string.h>
 

@@ -6,6 +6,13 @@
 /* find.c: which directories are workspaces. Adds their rules and fills policy->workspaces. */
 void find_workspaces(struct policy *policy, struct diags *diags);
 
+/* compose.c: reads the rules of a source, and of the profiles that it uses. */
+void compose_source(struct policy *policy, const struct source *source, struct diags *diags);
+
+/* repository.c: the .bawn of a workspace, and those of the directories around it. */
+void read_repository(struct policy *policy, size_t index, struct diags *diags);
+void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
+
 /* place.c: puts every path rule in its place and indexes it. */
 void place_rules(struct policy *policy, struct diags *diags);
 

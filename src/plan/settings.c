@@ -1,0 +1,97 @@
+/* Operations that are about no path: the network, the environment, limits. */
+#include <string.h>
+
+#include "plan/steps.h"
+#include "policy/decide.h"
+#include "policy/expand.h"
+
+static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
+{
+    if (decide_host(plan->policy, &rule->host, port, NULL).decides == rule)
+        plan_add(plan, (struct operation){
+                           .kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
+                           .because = rule,
+                           .value = host_text(plan->policy->arena, &rule->host),
+                           .port = port,
+                       });
+}
+
+/* A refusal without a port is one for every port at which something wider would connect. */
+static void add_refusals(struct plan *plan, const struct rule *refuse)
+{
+    VEC(uint16_t) ports = {0};
+    for (size_t i = 0; i < plan->policy->rules.count; i++) {
+        const struct rule *rule = &plan->policy->rules.at[i];
+        if (rule->verb != VERB_CONNECT || !policy_rule_counts(plan->policy, rule) ||
+            !host_covers(&rule->host, &refuse->host))
+            continue;
+        bool is_known = false;
+        for (size_t j = 0; j < ports.count; j++)
+            is_known |= ports.at[j] == rule->host.port;
+        if (!is_known)
+            vec_push(&ports, rule->host.port);
+    }
+    for (size_t i = 0; i < ports.count; i++)
+        add_host(plan, refuse, ports.at[i]);
+    vec_free(&ports);
+}
+
+void plan_add_network(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    const struct rule *net = decide_net(policy, NULL).decides;
+    enum net_mode mode = net ? net->net : NET_ALLOW;
+    plan_add(plan, (struct operation){.kind = OP_NET, .because = net, .value = net_mode_name(mode)});
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (!policy_rule_counts(policy, rule))
+            continue;
+        bool is_host = verb_object(rule->verb) == OBJECT_HOST && mode == NET_ALLOW;
+        if (is_host && rule->host.port)
+            add_host(plan, rule, rule->host.port);
+        else if (is_host)
+            add_refusals(plan, rule);
+        else if (verb_object(rule->verb) == OBJECT_PORT)
+            plan_add(plan, (struct operation){
+                               .kind = rule->verb == VERB_PUBLISH ? OP_PUBLISH : OP_HOST_PORT,
+                               .because = rule,
+                               .port = rule->port.inside,
+                               .host_port = rule->port.host,
+                           });
+    }
+}
+
+void plan_add_environment(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
+        const char *name = arena_copy(policy->arena, *entry, strcspn(*entry, "="));
+        const struct rule *rule = decide_env(policy, name, NULL).decides;
+        if (rule && rule->verb == VERB_ENV && !rule->env.value)
+            plan_add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
+    }
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb != VERB_ENV || !rule->env.value ||
+            decide_env(policy, rule->env.name, NULL).decides != rule)
+            continue;
+        plan_add(plan, (struct operation){
+                           .kind = OP_ENV_SET,
+                           .because = rule,
+                           .name = rule->env.name,
+                           .value = expand_value(policy, rule->env.value),
+                       });
+    }
+}
+
+void plan_add_limits(struct plan *plan)
+{
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        const struct rule *rule = decide_limit(plan->policy, limit, NULL).decides;
+        if (rule)
+            plan_add(plan, (struct operation){.kind = OP_LIMIT,
+                                              .because = rule,
+                                              .name = limit_name(limit),
+                                              .amount = rule->limit.most});
+    }
+}

@@ -1,0 +1,14 @@
+/* The steps of plan_make, each in its own file. */
+#pragma once
+
+#include "plan/plan.h"
+
+void plan_add(struct plan *plan, struct operation operation);
+
+/* settings.c */
+void plan_add_network(struct plan *plan);
+void plan_add_environment(struct plan *plan);
+void plan_add_limits(struct plan *plan);
+
+/* notes.c: what the user should know before the run starts. */
+void plan_add_notes(struct plan *plan);

@@ -1,0 +1,85 @@
+/* The policies that repositories bring: read through no link, bounded, and believed only as far as they take away. */
+#include <string.h>
+
+#include "base/path.h"
+#include "policy/compose.h"
+#include "policy/parse.h"
+
+enum { REPOSITORY_RULES_MOST = 2000, REPOSITORY_PATTERNS_MOST = 256 };
+
+/* What a stranger may ask us to think about. */
+static void check_size(const struct policy *policy, const struct source *source, struct diags *diags)
+{
+    size_t rules = 0, patterns = 0;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        rules += rule->source == source;
+        patterns +=
+            rule->source == source && verb_object(rule->verb) == OBJECT_PATH && rule->path.has_wildcard;
+    }
+    if (rules > REPOSITORY_RULES_MOST || patterns > REPOSITORY_PATTERNS_MOST)
+        diag_error(diags, (struct spot){.source = source}, "name directories instead",
+                   "a repository may have %d rules and %d patterns", REPOSITORY_RULES_MOST,
+                   REPOSITORY_PATTERNS_MOST);
+}
+
+/*
+ * The .bawn in a directory. It is not followed through a link: a link is content that a commit can bring. Returns the
+ * source, or NULL where there is none.
+ */
+static struct source *open_repository(struct policy *policy, const char *directory, size_t workspace,
+                                      struct diags *diags)
+{
+    struct source *source = arena_new(policy->arena, struct source);
+    *source = (struct source){
+        .name = path_join(policy->arena, directory, ".bawn"),
+        .layer = LAYER_REPOSITORY,
+        .asked_by = LAYER_REPOSITORY,
+        .workspace = workspace,
+        .start = directory,
+        .only_tightens = true,
+    };
+    struct err err;
+    char *text = NULL;
+    int found = fs_read(policy->request.fs, source->name, POLICY_LARGEST, &text, &source->size, &err);
+    if (found < 0)
+        diag_error(diags, (struct spot){.source = source}, "make it a regular file, or remove it", "%s",
+                   err.message);
+    source->text = text;
+    return found > 0 ? source : NULL;
+}
+
+void read_repository(struct policy *policy, size_t index, struct diags *diags)
+{
+    struct workspace *workspace = &policy->workspaces.at[index];
+    const struct policy_request *request = &policy->request;
+    struct source *source = open_repository(policy, workspace->path, index, diags);
+    if (!source)
+        return;
+    workspace->own_policy = source;
+    workspace->is_trusted =
+        request->is_trusted &&
+        request->is_trusted(request->trust_context, workspace->path, source->text, source->size);
+    source->only_tightens = !workspace->is_trusted;
+    compose_source(policy, source, diags);
+    check_size(policy, source, diags);
+}
+
+/*
+ * The policies of the directories around a workspace that was found and not named: a repository made inside another one
+ * must not be a way out of what the outer one hides. They only tighten.
+ */
+void read_enclosing(struct policy *policy, size_t index, struct diags *diags)
+{
+    const char *path = policy->workspaces.at[index].path, *home = policy->request.home;
+    for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
+        const char *directory = arena_copy(policy->arena, path, size);
+        if (path_is_beneath(home, directory))
+            return;
+        struct source *source = open_repository(policy, directory, index, diags);
+        if (!source)
+            continue;
+        compose_source(policy, source, diags);
+        check_size(policy, source, diags);
+    }
+}
