@@ -1,25 +1,13 @@
-/* Says what this machine can hold, wall by wall, and what helps where it cannot. Judges; kernel/probe.c finds out. */
-#include <errno.h>
+/* Says what this machine can hold, wall by wall, and what helps where it cannot. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/doctor.h"
 #include "cli/style.h"
-#include "kernel/probe.h"
 
-enum { EXIT_CANNOT_RUN = 1, MOST_FIXES = 6 };
-
-#define STATES(X)                                                                                            \
-    X(CANNOT_HOLD, "cannot hold", COLOUR_RED)                                                                \
-    X(WEAKER, "weaker", COLOUR_YELLOW)                                                                       \
-    X(OK, "ok", COLOUR_GREEN)
-
-enum state {
-#define X(id, name, colour) STATE_##id,
-    STATES(X)
-#undef X
-};
+enum { EXIT_CANNOT_RUN = 1 };
 
 static const struct {
     const char *name;
@@ -28,303 +16,6 @@ static const struct {
 #define X(id, name, colour) {name, colour},
     STATES(X)
 #undef X
-};
-
-struct wall {
-    const char *name;
-    enum state state;
-    const char *says;
-    const char *fixes[MOST_FIXES + 1]; /* lines for a shell, those that a person has to read as comments */
-    struct arena *arena;
-};
-
-static void finds(struct wall *wall, enum state state, const char *says)
-{
-    wall->state = state;
-    wall->says = says;
-}
-
-static void fix(struct wall *wall, const char *line)
-{
-    size_t count = 0;
-    while (wall->fixes[count])
-        count++;
-    if (count < MOST_FIXES)
-        wall->fixes[count] = line;
-}
-
-/* Now, and at every start of the machine. */
-static void fix_by_setting(struct wall *wall, const char *name, const char *value)
-{
-    fix(wall, arena_printf(wall->arena, "sudo sysctl -w %s=%s", name, value));
-    fix(wall,
-        arena_printf(wall->arena, "echo '%s = %s' | sudo tee -a /etc/sysctl.d/60-bawn.conf", name, value));
-}
-
-static void fix_by_container(struct wall *wall, const struct host_caps *caps)
-{
-    if (strcmp(caps->container, "Docker") == 0)
-        fix(wall, "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
-                  "--security-opt systempaths=unconfined IMAGE");
-    else if (strcmp(caps->container, "Podman") == 0)
-        fix(wall, "podman run --security-opt seccomp=unconfined --security-opt unmask=ALL IMAGE");
-    else
-        fix(wall, "# let the container make user namespaces, and give it the whole of /proc");
-}
-
-static void fix_by_profile(struct wall *wall, const char *program)
-{
-    bool is_plain = *program && !strpbrk(program, "'\"\\[]{}*?^,");
-    fix(wall, arena_printf(wall->arena,
-                           "printf '%%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' "
-                           "'profile bawn \"%s\" flags=(unconfined) { userns, }' | "
-                           "sudo tee /etc/apparmor.d/bawn",
-                           is_plain ? program : "/usr/local/bin/bawn"));
-    fix(wall, "sudo apparmor_parser -r /etc/apparmor.d/bawn");
-    fix(wall, "# or, for every program on this machine:");
-    fix_by_setting(wall, "kernel.apparmor_restrict_unprivileged_userns", "0");
-}
-
-static const char *errno_text(int errnum)
-{
-    const char *text = errnum ? strerrordesc_np(errnum) : NULL;
-    return text ? text : "it was not answered";
-}
-
-/* The first of what every sandbox stands on that does not work; NULL if all does. */
-static const struct trial *first_failure(const struct host_caps *caps, const char **ret_act)
-{
-    static const struct {
-        enum trial_name trial;
-        const char *act;
-    } ground[] = {
-        {TRIAL_USER_NAMESPACE, "making a user namespace"},
-        {TRIAL_NAMESPACES, "making namespaces"},
-        {TRIAL_ID_MAP, "mapping ids"},
-        {TRIAL_MOUNTS, "mounting in a namespace"},
-    };
-    for (size_t i = 0; i < array_len(ground); i++) {
-        *ret_act = ground[i].act;
-        if (!caps->trials[ground[i].trial].works)
-            return &caps->trials[ground[i].trial];
-    }
-    return NULL;
-}
-
-/* Why no sandbox can be made at all. */
-static void explain_failure(const struct host_caps *caps, const struct trial *failed, const char *act,
-                            struct wall *wall)
-{
-    bool refused = failed->errnum == EPERM || failed->errnum == EACCES,
-         is_user = caps->uid != 0 || caps->is_namespace_root;
-    const char *why = arena_printf(wall->arena, "%s fails here: %s", act, errno_text(failed->errnum));
-    finds(wall, STATE_CANNOT_HOLD, why);
-    if (strcmp(caps->container, "bawn") == 0) {
-        finds(wall, STATE_CANNOT_HOLD, "this is a bawn sandbox already, and it lets no other be made inside");
-        fix(wall, "# run bawn outside");
-    } else if (caps->max_user_namespaces == 0) {
-        finds(wall, STATE_CANNOT_HOLD, "user namespaces are turned off: user.max_user_namespaces is 0");
-        fix_by_setting(wall, "user.max_user_namespaces", "15000");
-    } else if (is_user && refused && caps->unprivileged_userns_clone == 0) {
-        finds(wall, STATE_CANNOT_HOLD,
-              "user namespaces are for root only: kernel.unprivileged_userns_clone is 0");
-        fix_by_setting(wall, "kernel.unprivileged_userns_clone", "1");
-    } else if (is_user && refused && caps->apparmor_restricts_userns > 0) {
-        finds(wall, STATE_CANNOT_HOLD, "AppArmor keeps user namespaces from programs without a profile");
-        fix_by_profile(wall, caps->program);
-    } else if (!is_user && failed == &caps->trials[TRIAL_ID_MAP]) {
-        finds(wall, STATE_CANNOT_HOLD,
-              "root is root of a user namespace only here, which has no id left for root inside");
-        fix(wall, "setpriv --reuid=1000 --regid=1000 --clear-groups bawn CMD  # as an ordinary user of it");
-    } else if (*caps->container) {
-        fix_by_container(wall, caps);
-    } else if (failed->errnum == ENOSPC) {
-        finds(wall, STATE_CANNOT_HOLD, "no more namespaces may be made: the limit is reached");
-        fix_by_setting(wall, "user.max_user_namespaces", "60000");
-    } else if (failed->errnum == EINVAL || failed->errnum == ENOSYS) {
-        fix(wall, "# use Linux 5.13 or later, built with CONFIG_USER_NS, CONFIG_PID_NS and CONFIG_NET_NS");
-    } else {
-        fix(wall, "# see what refuses it: sudo dmesg | tail, and the system's security policy");
-    }
-}
-
-/* True where there is no sandbox for the wall to stand in; only the first wall says why. */
-static bool lacks_ground(const struct host_caps *caps, struct wall *wall)
-{
-    const char *act;
-    if (!first_failure(caps, &act))
-        return false;
-    finds(wall, STATE_CANNOT_HOLD, "needs what the files need");
-    return true;
-}
-
-static void explain_landlock(const struct host_caps *caps, struct wall *wall)
-{
-    if (caps->trials[TRIAL_LANDLOCK].errnum != EOPNOTSUPP) {
-        finds(wall, STATE_CANNOT_HOLD, "this kernel has no Landlock");
-        fix(wall, *caps->container
-                      ? "# let the container use Landlock's system calls (444 to 446), on Linux 5.13 or later"
-                      : "# use Linux 5.13 or later, built with CONFIG_SECURITY_LANDLOCK");
-        return;
-    }
-    finds(wall, STATE_CANNOT_HOLD, "the kernel was started without Landlock");
-    fix(wall, arena_printf(
-                  wall->arena, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&lsm=landlock,%s /' /etc/default/grub",
-                  *caps->security_modules ? caps->security_modules : "lockdown,yama,integrity,apparmor,bpf"));
-    fix(wall, "sudo update-grub && sudo reboot");
-}
-
-static void judge_files(const struct host_caps *caps, struct wall *wall)
-{
-    const char *act;
-    const struct trial *failed = first_failure(caps, &act);
-    if (failed) {
-        explain_failure(caps, failed, act, wall);
-        return;
-    }
-    if (!caps->trials[TRIAL_LANDLOCK].works) {
-        explain_landlock(caps, wall);
-        return;
-    }
-    finds(wall, STATE_OK,
-          arena_printf(wall->arena, "just what is granted is there; behind that, Landlock version %d",
-                       caps->landlock_abi));
-    if (caps->landlock_abi >= 5)
-        return;
-    finds(wall, STATE_WEAKER,
-          arena_printf(wall->arena, "Landlock version %d does not judge %s%scontrol of devices",
-                       caps->landlock_abi, caps->landlock_abi < 3 ? "truncation, " : "",
-                       caps->landlock_abi < 2 ? "and forbids moves between directories; nor " : ""));
-    fix(wall, caps->landlock_abi < 2 ? "# use Linux 6.10 or later; from 5.19 on files can be moved"
-                                     : "# use Linux 6.10 or later");
-}
-
-static void judge_processes(const struct host_caps *caps, struct wall *wall)
-{
-    if (lacks_ground(caps, wall))
-        return;
-    if (!caps->trials[TRIAL_PROC].works) {
-        finds(wall, STATE_CANNOT_HOLD,
-              arena_printf(wall->arena,
-                           "a /proc of its own cannot be mounted, as parts of this one are hidden: %s",
-                           errno_text(caps->trials[TRIAL_PROC].errnum)));
-        if (*caps->container)
-            fix_by_container(wall, caps);
-        else
-            fix(wall, "grep ' /proc/' /proc/self/mountinfo  # unmount what this shows");
-        return;
-    }
-    finds(wall, STATE_OK, "a process tree and a /proc of its own; signals stay inside");
-    if (caps->trials[TRIAL_LANDLOCK].works && caps->landlock_abi < 6) {
-        finds(wall, STATE_WEAKER, "namespaces alone keep signals and abstract sockets inside");
-        fix(wall, "# use Linux 6.12 or later");
-    }
-}
-
-static void judge_interfaces(const struct host_caps *caps, struct wall *wall)
-{
-    finds(wall, STATE_OK, "seccomp lets the calls through that programs need, and no others");
-    if (caps->trials[TRIAL_SECCOMP].works)
-        return;
-    finds(wall, STATE_CANNOT_HOLD,
-          arena_printf(wall->arena, "seccomp filters cannot be made: %s",
-                       errno_text(caps->trials[TRIAL_SECCOMP].errnum)));
-    fix(wall, "# use a kernel built with CONFIG_SECCOMP_FILTER");
-}
-
-static void judge_network(const struct host_caps *caps, struct wall *wall)
-{
-    if (lacks_ground(caps, wall))
-        return;
-    finds(wall, STATE_OK, "a network of its own, empty but for loopback");
-    if (caps->trials[TRIAL_LOOPBACK].works)
-        return;
-    finds(wall, STATE_CANNOT_HOLD,
-          arena_printf(wall->arena, "the loopback of a new network cannot be brought up: %s",
-                       errno_text(caps->trials[TRIAL_LOOPBACK].errnum)));
-    fix(wall, "# see what refuses it: sudo dmesg | tail, and the system's security policy");
-}
-
-static void judge_limits(const struct host_caps *caps, struct wall *wall)
-{
-    finds(wall, STATE_OK, "a control group of its own can limit memory and processes");
-    if (caps->cgroup_writable && caps->cgroup_memory && caps->cgroup_pids)
-        return;
-    if (*caps->container && !caps->cgroup_is_old) {
-        finds(wall, STATE_WEAKER,
-              "the container has no control group to divide: memory as a whole has no limit");
-        fix(wall, "# limit the container itself, such as: docker run --memory 8g --pids-limit 4096 IMAGE");
-    } else if (!caps->cgroup_found || (caps->cgroup_is_old && !caps->cgroup_memory)) {
-        finds(wall, STATE_WEAKER, "control groups are those of version 1: memory as a whole has no limit");
-        fix(wall, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&systemd.unified_cgroup_hierarchy=1 /' "
-                  "/etc/default/grub");
-        fix(wall, "sudo update-grub && sudo reboot");
-    } else if (!caps->cgroup_writable) {
-        finds(wall, STATE_WEAKER, "no control group is yours here: memory as a whole has no limit");
-        fix(wall, "systemd-run --user --scope -p Delegate=yes -- bawn CMD");
-    } else {
-        finds(wall, STATE_WEAKER,
-              "your control group has no memory and pids: memory as a whole has no limit");
-        fix(wall, "sudo mkdir -p /etc/systemd/system/user@.service.d");
-        fix(wall, "printf '[Service]\\nDelegate=cpu memory pids\\n' | "
-                  "sudo tee /etc/systemd/system/user@.service.d/delegate.conf");
-        fix(wall, "sudo systemctl daemon-reload  # and log in anew");
-    }
-}
-
-static void judge_root(const struct host_caps *caps, struct wall *wall)
-{
-    if (caps->uid != 0 || caps->is_namespace_root) {
-        finds(wall, STATE_OK, "not started by root: nothing of root's is at stake");
-        return;
-    }
-    if (lacks_ground(caps, wall))
-        return;
-    finds(wall, STATE_OK, "root inside is an id outside that nobody has");
-    if (caps->trials[TRIAL_MAPPED_MOUNTS].works)
-        return;
-    finds(wall, STATE_CANNOT_HOLD,
-          arena_printf(wall->arena, "root inside would be root outside at %s: %s cannot map ids (%s)",
-                       caps->unmapped_place ? caps->unmapped_place : "/",
-                       caps->unmapped_type ? caps->unmapped_type : "the kernel",
-                       errno_text(caps->trials[TRIAL_MAPPED_MOUNTS].errnum)));
-    fix(wall, "sudo -u USER bawn CMD  # as an ordinary user there is nothing to map");
-}
-
-/* What is known to exist as a snap, and another way to install it. */
-static const struct {
-    const char *program, *instead;
-} snap_programs[] = {
-    {"claude", "npm install -g @anthropic-ai/claude-code"},
-    {"codex", "npm install -g @openai/codex"},
-    {"gemini", "npm install -g @google/gemini-cli"},
-    {"opencode", "npm install -g opencode-ai"},
-    {"node", "sudo apt install nodejs npm"},
-};
-
-static void judge_programs(const struct host_caps *caps, struct wall *wall)
-{
-    auto_buf struct buf names = {0};
-    for (const char *const *snap = caps->snaps; *snap; snap++) {
-        buf_printf(&names, "%s%s", names.size ? ", " : "", *snap);
-        for (size_t i = 0; i < array_len(snap_programs); i++) {
-            if (strcmp(*snap, snap_programs[i].program) == 0)
-                fix(wall, snap_programs[i].instead);
-        }
-    }
-    bool is_one = !caps->snaps[1];
-    finds(wall, STATE_WEAKER,
-          arena_printf(wall->arena, "%s %s, and snaps need privileges to start that nothing has inside",
-                       buf_text(&names), is_one ? "is a snap" : "are snaps"));
-}
-
-static const struct {
-    const char *name;
-    void (*judge)(const struct host_caps *caps, struct wall *wall);
-} wall_list[] = {
-    {"files", judge_files},       {"processes", judge_processes}, {"kernel interfaces", judge_interfaces},
-    {"network", judge_network},   {"limits", judge_limits},       {"root", judge_root},
-    {"programs", judge_programs},
 };
 
 static void print_walls(const struct world *world, const struct host_caps *caps, const struct wall *walls,
@@ -422,18 +113,9 @@ static void print_json(const struct world *world, const struct host_caps *caps, 
 int doctor_report(const struct world *world, const struct host_caps *caps, bool as_json)
 {
     struct arena arena = {0};
-    struct wall walls[array_len(wall_list)] = {0};
-    size_t count = 0;
+    struct wall walls[MOST_WALLS];
     enum state worst = STATE_OK;
-    for (size_t i = 0; i < array_len(wall_list); i++) {
-        if (wall_list[i].judge == judge_programs && !caps->snaps[0])
-            continue; /* nothing to say about those */
-        walls[count] = (struct wall){.name = wall_list[i].name, .arena = &arena};
-        wall_list[i].judge(caps, &walls[count]);
-        if (walls[count].state < worst)
-            worst = walls[count].state;
-        count++;
-    }
+    size_t count = doctor_judge(caps, &arena, walls, &worst);
     (as_json ? print_json : print_walls)(world, caps, walls, count, worst);
     arena_free(&arena);
     return worst == STATE_CANNOT_HOLD ? EXIT_CANNOT_RUN : EXIT_FINE;
@@ -444,9 +126,8 @@ int cmd_doctor(const struct world *world, const struct args *args)
     const char *home = world_variable(world, "HOME"), *inside = world_variable(world, "BAWN");
     const char *places[] = {world->directory, "/usr", "/etc", home && *home ? home : world->account_home,
                             NULL};
-    const char *programs[array_len(snap_programs) + 1] = {0};
-    for (size_t i = 0; i < array_len(snap_programs); i++)
-        programs[i] = snap_programs[i].program;
+    const char *programs[MOST_PROGRAMS];
+    doctor_programs(programs);
     struct probe_request request = {places, programs, world_variable(world, "PATH")};
     struct host_caps caps;
     probe_host(&request, &caps);

@@ -96,6 +96,12 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
     init.command = fork();
     if (init.command == 0)
         become_command(launch, report_fd);
+    if (init.command < 0) {
+        struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
+        err_sys(&report.err, errno, "cannot make a process for the command");
+        tell(report_fd, report);
+        _exit(STATUS_REFUSED);
+    }
     if (launch->own_group)
         setpgid(init.command, init.command); /* here too, whoever comes first */
     tell(report_fd, (struct report){.kind = REPORT_STARTED});

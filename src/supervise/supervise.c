@@ -155,8 +155,10 @@ int supervise(const struct launch *launch, const struct launched *launched, int 
         struct pollfd ready[] = {{.fd = launched->report_fd, .events = POLLIN},
                                  {.fd = signal_fd, .events = POLLIN}};
         int count = poll(ready, 2, time_left(launch, start.tv_sec, was_asked));
-        if (count < 0 && errno != EINTR)
-            return err_sys(err, errno, "cannot wait for the command");
+        if (count < 0 && errno != EINTR) {
+            heard = err_sys(err, errno, "cannot wait for the command");
+            kill(launched->pid, SIGKILL);
+        }
         if (count == 0 && time_left(launch, start.tv_sec, was_asked) == 0) {
             end_in_time(launched, was_asked);
             was_asked = true;

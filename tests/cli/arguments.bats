@@ -75,6 +75,17 @@ teardown() {
     [ "$status" -eq 125 ]
 }
 
+@test "where there is no process for the command the run is refused, not waited for" {
+    [ "$(id -u)" != 0 ] || chown -R 12345:12345 "$HOME"
+    as=()
+    [ "$(id -u)" != 0 ] || as=(setpriv --reuid 12345 --regid 12345 --clear-groups)
+    run timeout 20 "${as[@]}" "$BAWN" --limit pids=1 -- true
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"cannot make a process for the command"* ]]
+    run timeout 20 "${as[@]}" "$BAWN" --limit pids=9 -- true
+    [ "$status" -eq 0 ]
+}
+
 @test "the command's own flags are never eaten" {
     run "$BAWN" show --plan --json zed --read /none --env X
     [ "$status" -eq 0 ]
