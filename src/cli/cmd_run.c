@@ -106,8 +106,10 @@ static int run(const struct world *world, const struct args *args, const struct 
     struct launched launched;
     struct err err = {0};
     int status = EXIT_REFUSED;
-    if (launch_start(&launch, &launched, &err) < 0 || supervise(&launch, &launched, &status, &err) < 0)
+    struct loop loop = {0};
+    if (launch_start(&launch, &launched, &err) < 0 || supervise(&launch, &launched, &loop, &status, &err) < 0)
         say_err(world, &err);
+    loop_free(&loop);
     return status;
 }
 

@@ -1,12 +1,11 @@
 #include "supervise/supervise.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -17,8 +16,11 @@ static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUS
 struct watch {
     const struct launch *launch;
     const struct launched *launched;
+    int signal_fd, timer_fd;
     bool terminal_is_given; /* the command has the terminal's foreground */
+    bool was_asked;         /* to end, because its time is over */
     int ended_by;           /* the signal that ended the command, or 0 */
+    int status;             /* for bawn to end with */
 };
 
 static void pass_on(const struct launched *launched, int number, bool with_terminal)
@@ -73,26 +75,27 @@ static int status_of(int wait_status)
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/* Returns 1 when the command has ended, 0 to go on, -1 on failure. */
-static int hear(struct watch *watch, int *ret_status, struct err *err)
+/* Process 1 has something to say. Ends the loop when the command has ended. */
+static int hear(void *self, short events, struct err *err)
 {
+    (void)events;
+    struct watch *watch = self;
     struct report report;
     ssize_t got = read(watch->launched->report_fd, &report, sizeof(report));
     if (got < 0 && errno == EINTR)
         return 0;
-    *ret_status = STATUS_REFUSED;
     if (got != sizeof(report))
         return err_set(err, "the sandbox was ended from outside");
     switch (report.kind) {
     case REPORT_FAILED:
-        *ret_status = report.status;
+        watch->status = report.status;
         *err = report.err;
         return -1;
     case REPORT_STOPPED:
         stop_along(watch, report.status);
         return 0;
     case REPORT_ENDED:
-        *ret_status = status_of(report.status);
+        watch->status = status_of(report.status);
         watch->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
         return 1;
     case REPORT_STARTED:
@@ -101,39 +104,56 @@ static int hear(struct watch *watch, int *ret_status, struct err *err)
     return 0;
 }
 
-/* A signal that came from outside. SIGCONT may come after a stop that only bawn saw, and then brings the terminal. */
-static void hand_on(struct watch *watch, int number)
+/* Signals that came from outside. SIGCONT may come after a stop that only bawn saw, and then brings the terminal. */
+static int hand_on(void *self, short events, struct err *err)
 {
-    bool gets_terminal = number == SIGCONT && watch->launch->own_group && has_terminal(watch->launch);
-    watch->terminal_is_given |= gets_terminal;
-    pass_on(watch->launched, number, gets_terminal);
+    (void)events;
+    (void)err;
+    struct watch *watch = self;
+    struct signalfd_siginfo information;
+    while (read(watch->signal_fd, &information, sizeof(information)) == sizeof(information)) {
+        int number = (int)information.ssi_signo;
+        bool gets_terminal = number == SIGCONT && watch->launch->own_group && has_terminal(watch->launch);
+        watch->terminal_is_given |= gets_terminal;
+        pass_on(watch->launched, number, gets_terminal);
+    }
+    return 0;
 }
 
 enum { GRACE_SECONDS = 10 }; /* between asking a command to end and ending it */
 
-/* Milliseconds until the time limit, or until its grace is over; -1 for no limit. */
-static int time_left(const struct launch *launch, time_t started, bool was_asked)
-{
-    if (launch->seconds == UINT64_MAX)
-        return -1;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t passed = (uint64_t)(now.tv_sec - started),
-             most = launch->seconds + (was_asked ? GRACE_SECONDS : 0);
-    uint64_t left = passed < most ? most - passed : 0;
-    return left > INT_MAX / 1000 ? INT_MAX : (int)left * 1000;
-}
-
 /* The time is over: the command is asked to end, and the second time everything is ended. */
-static void end_in_time(const struct launched *launched, bool was_asked)
+static int end_in_time(void *self, short events, struct err *err)
 {
-    if (was_asked)
-        kill(launched->pid, SIGKILL);
+    (void)events;
+    (void)err;
+    struct watch *watch = self;
+    uint64_t expirations;
+    if (read(watch->timer_fd, &expirations, sizeof(expirations)) < 0)
+        return 0;
+    if (watch->was_asked)
+        kill(watch->launched->pid, SIGKILL);
     else
-        pass_on(launched, SIGTERM, false);
+        pass_on(watch->launched, SIGTERM, false);
+    watch->was_asked = true;
+    return 0;
 }
 
-int supervise(const struct launch *launch, const struct launched *launched, int *ret_status, struct err *err)
+/* Rings when the time is over, and once more after the grace. Returns -1 where there is no limit. */
+static int make_timer(uint64_t seconds)
+{
+    enum { LONGEST = 1000000000 };
+    if (seconds > LONGEST)
+        return -1;
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    struct itimerspec time = {.it_value = {.tv_sec = (time_t)seconds, .tv_nsec = seconds ? 0 : 1},
+                              .it_interval = {.tv_sec = GRACE_SECONDS}};
+    timerfd_settime(fd, 0, &time, NULL);
+    return fd;
+}
+
+int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
+              int *ret_status, struct err *err)
 {
     sigset_t watched, before;
     sigemptyset(&watched);
@@ -146,36 +166,26 @@ int supervise(const struct launch *launch, const struct launched *launched, int 
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before;
     sigaction(SIGPIPE, &ignore, &pipe_before);
     auto_fd int signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    struct timespec start;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    struct watch watch = {launch, launched, .terminal_is_given = launch->foreground};
-    bool was_asked = false;
-    int heard = 0;
-    while (heard == 0) {
-        struct pollfd ready[] = {{.fd = launched->report_fd, .events = POLLIN},
-                                 {.fd = signal_fd, .events = POLLIN}};
-        int count = poll(ready, 2, time_left(launch, start.tv_sec, was_asked));
-        if (count < 0 && errno != EINTR) {
-            heard = err_sys(err, errno, "cannot wait for the command");
-            kill(launched->pid, SIGKILL);
-        }
-        if (count == 0 && time_left(launch, start.tv_sec, was_asked) == 0) {
-            end_in_time(launched, was_asked);
-            was_asked = true;
-        }
-        if (count <= 0)
-            continue;
-        struct signalfd_siginfo information;
-        while (ready[1].revents && read(signal_fd, &information, sizeof(information)) == sizeof(information))
-            hand_on(&watch, (int)information.ssi_signo);
-        if (ready[0].revents)
-            heard = hear(&watch, ret_status, err);
-    }
+    auto_fd int timer_fd = make_timer(launch->seconds);
+    struct watch watch = {launch,
+                          launched,
+                          .signal_fd = signal_fd,
+                          .timer_fd = timer_fd,
+                          .terminal_is_given = launch->foreground,
+                          .status = STATUS_REFUSED};
+    loop_add(loop, signal_fd, POLLIN, hand_on, &watch);
+    loop_add(loop, launched->report_fd, POLLIN, hear, &watch);
+    if (timer_fd >= 0)
+        loop_add(loop, timer_fd, POLLIN, end_in_time, &watch);
+    int result = loop_run(loop, err);
+    if (result < 0)
+        kill(launched->pid, SIGKILL);
     waitpid(launched->pid, NULL, 0);
     take_terminal(&watch);
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     if (watch.ended_by == SIGINT && launch->terminal_fd >= 0)
         kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
-    return heard < 0 ? -1 : 0;
+    *ret_status = watch.status;
+    return result;
 }

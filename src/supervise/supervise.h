@@ -6,7 +6,11 @@
 #pragma once
 
 #include "launch/launch.h"
+#include "supervise/loop.h"
 
-/* Returns 0 with the exit status for bawn to end with; -1 where the sandbox failed, with the status in *ret_status too. */
-int supervise(const struct launch *launch, const struct launched *launched, int *ret_status, struct err *err)
-    must_check;
+/*
+ * `loop` may hold sources already: they are served as long as the command runs. Returns 0 with the exit status for bawn to
+ * end with; -1 where the sandbox failed, with the status in *ret_status too.
+ */
+int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
+              int *ret_status, struct err *err) must_check;

@@ -1,0 +1,31 @@
+/*
+ * Who is called when a descriptor is ready. Whatever stands by while a command runs adds its descriptors here: the
+ * supervisor itself, the network's helper, watches. A time is a descriptor too (timerfd).
+ */
+#pragma once
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+/* Returns 0 to go on, 1 to end the loop, -1 to end it with an error. `events` is what poll() reports. */
+typedef int loop_ready(void *self, short events, struct err *err);
+
+struct loop_source {
+    int fd; /* -1: was removed */
+    short events;
+    loop_ready *ready;
+    void *self;
+};
+
+struct loop {
+    VEC(struct loop_source) sources;
+};
+
+/* The descriptor stays the caller's. Both may be called while the loop runs. */
+void loop_add(struct loop *loop, int fd, short events, loop_ready *ready, void *self);
+void loop_remove(struct loop *loop, int fd);
+
+/* Returns 0 when a source ended the loop, -1 when one failed. */
+int loop_run(struct loop *loop, struct err *err) must_check;
+void loop_free(struct loop *loop);
