@@ -26,18 +26,27 @@ static void add_quoted(struct buf *out, const char *text)
     buf_add_char(out, '"');
 }
 
+static void break_line(struct json *json)
+{
+    if (json->on_one_line)
+        return;
+    buf_add_char(json->out, '\n');
+    for (unsigned i = 0; i < json->depth; i++)
+        buf_add_str(json->out, "  ");
+}
+
 static void begin_item(struct json *json, const char *key)
 {
     if (json->depth) {
         bool *has_items = &json->has_items[json->depth - 1];
-        buf_add_str(json->out, *has_items ? ",\n" : "\n");
+        if (*has_items)
+            buf_add_char(json->out, ',');
         *has_items = true;
-        for (unsigned i = 0; i < json->depth; i++)
-            buf_add_str(json->out, "  ");
+        break_line(json);
     }
     if (key) {
         add_quoted(json->out, key);
-        buf_add_str(json->out, ": ");
+        buf_add_str(json->out, json->on_one_line ? ":" : ": ");
     }
 }
 
@@ -52,13 +61,10 @@ void json_open(struct json *json, const char *key, char bracket)
 void json_close(struct json *json, char bracket)
 {
     assert(json->depth > 0);
-    if (json->has_items[--json->depth]) {
-        buf_add_char(json->out, '\n');
-        for (unsigned i = 0; i < json->depth; i++)
-            buf_add_str(json->out, "  ");
-    }
+    if (json->has_items[--json->depth])
+        break_line(json);
     buf_add_char(json->out, bracket);
-    if (json->depth == 0)
+    if (json->depth == 0 && !json->on_one_line)
         buf_add_char(json->out, '\n');
 }
 

@@ -13,6 +13,7 @@ enum { JSON_DEEPEST = 16 };
 
 struct json {
     struct buf *out;
+    bool on_one_line; /* and without the line's end */
     unsigned depth;
     bool has_items[JSON_DEEPEST];
 };

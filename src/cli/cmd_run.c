@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "journal/session.h"
 #include "kernel/landlock.h"
 #include "launch/launch.h"
 #include "policy/decide.h"
@@ -92,6 +93,32 @@ static const struct operation *unheld_seal(const struct plan *plan)
     return NULL;
 }
 
+/* A session was killed: what it left is put right. */
+static int repair(void *context, struct session *session, struct err *err)
+{
+    (void)context;
+    (void)err;
+    journal_event(&session->journal, "killed", NULL);
+    return 0;
+}
+
+/* Without a place for the journal the run goes on, and the user is told. */
+static struct session begin_session(const struct world *world, const struct loaded *loaded,
+                                    const struct args *args)
+{
+    struct arena *arena = loaded->policy.arena;
+    const char *state = loaded->request.starts[START_STATE];
+    const char *workspace =
+        loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
+    struct session session = SESSION_NONE;
+    struct err err = {0};
+    if (session_repair_all(arena, state, repair, NULL, &err) < 0 ||
+        session_begin(arena, state, workspace, &session, &err) < 0)
+        say_err(world, &err);
+    journal_event(&session.journal, "start", "workspace", workspace, "command", args->command[0], NULL);
+    return session;
+}
+
 static int run(const struct world *world, const struct args *args, const struct loaded *loaded)
 {
     struct launch launch = {
@@ -103,13 +130,19 @@ static int run(const struct world *world, const struct args *args, const struct 
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch.seconds = time ? time->limit.most : UINT64_MAX;
     find_terminal(&launch);
+    struct session session = begin_session(world, loaded, args);
+    struct loop loop = {0};
     struct launched launched;
     struct err err = {0};
     int status = EXIT_REFUSED;
-    struct loop loop = {0};
-    if (launch_start(&launch, &launched, &err) < 0 || supervise(&launch, &launched, &loop, &status, &err) < 0)
+    if (launch_start(&launch, &launched, &err) < 0 ||
+        supervise(&launch, &launched, &loop, &status, &err) < 0) {
+        journal_event(&session.journal, "failed", "why", err.message, NULL);
         say_err(world, &err);
+    }
     loop_free(&loop);
+    journal_event(&session.journal, "end", "status", arena_printf(loaded->policy.arena, "%d", status), NULL);
+    session_end(&session);
     return status;
 }
 

@@ -1,0 +1,195 @@
+#include "journal/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/json.h"
+
+enum { TEXT_LONGEST = 4096, RECORD_LONGEST = 256 * 1024 };
+
+static const char nothing_before[SHA256_HEX_SIZE] =
+    "0000000000000000000000000000000000000000000000000000000000000000";
+
+/* What comes last in every record: the hash of the chain so far and of all that stands before it in this line. */
+#define CHAIN_KEY ",\"chain\":\""
+enum { CHAIN_SIZE = sizeof(CHAIN_KEY) - 1 + 64 + 2 }; /* with the quote and the brace */
+
+static void hash_record(const char *before, const char *record, size_t size, char ret_chain[SHA256_HEX_SIZE])
+{
+    auto_buf struct buf hashed = {0};
+    buf_add(&hashed, before, SHA256_HEX_SIZE - 1);
+    buf_add(&hashed, record, size);
+    sha256_hex(hashed.bytes, hashed.size, ret_chain);
+}
+
+/* Is this line, without its end, the record that has to come next? Moves the journal on if it is. */
+static bool is_next(struct journal *journal, const char *line, size_t size)
+{
+    char head[32], chain[SHA256_HEX_SIZE];
+    int head_size = snprintf(head, sizeof(head), "{\"n\":%" PRIu64 ",", journal->next);
+    if (size < (size_t)head_size + CHAIN_SIZE || memcmp(line, head, (size_t)head_size) != 0)
+        return false;
+    const char *end = line + size - CHAIN_SIZE;
+    if (memcmp(end, CHAIN_KEY, sizeof(CHAIN_KEY) - 1) != 0 || memcmp(line + size - 2, "\"}", 2) != 0)
+        return false;
+    hash_record(journal->chain, line, (size_t)(end - line), chain);
+    if (memcmp(end + sizeof(CHAIN_KEY) - 1, chain, 64) != 0)
+        return false;
+    memcpy(journal->chain, chain, sizeof(chain));
+    journal->next++;
+    return true;
+}
+
+enum followed { ALL_FOLLOW, LAST_IS_TORN, ONE_DOES_NOT };
+
+/* Reads the journal record by record, up to the first that does not follow, and says where that begins. */
+static int follow(struct journal *journal, enum followed *ret_followed, off_t *ret_end, struct err *err)
+{
+    auto_buf struct buf unread = {0};
+    off_t end = 0, size = 0;
+    char part[65536];
+    bool holds = true;
+    for (ssize_t got; holds && (got = pread(journal->fd, part, sizeof(part), size)) != 0;) {
+        if (got < 0)
+            return err_sys(err, errno, "cannot read the journal");
+        size += got;
+        buf_add(&unread, part, (size_t)got);
+        size_t done = 0;
+        for (char *line; holds && (line = memchr(unread.bytes + done, '\n', unread.size - done));) {
+            size_t length = (size_t)(line - unread.bytes) - done;
+            holds = is_next(journal, unread.bytes + done, length);
+            done += holds ? length + 1 : 0;
+            end += holds ? (off_t)length + 1 : 0;
+        }
+        memmove(unread.bytes, unread.bytes + done, unread.size - done);
+        unread.size -= done;
+        holds &= unread.size < RECORD_LONGEST;
+    }
+    *ret_followed = !holds ? ONE_DOES_NOT : unread.size ? LAST_IS_TORN : ALL_FOLLOW;
+    *ret_end = end;
+    return 0;
+}
+
+static int open_at_start(int folder_fd, const char *name, int flags, struct journal *ret_journal,
+                         struct err *err)
+{
+    *ret_journal = JOURNAL_NONE;
+    ret_journal->next = 1;
+    memcpy(ret_journal->chain, nothing_before, sizeof(nothing_before));
+    ret_journal->fd = openat(folder_fd, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return ret_journal->fd < 0 ? err_sys(err, errno, "cannot open the journal") : 0;
+}
+
+int journal_open(int folder_fd, const char *name, struct journal *ret_journal, struct err *err)
+{
+    struct journal journal;
+    if (open_at_start(folder_fd, name, O_RDWR | O_CREAT, &journal, err) < 0)
+        return -1;
+    enum followed followed;
+    off_t end;
+    if (follow(&journal, &followed, &end, err) < 0) {
+        close(journal.fd);
+        return -1;
+    }
+    /* A crash may have left a part of the last record. Whatever else does not follow stays for `verify` to find. */
+    if (followed == LAST_IS_TORN && ftruncate(journal.fd, end) == 0)
+        journal.lost++;
+    lseek(journal.fd, 0, SEEK_END);
+    *ret_journal = journal;
+    return 0;
+}
+
+void journal_close(struct journal *journal)
+{
+    if (journal->fd >= 0)
+        close(journal->fd);
+    journal->fd = -1;
+}
+
+static void add_time(struct json *json)
+{
+    struct timespec now;
+    struct tm parts;
+    char day[32], text[48];
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, sizeof(text), "%s.%03ldZ", day, now.tv_nsec / 1000000);
+    json_str(json, "at", text);
+}
+
+static void add_pairs(struct json *json, va_list pairs)
+{
+    for (const char *name; (name = va_arg(pairs, const char *));) {
+        const char *text = va_arg(pairs, const char *);
+        char cut[TEXT_LONGEST + 1];
+        snprintf(cut, sizeof(cut), "%s", text ? text : "");
+        json_str(json, name, cut);
+    }
+}
+
+/* Writes the whole record or, as far as the file system lets it, nothing. */
+static bool append(int fd, const struct buf *record)
+{
+    ssize_t written = write(fd, record->bytes, record->size);
+    if (written == (ssize_t)record->size)
+        return true;
+    off_t end = lseek(fd, 0, SEEK_CUR);
+    if (written > 0 && ftruncate(fd, end - written) == 0)
+        lseek(fd, end - written, SEEK_SET);
+    return false;
+}
+
+void journal_event(struct journal *journal, const char *event, ...)
+{
+    if (journal->fd < 0)
+        return;
+    auto_buf struct buf record = {0};
+    struct json json = {.out = &record, .on_one_line = true};
+    json_open(&json, NULL, '{');
+    json_int(&json, "n", (int64_t)journal->next);
+    add_time(&json);
+    json_str(&json, "event", event);
+    va_list pairs;
+    va_start(pairs, event);
+    add_pairs(&json, pairs);
+    va_end(pairs);
+    if (journal->lost)
+        json_int(&json, "lost", (int64_t)journal->lost);
+    char chain[SHA256_HEX_SIZE];
+    hash_record(journal->chain, record.bytes, record.size, chain);
+    buf_printf(&record, CHAIN_KEY "%s\"}\n", chain);
+    if (!append(journal->fd, &record)) {
+        journal->lost++;
+        return;
+    }
+    memcpy(journal->chain, chain, sizeof(chain));
+    journal->next++;
+    journal->lost = 0;
+}
+
+int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struct err *err)
+{
+    struct journal journal;
+    if (open_at_start(folder_fd, name, O_RDONLY, &journal, err) < 0)
+        return -1;
+    auto_fd int fd = journal.fd;
+    enum followed followed;
+    off_t end;
+    if (follow(&journal, &followed, &end, err) < 0)
+        return -1;
+    *ret_records = journal.next - 1;
+    if (followed == LAST_IS_TORN)
+        return err_set(err, "the journal breaks off in the middle of record %" PRIu64, journal.next);
+    if (followed == ONE_DOES_NOT)
+        return err_set(err, "record %" PRIu64 " of the journal was changed, moved or dropped", journal.next);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * The append-only record of a session: one line of JSON an event, each chained to the one before by a hash, so that a
+ * line that was edited, dropped or moved is found. Written by the unsandboxed side alone.
+ *
+ * Nothing here stops a run: a disk that is full costs records, and the next record that can be written says how many.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/sha256.h"
+
+struct journal {
+    int fd; /* -1: nothing is recorded */
+    uint64_t next;
+    uint64_t lost; /* records that could not be written */
+    char chain[SHA256_HEX_SIZE];
+};
+
+#define JOURNAL_NONE ((struct journal){.fd = -1})
+
+/* Begins a new journal, or goes on with the one that is there, after its last whole record. */
+int journal_open(int folder_fd, const char *name, struct journal *ret_journal, struct err *err) must_check;
+void journal_close(struct journal *journal);
+
+/* Adds a record: pairs of names and texts, ended by NULL. Texts may hold any bytes; they are cut at 4,096. */
+void journal_event(struct journal *journal, const char *event, ...) __attribute__((sentinel));
+
+/* Checks a journal from its first record on. On failure the error names the record at which the chain breaks. */
+int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struct err *err) must_check;

@@ -1,0 +1,231 @@
+#include "journal/session.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/vec.h"
+#include "kernel/directories.h"
+
+#define JOURNAL_NAME "journal.jsonl"
+
+static int open_folder(struct arena *arena, const char *state_directory, const char *name, struct err *err)
+{
+    const char *path = arena_printf(arena, "%s/bawn/%s", state_directory, name);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        if (directories_make(AT_FDCWD, path, err) < 0)
+            return -1;
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
+}
+
+/* Sessions are named in the shell: what a person would have to quote becomes a dash. */
+static const char *base_name(struct arena *arena, const char *directory)
+{
+    enum { LONGEST = 40 };
+    char *name = arena_copy(arena, path_name(directory), strnlen(path_name(directory), LONGEST));
+    for (char *byte = name; *byte; byte++) {
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._", *byte))
+            *byte = '-';
+    }
+    while (*name == '-' || *name == '.')
+        name++;
+    return *name ? name : "root";
+}
+
+/* The number in "base-N"; 0 where the name is no such. */
+static unsigned long number_of(const char *name, const char *base)
+{
+    size_t size = strlen(base);
+    if (strncmp(name, base, size) != 0 || name[size] != '-')
+        return 0;
+    char *end;
+    unsigned long number = strtoul(name + size + 1, &end, 10);
+    return *end || number > 1000000000 ? 0 : number;
+}
+
+static unsigned long highest_number(int sessions_fd, const char *base, size_t *ret_count)
+{
+    unsigned long highest = 0;
+    *ret_count = 0;
+    DIR *directory = fdopendir(openat(sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        unsigned long number = number_of(entry->d_name, base);
+        highest = number > highest ? number : highest;
+        ++*ret_count;
+    }
+    if (directory)
+        closedir(directory);
+    return highest;
+}
+
+/* Opens the folder of a session and locks it. Fails with EWOULDBLOCK where the session runs. */
+static int lock_folder(int sessions_fd, const char *name, struct err *err)
+{
+    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return err_sys(err, errno, "cannot lock the session %s", name);
+    return fd_take(&fd);
+}
+
+/* Old sessions that left nothing but their journal go, some at a time, so that most runs need not look. */
+enum { SESSIONS_KEPT = 200, SESSIONS_TOO_MANY = 300 };
+
+struct aged {
+    const char *name;
+    struct timespec time;
+};
+
+static int older_first(const void *one, const void *two)
+{
+    const struct aged *a = one, *b = two;
+    if (a->time.tv_sec != b->time.tv_sec)
+        return a->time.tv_sec < b->time.tv_sec ? -1 : 1;
+    return (a->time.tv_nsec > b->time.tv_nsec) - (a->time.tv_nsec < b->time.tv_nsec);
+}
+
+/* Removes a session that does not run and holds its journal alone; where something waits in it, it stays. */
+static void forget(int sessions_fd, const char *name)
+{
+    struct err ignored;
+    auto_fd int fd = lock_folder(sessions_fd, name, &ignored);
+    DIR *folder = fd < 0 ? NULL : fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    bool is_bare = folder != NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        is_bare &= *entry->d_name == '.' || strcmp(entry->d_name, JOURNAL_NAME) == 0;
+    if (folder)
+        closedir(folder);
+    if (is_bare && (unlinkat(fd, JOURNAL_NAME, 0) == 0 || errno == ENOENT))
+        unlinkat(sessions_fd, name, AT_REMOVEDIR);
+}
+
+static void forget_oldest(struct arena *arena, int sessions_fd)
+{
+    VEC(struct aged) sessions = {0};
+    DIR *directory = fdopendir(openat(sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat status;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (*entry->d_name != '.' && fstatat(sessions_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            vec_push(&sessions, (struct aged){arena_str(arena, entry->d_name), status.st_mtim});
+    }
+    if (directory)
+        closedir(directory);
+    if (sessions.count)
+        qsort(sessions.at, sessions.count, sizeof(*sessions.at), older_first);
+    for (size_t i = 0; i + SESSIONS_KEPT < sessions.count; i++)
+        forget(sessions_fd, sessions.at[i].name);
+    vec_free(&sessions);
+}
+
+static int make_folder(struct arena *arena, int sessions_fd, const char *directory, const char **ret_name,
+                       struct err *err)
+{
+    const char *base = base_name(arena, directory);
+    size_t count;
+    unsigned long number = highest_number(sessions_fd, base, &count) + 1;
+    if (count > SESSIONS_TOO_MANY)
+        forget_oldest(arena, sessions_fd);
+    for (;; number++) {
+        const char *name = arena_printf(arena, "%s-%lu", base, number);
+        if (mkdirat(sessions_fd, name, 0700) == 0) {
+            *ret_name = name;
+            return 0;
+        }
+        if (errno != EEXIST)
+            return err_sys(err, errno, "cannot make a folder for the session");
+    }
+}
+
+static void close_session(struct session *session)
+{
+    journal_close(&session->journal);
+    if (session->folder_fd >= 0)
+        close(session->folder_fd);
+    if (session->running_fd >= 0)
+        close(session->running_fd);
+    session->folder_fd = session->running_fd = -1;
+}
+
+int session_begin(struct arena *arena, const char *state_directory, const char *directory,
+                  struct session *ret_session, struct err *err)
+{
+    auto_fd int sessions_fd = open_folder(arena, state_directory, "sessions", err);
+    if (sessions_fd < 0)
+        return -1;
+    struct session session = SESSION_NONE;
+    session.running_fd = open_folder(arena, state_directory, "running", err);
+    if (session.running_fd < 0 || make_folder(arena, sessions_fd, directory, &session.name, err) < 0)
+        goto failed;
+    session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, session.name);
+    session.folder_fd = lock_folder(sessions_fd, session.name, err);
+    if (session.folder_fd < 0)
+        goto failed;
+    if (mkdirat(session.running_fd, session.name, 0700) < 0) {
+        err_sys(err, errno, "cannot note that the session %s runs", session.name);
+        goto failed;
+    }
+    if (journal_open(session.folder_fd, JOURNAL_NAME, &session.journal, err) < 0)
+        goto failed;
+    *ret_session = session;
+    return 0;
+failed:
+    close_session(&session);
+    return -1;
+}
+
+void session_end(struct session *session)
+{
+    if (session->folder_fd >= 0)
+        unlinkat(session->running_fd, session->name, AT_REMOVEDIR);
+    close_session(session);
+}
+
+static int repair_one(struct arena *arena, const char *state_directory, const char *name,
+                      session_repair *repair, void *context, struct err *err)
+{
+    auto_fd int sessions_fd = open_folder(arena, state_directory, "sessions", err);
+    if (sessions_fd < 0)
+        return -1;
+    struct session session = SESSION_NONE;
+    session.name = arena_str(arena, name);
+    session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, name);
+    session.folder_fd = lock_folder(sessions_fd, name, err);
+    bool is_running = session.folder_fd < 0 && err->errnum == EWOULDBLOCK;
+    bool is_gone = session.folder_fd < 0 && err->errnum == ENOENT;
+    if (is_running)
+        return 0;
+    session.running_fd = open_folder(arena, state_directory, "running", err);
+    int result = is_gone || session.running_fd < 0 ? 0 : -1;
+    if (!is_gone && session.folder_fd >= 0 &&
+        journal_open(session.folder_fd, JOURNAL_NAME, &session.journal, err) == 0)
+        result = repair(context, &session, err);
+    if (result == 0 && session.running_fd >= 0)
+        unlinkat(session.running_fd, name, AT_REMOVEDIR);
+    close_session(&session);
+    return result;
+}
+
+int session_repair_all(struct arena *arena, const char *state_directory, session_repair *repair,
+                       void *context, struct err *err)
+{
+    const char *path = arena_printf(arena, "%s/bawn/running", state_directory);
+    DIR *running = opendir(path);
+    if (!running)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, errno, "cannot look into %s", path);
+    int result = 0;
+    for (struct dirent *entry; result == 0 && (entry = readdir(running));) {
+        if (*entry->d_name != '.')
+            result = repair_one(arena, state_directory, entry->d_name, repair, context, err);
+    }
+    closedir(running);
+    return result;
+}

@@ -1,0 +1,35 @@
+/*
+ * A session: one run of one command, with a name (my-app-3) and a folder of its own below $XDG_STATE_HOME/bawn/sessions,
+ * which no sandbox sees. The folder is locked as long as the run lasts.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "journal/journal.h"
+
+struct session {
+    const char *name;
+    const char *folder; /* absolute */
+    int folder_fd;      /* locked; -1: there is none */
+    int running_fd;     /* of the folder of running sessions */
+    struct journal journal;
+};
+
+#define SESSION_NONE ((struct session){.folder_fd = -1, .running_fd = -1, .journal = JOURNAL_NONE})
+
+/* Begins a session that is named after a directory. */
+int session_begin(struct arena *arena, const char *state_directory, const char *directory,
+                  struct session *ret_session, struct err *err) must_check;
+
+/* It ended as it should, and left nothing behind that has to be put right. */
+void session_end(struct session *session);
+
+/*
+ * Calls `repair` for each session whose bawn was killed, with its folder locked. Where that returns 0 the session is done
+ * with; otherwise the next call comes back to it. Costs one look into a folder that is empty as a rule.
+ */
+typedef int session_repair(void *context, struct session *session, struct err *err);
+int session_repair_all(struct arena *arena, const char *state_directory, session_repair *repair,
+                       void *context, struct err *err) must_check;

@@ -1,0 +1,203 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "journal/session.h"
+#include "unit.h"
+
+static struct {
+    char path[64];
+    struct arena arena;
+} state;
+
+static void make_state(void)
+{
+    snprintf(state.path, sizeof(state.path), "/tmp/bawn-journal-XXXXXX");
+    CHECK(mkdtemp(state.path) != NULL);
+}
+
+static void remove_state(void)
+{
+    const char *command = arena_printf(&state.arena, "rm -r '%s'", state.path);
+    CHECK_INT(system(command), 0); // NOLINT(cert-env33-c): a path of this test's own
+    arena_free(&state.arena);
+}
+
+static int open_state(void)
+{
+    return open(state.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Writes a journal of five records and returns its text. */
+static char *five_records(int folder_fd)
+{
+    struct journal journal;
+    struct err err = {0};
+    CHECK_INT(journal_open(folder_fd, "j", &journal, &err), 0);
+    journal_event(&journal, "start", "workspace", "/w", NULL);
+    for (int i = 0; i < 3; i++)
+        journal_event(&journal, "refused", "host", i ? "a.example" : "\x1b[31m\xff", NULL);
+    journal_event(&journal, "end", NULL);
+    journal_close(&journal);
+    char *text = arena_alloc(&state.arena, 65536);
+    auto_fd int fd = openat(folder_fd, "j", O_RDONLY | O_CLOEXEC);
+    CHECK(read(fd, text, 65535) > 0);
+    return text;
+}
+
+static void put(int folder_fd, const char *text, size_t size)
+{
+    auto_fd int fd = openat(folder_fd, "j", O_WRONLY | O_TRUNC | O_CLOEXEC);
+    CHECK_INT(write(fd, text, size), size);
+}
+
+/* What verification says: "5" or the error. */
+static const char *verified(int folder_fd)
+{
+    struct err err = {0};
+    uint64_t records = 0;
+    if (journal_verify(folder_fd, "j", &records, &err) < 0)
+        return arena_str(&state.arena, err.message);
+    return arena_printf(&state.arena, "%d", (int)records);
+}
+
+static const char *line(const char *text, int number)
+{
+    while (number--)
+        text = strchr(text, '\n') + 1;
+    return text;
+}
+
+TEST(a_journal_that_nobody_touched_holds_together)
+{
+    make_state();
+    auto_fd int folder = open_state();
+    const char *text = five_records(folder);
+    CHECK_STR(verified(folder), "5");
+    CHECK(strstr(text, "\\u001b[31m\\udcff"));
+    CHECK(!strchr(text, '\x1b'));
+    remove_state();
+}
+
+TEST(every_byte_that_is_changed_is_found_with_its_record)
+{
+    make_state();
+    auto_fd int folder = open_state();
+    char *text = five_records(folder);
+    size_t size = strlen(text);
+    int number = 1;
+    for (size_t i = 0; i < size; i++) {
+        char before = text[i];
+        text[i] = (char)(before ^ 1);
+        put(folder, text, size);
+        const char *said = verified(folder);
+        if (!strstr(said, arena_printf(&state.arena, "record %d", number)))
+            CHECK_STR(said, arena_printf(&state.arena, "record %d, byte %zu", number, i));
+        text[i] = before;
+        number += before == '\n';
+    }
+    remove_state();
+}
+
+TEST(records_that_are_dropped_moved_or_repeated_are_found)
+{
+    make_state();
+    auto_fd int folder = open_state();
+    const char *text = five_records(folder);
+    const char *second = line(text, 1), *third = line(text, 2), *fourth = line(text, 3);
+    const char *dropped = arena_printf(&state.arena, "%.*s%s", (int)(second - text), text, third);
+    put(folder, dropped, strlen(dropped));
+    CHECK_STR(verified(folder), "record 2 of the journal was changed, moved or dropped");
+    const char *swapped = arena_printf(&state.arena, "%.*s%.*s%.*s%s", (int)(second - text), text,
+                                       (int)(fourth - third), third, (int)(third - second), second, fourth);
+    put(folder, swapped, strlen(swapped));
+    CHECK_STR(verified(folder), "record 2 of the journal was changed, moved or dropped");
+    const char *repeated = arena_printf(&state.arena, "%.*s%s", (int)(third - text), text, second);
+    put(folder, repeated, strlen(repeated));
+    CHECK_STR(verified(folder), "record 3 of the journal was changed, moved or dropped");
+    put(folder, third, strlen(third));
+    CHECK_STR(verified(folder), "record 1 of the journal was changed, moved or dropped");
+    remove_state();
+}
+
+TEST(a_torn_record_is_told_and_the_next_one_says_what_was_lost)
+{
+    make_state();
+    auto_fd int folder = open_state();
+    const char *text = five_records(folder);
+    put(folder, text, strlen(text) - 10);
+    CHECK_STR(verified(folder), "the journal breaks off in the middle of record 5");
+    struct journal journal;
+    struct err err = {0};
+    REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
+    journal_event(&journal, "repaired", NULL);
+    CHECK_INT(journal.lost, 0);
+    journal_close(&journal);
+    CHECK_STR(verified(folder), "5");
+    remove_state();
+}
+
+TEST(a_disk_that_is_full_costs_records_and_nothing_else)
+{
+    struct journal journal = {.fd = open("/dev/full", O_WRONLY | O_CLOEXEC), .next = 1};
+    journal_event(&journal, "start", NULL);
+    journal_event(&journal, "end", NULL);
+    CHECK_INT(journal.lost, 2);
+    CHECK_INT(journal.next, 1);
+    journal_close(&journal);
+}
+
+static int count(void *context, struct session *session, struct err *err)
+{
+    (void)err;
+    journal_event(&session->journal, "repaired", NULL);
+    (*(int *)context)++;
+    return 0;
+}
+
+TEST(sessions_are_numbered_and_only_dead_ones_are_repaired)
+{
+    make_state();
+    struct err err = {0};
+    struct session one, two, three;
+    REQUIRE(session_begin(&state.arena, state.path, "/home/u/my app", &one, &err) == 0);
+    REQUIRE(session_begin(&state.arena, state.path, "/home/u/my app", &two, &err) == 0);
+    REQUIRE(session_begin(&state.arena, state.path, "/", &three, &err) == 0);
+    CHECK_STR(one.name, "my-app-1");
+    CHECK_STR(two.name, "my-app-2");
+    CHECK_STR(three.name, "root-1");
+    session_end(&three);
+    int repaired = 0;
+    CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
+    CHECK_INT(repaired, 0);
+    /* As if killed: nothing is tidied up, only its locks fall. */
+    close(one.folder_fd);
+    CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
+    CHECK_INT(repaired, 1);
+    CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
+    CHECK_INT(repaired, 1);
+    session_end(&two);
+    remove_state();
+}
+
+TEST(old_sessions_go_but_not_those_in_which_something_waits)
+{
+    make_state();
+    struct err err = {0};
+    struct session session;
+    for (int i = 0; i < 310; i++) {
+        REQUIRE(session_begin(&state.arena, state.path, "/w", &session, &err) == 0);
+        if (i == 0)
+            CHECK_INT(mkdirat(session.folder_fd, "held", 0700), 0);
+        session_end(&session);
+    }
+    CHECK_STR(session.name, "w-310");
+    CHECK(access(arena_printf(&state.arena, "%s/bawn/sessions/w-1/held", state.path), F_OK) == 0);
+    CHECK(access(arena_printf(&state.arena, "%s/bawn/sessions/w-2", state.path), F_OK) < 0);
+    CHECK(access(arena_printf(&state.arena, "%s/bawn/sessions/w-300", state.path), F_OK) == 0);
+    remove_state();
+}
+
+UNIT_MAIN()
