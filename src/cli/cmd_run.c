@@ -98,7 +98,7 @@ static int repair(void *context, struct session *session, struct err *err)
 {
     (void)context;
     (void)err;
-    journal_event(&session->journal, "killed", NULL);
+    journal_event(&session->journal, "killed");
     return 0;
 }
 
@@ -115,7 +115,7 @@ static struct session begin_session(const struct world *world, const struct load
     if (session_repair_all(arena, state, repair, NULL, &err) < 0 ||
         session_begin(arena, state, workspace, &session, &err) < 0)
         say_err(world, &err);
-    journal_event(&session.journal, "start", "workspace", workspace, "command", args->command[0], NULL);
+    journal_event(&session.journal, "start", "workspace", workspace, "command", args->command[0]);
     return session;
 }
 
@@ -137,11 +137,11 @@ static int run(const struct world *world, const struct args *args, const struct 
     int status = EXIT_REFUSED;
     if (launch_start(&launch, &launched, &err) < 0 ||
         supervise(&launch, &launched, &loop, &status, &err) < 0) {
-        journal_event(&session.journal, "failed", "why", err.message, NULL);
+        journal_event(&session.journal, "failed", "why", err.message);
         say_err(world, &err);
     }
     loop_free(&loop);
-    journal_event(&session.journal, "end", "status", arena_printf(loaded->policy.arena, "%d", status), NULL);
+    journal_event(&session.journal, "end", "status", arena_printf(loaded->policy.arena, "%d", status));
     session_end(&session);
     return status;
 }

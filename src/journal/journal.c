@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fd.h"
 #include "base/json.h"
 
 enum { TEXT_LONGEST = 4096, RECORD_LONGEST = 256 * 1024 };
@@ -93,8 +91,8 @@ int journal_open(int folder_fd, const char *name, struct journal *ret_journal, s
     struct journal journal;
     if (open_at_start(folder_fd, name, O_RDWR | O_CREAT, &journal, err) < 0)
         return -1;
-    enum followed followed;
-    off_t end;
+    enum followed followed = ONE_DOES_NOT;
+    off_t end = 0;
     if (follow(&journal, &followed, &end, err) < 0) {
         close(journal.fd);
         return -1;
@@ -126,16 +124,6 @@ static void add_time(struct json *json)
     json_str(json, "at", text);
 }
 
-static void add_pairs(struct json *json, va_list pairs)
-{
-    for (const char *name; (name = va_arg(pairs, const char *));) {
-        const char *text = va_arg(pairs, const char *);
-        char cut[TEXT_LONGEST + 1];
-        snprintf(cut, sizeof(cut), "%s", text ? text : "");
-        json_str(json, name, cut);
-    }
-}
-
 /* Writes the whole record or, as far as the file system lets it, nothing. */
 static bool append(int fd, const struct buf *record)
 {
@@ -148,7 +136,7 @@ static bool append(int fd, const struct buf *record)
     return false;
 }
 
-void journal_event(struct journal *journal, const char *event, ...)
+void journal_add(struct journal *journal, const char *const *texts)
 {
     if (journal->fd < 0)
         return;
@@ -157,11 +145,12 @@ void journal_event(struct journal *journal, const char *event, ...)
     json_open(&json, NULL, '{');
     json_int(&json, "n", (int64_t)journal->next);
     add_time(&json);
-    json_str(&json, "event", event);
-    va_list pairs;
-    va_start(pairs, event);
-    add_pairs(&json, pairs);
-    va_end(pairs);
+    json_str(&json, "event", texts[0]);
+    for (const char *const *pair = texts + 1; pair[0] && pair[1]; pair += 2) {
+        char cut[TEXT_LONGEST + 1];
+        snprintf(cut, sizeof(cut), "%s", pair[1]);
+        json_str(&json, pair[0], cut);
+    }
     if (journal->lost)
         json_int(&json, "lost", (int64_t)journal->lost);
     char chain[SHA256_HEX_SIZE];
@@ -181,10 +170,11 @@ int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struc
     struct journal journal;
     if (open_at_start(folder_fd, name, O_RDONLY, &journal, err) < 0)
         return -1;
-    auto_fd int fd = journal.fd;
-    enum followed followed;
-    off_t end;
-    if (follow(&journal, &followed, &end, err) < 0)
+    enum followed followed = ONE_DOES_NOT;
+    off_t end = 0;
+    int result = follow(&journal, &followed, &end, err);
+    journal_close(&journal);
+    if (result < 0)
         return -1;
     *ret_records = journal.next - 1;
     if (followed == LAST_IS_TORN)

@@ -25,8 +25,12 @@ struct journal {
 int journal_open(int folder_fd, const char *name, struct journal *ret_journal, struct err *err) must_check;
 void journal_close(struct journal *journal);
 
-/* Adds a record: pairs of names and texts, ended by NULL. Texts may hold any bytes; they are cut at 4,096. */
-void journal_event(struct journal *journal, const char *event, ...) __attribute__((sentinel));
+/*
+ * Adds a record: journal_event(&journal, "refused", "host", name, "port", "443"): what happened, and pairs of names and
+ * texts. Texts may hold any bytes; they are cut at 4,096. None is NULL.
+ */
+#define journal_event(journal, ...) journal_add((journal), (const char *const[]){__VA_ARGS__, NULL})
+void journal_add(struct journal *journal, const char *const *texts);
 
 /* Checks a journal from its first record on. On failure the error names the record at which the chain breaks. */
 int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struct err *err) must_check;

@@ -126,8 +126,8 @@ static void forget_oldest(struct arena *arena, int sessions_fd)
     vec_free(&sessions);
 }
 
-static int make_folder(struct arena *arena, int sessions_fd, const char *directory, const char **ret_name,
-                       struct err *err)
+/* Returns the new session's name, or NULL. */
+static const char *make_folder(struct arena *arena, int sessions_fd, const char *directory, struct err *err)
 {
     const char *base = base_name(arena, directory);
     size_t count;
@@ -136,12 +136,12 @@ static int make_folder(struct arena *arena, int sessions_fd, const char *directo
         forget_oldest(arena, sessions_fd);
     for (;; number++) {
         const char *name = arena_printf(arena, "%s-%lu", base, number);
-        if (mkdirat(sessions_fd, name, 0700) == 0) {
-            *ret_name = name;
-            return 0;
+        if (mkdirat(sessions_fd, name, 0700) == 0)
+            return name;
+        if (errno != EEXIST) {
+            err_sys(err, errno, "cannot make a folder for the session");
+            return NULL;
         }
-        if (errno != EEXIST)
-            return err_sys(err, errno, "cannot make a folder for the session");
     }
 }
 
@@ -163,7 +163,7 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
         return -1;
     struct session session = SESSION_NONE;
     session.running_fd = open_folder(arena, state_directory, "running", err);
-    if (session.running_fd < 0 || make_folder(arena, sessions_fd, directory, &session.name, err) < 0)
+    if (session.running_fd < 0 || !(session.name = make_folder(arena, sessions_fd, directory, err)))
         goto failed;
     session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, session.name);
     session.folder_fd = lock_folder(sessions_fd, session.name, err);

@@ -36,10 +36,10 @@ static char *five_records(int folder_fd)
     struct journal journal;
     struct err err = {0};
     CHECK_INT(journal_open(folder_fd, "j", &journal, &err), 0);
-    journal_event(&journal, "start", "workspace", "/w", NULL);
+    journal_event(&journal, "start", "workspace", "/w");
     for (int i = 0; i < 3; i++)
-        journal_event(&journal, "refused", "host", i ? "a.example" : "\x1b[31m\xff", NULL);
-    journal_event(&journal, "end", NULL);
+        journal_event(&journal, "refused", "host", i ? "a.example" : "\x1b[31m\xff");
+    journal_event(&journal, "end");
     journal_close(&journal);
     char *text = arena_alloc(&state.arena, 65536);
     auto_fd int fd = openat(folder_fd, "j", O_RDONLY | O_CLOEXEC);
@@ -132,7 +132,7 @@ TEST(a_torn_record_is_told_and_the_next_one_says_what_was_lost)
     struct journal journal;
     struct err err = {0};
     REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
-    journal_event(&journal, "repaired", NULL);
+    journal_event(&journal, "repaired");
     CHECK_INT(journal.lost, 0);
     journal_close(&journal);
     CHECK_STR(verified(folder), "5");
@@ -142,8 +142,8 @@ TEST(a_torn_record_is_told_and_the_next_one_says_what_was_lost)
 TEST(a_disk_that_is_full_costs_records_and_nothing_else)
 {
     struct journal journal = {.fd = open("/dev/full", O_WRONLY | O_CLOEXEC), .next = 1};
-    journal_event(&journal, "start", NULL);
-    journal_event(&journal, "end", NULL);
+    journal_event(&journal, "start");
+    journal_event(&journal, "end");
     CHECK_INT(journal.lost, 2);
     CHECK_INT(journal.next, 1);
     journal_close(&journal);
@@ -152,7 +152,7 @@ TEST(a_disk_that_is_full_costs_records_and_nothing_else)
 static int count(void *context, struct session *session, struct err *err)
 {
     (void)err;
-    journal_event(&session->journal, "repaired", NULL);
+    journal_event(&session->journal, "repaired");
     (*(int *)context)++;
     return 0;
 }
