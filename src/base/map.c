@@ -5,11 +5,20 @@
 
 #include "base/arena.h"
 
+/* Eight bytes at a time, each folded in by a multiplication; keys are short and nobody outside chooses among slots. */
 static size_t hash(const char *key, size_t size)
 {
-    uint64_t value = 0xcbf29ce484222325u; /* FNV-1a */
+    const uint64_t factor = 0x9e3779b97f4a7c15u;
+    uint64_t value = size * factor, word;
+    for (; size >= sizeof(word); key += sizeof(word), size -= sizeof(word)) {
+        memcpy(&word, key, sizeof(word));
+        value = (value ^ word) * factor;
+        value ^= value >> 32;
+    }
+    word = 0;
     for (size_t i = 0; i < size; i++)
-        value = (value ^ (unsigned char)key[i]) * 0x100000001b3u;
+        word = word << 8 | (unsigned char)key[i];
+    value = (value ^ word) * factor;
     return (size_t)(value ^ value >> 32);
 }
 

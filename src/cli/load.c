@@ -114,6 +114,6 @@ void loaded_free(struct loaded *loaded)
     plan_free(&loaded->plan);
     policy_free(&loaded->policy);
     diags_free(&loaded->diags);
-    map_free(&loaded->fs.places);
+    fs_free(&loaded->fs);
     arena_free(&loaded->arena);
 }

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "kernel/listing.h"
 
 enum { MOST_LINKS = 40 }; /* as the kernel's own limit */
 
@@ -44,8 +45,43 @@ static enum file_kind kind_of_mode(mode_t mode)
     }
 }
 
+static enum file_kind kind_of_type(int type)
+{
+    return type < 0 ? FILE_MISSING : kind_of_mode(DTTOIF((mode_t)type));
+}
+
+/* What is known of a directory: how often it was asked about, and after some questions the names that it holds. */
+struct directory {
+    unsigned questions;
+    bool is_listed;
+    struct listing listing;
+};
+
+enum { QUESTIONS_BEFORE_LISTING = 6 };
+
+static const struct directory *directory_of(struct fsview *fs, const char *path)
+{
+    size_t size = path_parent_size(path, strlen(path));
+    struct directory *directory = map_get(&fs->directories, path, size);
+    if (!directory) {
+        directory = arena_new(fs->arena, struct directory);
+        *map_at(&fs->directories, arena_copy(fs->arena, path, size), size) = directory;
+    }
+    if (++directory->questions != QUESTIONS_BEFORE_LISTING)
+        return directory;
+    auto_fd int fd = open_without_links(fs, arena_copy(fs->arena, path, size), O_RDONLY | O_DIRECTORY);
+    directory->is_listed = fd >= 0 && listing_read(fd, fs->arena, &directory->listing);
+    return directory;
+}
+
 enum file_kind fs_kind(struct fsview *fs, const char *path)
 {
+    if (!path[1])
+        return FILE_DIRECTORY;
+    const struct directory *directory = directory_of(fs, path);
+    int type = directory->is_listed ? listing_type(&directory->listing, path_name(path)) : DT_UNKNOWN;
+    if (type != DT_UNKNOWN)
+        return kind_of_type(type);
     struct stat status;
     if (fstatat(fs->root_fd, beneath_root(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT || errno == ENOTDIR ? FILE_MISSING : FILE_UNKNOWN;
@@ -166,6 +202,17 @@ int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_
         return -1;
     *ret_place = place;
     return 0;
+}
+
+void fs_free(struct fsview *fs)
+{
+    for (size_t i = 0; i < fs->directories.capacity; i++) {
+        struct directory *directory = fs->directories.slots[i].value;
+        if (directory)
+            listing_free(&directory->listing);
+    }
+    map_free(&fs->directories);
+    map_free(&fs->places);
 }
 
 static int read_all(int fd, const char *path, size_t most, struct arena *arena, char **ret_bytes,

@@ -42,8 +42,11 @@ struct fs_place {
 struct fsview {
     int root_fd;
     struct arena *arena;
-    struct map places;
+    struct map places;      /* path → struct fs_place */
+    struct map directories; /* path → what is known of the names in it */
 };
+
+void fs_free(struct fsview *fs);
 
 typedef VEC(const char *) fs_names;
 

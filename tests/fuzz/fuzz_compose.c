@@ -108,7 +108,7 @@ static void dismantle(struct machine *machine)
     plan_free(&machine->plan);
     policy_free(&machine->policy);
     diags_free(&machine->diags);
-    map_free(&machine->fs.places);
+    fs_free(&machine->fs);
     arena_free(&machine->arena);
 }
 

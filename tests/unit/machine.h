@@ -37,7 +37,7 @@ static inline void machine_remove(void)
 {
     nftw(machine.path, machine_remove_one, 16, FTW_DEPTH | FTW_PHYS);
     close(machine.fs.root_fd);
-    map_free(&machine.fs.places);
+    fs_free(&machine.fs);
     arena_free(&machine.arena);
     machine.fs.places = (struct map){0};
 }
