@@ -13,8 +13,14 @@ static const char *account_home(const struct world *world)
 {
     const char *home = world_variable(world, "HOME");
     if (home && *home)
-        return NULL; /* the account database is asked only where it is needed: it may be far away */
-    const struct passwd *account = getpwuid(getuid());
+        return NULL; /* the account is looked up only where it is needed */
+    /* Read as a file: other sources of accounts are plug-ins, which a static program does not load. */
+    FILE *accounts = fopen("/etc/passwd", "re");
+    const struct passwd *account = NULL;
+    while (accounts && (account = fgetpwent(accounts)) && account->pw_uid != getuid()) {
+    }
+    if (accounts)
+        fclose(accounts);
     return account ? account->pw_dir : NULL;
 }
 

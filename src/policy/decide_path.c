@@ -76,8 +76,14 @@ static void add_candidate(const struct policy *policy, const struct placed *plac
 static size_t matching_depth(const char *pattern, const char *path)
 {
     size_t depth = path_depth(path);
-    for (size_t size = strlen(path); size > 1; size = path_parent_size(path, size), depth--) {
-        if (pattern_matches_path(pattern, path, size))
+    /* Most names fail at the pattern's last one already, and that is the cheaper question. */
+    const char *last = strrchr(pattern, '/') + 1;
+    bool any_name = strcmp(last, "**") == 0;
+    for (size_t size = strlen(path), parent; size > 1; size = parent, depth--) {
+        parent = path_parent_size(path, size);
+        size_t name = parent + (parent > 1);
+        if ((any_name || pattern_matches_name(last, path + name, size - name)) &&
+            pattern_matches_path(pattern, path, size))
             return depth;
     }
     return 0;
