@@ -4,8 +4,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { BLOCK_SIZE = 64 * 1024, ALIGNMENT = 16 };
+/* A block is address space; memory it becomes page by page, zeroed, as it is used. */
+enum { BLOCK_SIZE = 1024 * 1024, ALIGNMENT = 16 };
 
 struct arena_block {
     struct arena_block *older;
@@ -34,11 +36,11 @@ void *arena_alloc(struct arena *arena, size_t size)
     size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     struct arena_block *block = arena->newest;
     if (!block || block->capacity - block->used < rounded) {
-        size_t capacity = rounded > BLOCK_SIZE ? rounded : BLOCK_SIZE;
-        block = calloc(1, sizeof(*block) + capacity);
-        if (!block)
+        size_t size_of_block = rounded + sizeof(*block) > BLOCK_SIZE ? rounded + sizeof(*block) : BLOCK_SIZE;
+        block = mmap(NULL, size_of_block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block == MAP_FAILED)
             out_of_memory();
-        block->capacity = capacity;
+        block->capacity = size_of_block - sizeof(*block);
         block->older = arena->newest;
         arena->newest = block;
     }
@@ -80,7 +82,7 @@ void arena_free(struct arena *arena)
     struct arena_block *block = arena->newest;
     while (block) {
         struct arena_block *older = block->older;
-        free(block);
+        munmap(block, sizeof(*block) + block->capacity);
         block = older;
     }
     arena->newest = NULL;

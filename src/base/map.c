@@ -5,7 +5,8 @@
 
 #include "base/arena.h"
 
-/* Eight bytes at a time, each folded in by a multiplication; keys are short and nobody outside chooses among slots. */
+/* Eight bytes at a time, each folded in by a multiplication; keys are short, and how many of them
+ * come from outside is bounded everywhere. */
 static size_t hash(const char *key, size_t size)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
@@ -23,12 +24,12 @@ static size_t hash(const char *key, size_t size)
 }
 
 /* The slot that holds the key, or the free one where it belongs. */
-static struct map_slot *find_slot(const struct map *map, const char *key, size_t size)
+static struct map_slot *find_slot(const struct map *map, const char *key, size_t size, size_t key_hash)
 {
-    size_t at = hash(key, size) & (map->capacity - 1);
-    for (;; at = (at + 1) & (map->capacity - 1)) {
+    for (size_t at = key_hash & (map->capacity - 1);; at = (at + 1) & (map->capacity - 1)) {
         struct map_slot *slot = &map->slots[at];
-        if (!slot->key || (slot->key_size == size && memcmp(slot->key, key, size) == 0))
+        if (!slot->key ||
+            (slot->key_hash == key_hash && slot->key_size == size && memcmp(slot->key, key, size) == 0))
             return slot;
     }
 }
@@ -39,8 +40,9 @@ static void grow(struct map *map)
     bigger.slots = must_realloc(NULL, bigger.capacity, sizeof(*bigger.slots));
     memset(bigger.slots, 0, bigger.capacity * sizeof(*bigger.slots));
     for (size_t i = 0; i < map->capacity; i++) {
-        if (map->slots[i].key)
-            *find_slot(&bigger, map->slots[i].key, map->slots[i].key_size) = map->slots[i];
+        const struct map_slot *slot = &map->slots[i];
+        if (slot->key)
+            *find_slot(&bigger, slot->key, slot->key_size, slot->key_hash) = *slot;
     }
     bigger.count = map->count;
     free(map->slots);
@@ -51,9 +53,10 @@ void **map_at(struct map *map, const char *key, size_t key_size)
 {
     if (map->count * 4 >= map->capacity * 3)
         grow(map);
-    struct map_slot *slot = find_slot(map, key, key_size);
+    size_t key_hash = hash(key, key_size);
+    struct map_slot *slot = find_slot(map, key, key_size, key_hash);
     if (!slot->key) {
-        *slot = (struct map_slot){.key = key, .key_size = key_size};
+        *slot = (struct map_slot){.key = key, .key_size = key_size, .key_hash = key_hash};
         map->count++;
     }
     return &slot->value;
@@ -61,7 +64,7 @@ void **map_at(struct map *map, const char *key, size_t key_size)
 
 void *map_get(const struct map *map, const char *key, size_t key_size)
 {
-    return map->capacity ? find_slot(map, key, key_size)->value : NULL;
+    return map->capacity ? find_slot(map, key, key_size, hash(key, key_size))->value : NULL;
 }
 
 void map_free(struct map *map)

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 struct map_slot {
-    const char *key;
-    size_t key_size;
+    const char *key; /* NULL: the slot is free */
+    size_t key_size, key_hash;
     void *value;
 };
 

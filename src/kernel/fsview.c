@@ -57,35 +57,34 @@ struct directory {
     struct listing listing;
 };
 
-enum { QUESTIONS_BEFORE_LISTING = 6 };
+enum { QUESTIONS_BEFORE_LISTING = 4 };
 
-static const struct directory *directory_of(struct fsview *fs, const char *path)
-{
-    size_t size = path_parent_size(path, strlen(path));
-    struct directory *directory = map_get(&fs->directories, path, size);
-    if (!directory) {
-        directory = arena_new(fs->arena, struct directory);
-        *map_at(&fs->directories, arena_copy(fs->arena, path, size), size) = directory;
-    }
-    if (++directory->questions != QUESTIONS_BEFORE_LISTING)
-        return directory;
-    auto_fd int fd = open_without_links(fs, arena_copy(fs->arena, path, size), O_RDONLY | O_DIRECTORY);
-    directory->is_listed = fd >= 0 && listing_read(fd, fs->arena, &directory->listing);
-    return directory;
-}
+/* A place, and what is known of it as a directory: through a link that is what is known of where it leads. */
+struct known {
+    struct fs_place place;
+    struct directory *directory;
+};
 
-enum file_kind fs_kind(struct fsview *fs, const char *path)
+static enum file_kind kind_by_itself(const struct fsview *fs, const char *path)
 {
-    if (!path[1])
-        return FILE_DIRECTORY;
-    const struct directory *directory = directory_of(fs, path);
-    int type = directory->is_listed ? listing_type(&directory->listing, path_name(path)) : DT_UNKNOWN;
-    if (type != DT_UNKNOWN)
-        return kind_of_type(type);
     struct stat status;
     if (fstatat(fs->root_fd, beneath_root(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT || errno == ENOTDIR ? FILE_MISSING : FILE_UNKNOWN;
     return kind_of_mode(status.st_mode);
+}
+
+/* The kind of the name at the end of `path`, which lies in that place. */
+static enum file_kind kind_in(struct fsview *fs, const struct known *parent, const char *path)
+{
+    struct directory *directory = parent->directory;
+    if (parent->place.kind != FILE_DIRECTORY)
+        return parent->place.kind == FILE_UNKNOWN ? FILE_UNKNOWN : FILE_MISSING;
+    if (++directory->questions == QUESTIONS_BEFORE_LISTING) {
+        auto_fd int fd = open_without_links(fs, parent->place.real, O_RDONLY | O_DIRECTORY);
+        directory->is_listed = fd >= 0 && listing_read(fd, fs->arena, &directory->listing);
+    }
+    int type = directory->is_listed ? listing_type(&directory->listing, path_name(path)) : DT_UNKNOWN;
+    return type == DT_UNKNOWN ? kind_by_itself(fs, path) : kind_of_type(type);
 }
 
 /* One list after the other; NULL with *err filled where that is more than any path may have. */
@@ -114,12 +113,12 @@ static int append_links(struct arena *arena, const struct fs_link *first, const 
     return 0;
 }
 
-static const struct fs_place *resolve(struct fsview *fs, const char *path, unsigned links_left,
-                                      struct err *err);
+static const struct known *resolve(struct fsview *fs, const char *path, size_t size, unsigned links_left,
+                                   struct err *err);
 
 /* Where the link at this path leads; NULL with *err filled where that cannot be said. */
-static const struct fs_place *follow(struct fsview *fs, const char *link_path, unsigned links_left,
-                                     struct err *err)
+static const struct known *follow(struct fsview *fs, const char *link_path, unsigned links_left,
+                                  struct err *err)
 {
     char target[PATH_LONGEST];
     ssize_t size = readlinkat(fs->root_fd, beneath_root(link_path), target, sizeof(target));
@@ -135,83 +134,105 @@ static const struct fs_place *follow(struct fsview *fs, const char *link_path, u
     link->path = link_path;
     link->target = arena_copy(fs->arena, target, (size_t)size);
     /* The link's directory holds no links, so ".." may be taken from the text up to the next link. */
-    const char *start = *link->target == '/' ? "/" : path_parent(fs->arena, link_path);
-    const struct fs_place *at = resolve(fs, start, links_left - 1, err);
+    size_t start_size = *link->target == '/' ? 1 : path_parent_size(link_path, strlen(link_path));
+    const struct known *at = resolve(fs, link_path, start_size, links_left - 1, err);
     const struct fs_link *links = NULL;
     for (const char *rest = link->target; at && *rest;) {
         size_t name_size = strcspn(rest, "/");
         const char *name = arena_copy(fs->arena, rest, name_size);
         rest += name_size + (rest[name_size] == '/');
-        at = resolve(fs, path_clean(fs->arena, at->real, name), links_left - 1, err);
-        if (at && append_links(fs->arena, links, at->links, &links, err) < 0)
+        const char *next = path_clean(fs->arena, at->place.real, name);
+        at = resolve(fs, next, strlen(next), links_left - 1, err);
+        if (at && append_links(fs->arena, links, at->place.links, &links, err) < 0)
             return NULL;
     }
     if (!at)
         return NULL;
     link->next = links;
-    struct fs_place *place = arena_new(fs->arena, struct fs_place);
-    *place = (struct fs_place){.real = at->real, .kind = at->kind, .links = link};
-    return place;
+    struct known *known = arena_new(fs->arena, struct known);
+    *known = *at;
+    known->place.links = link;
+    return known;
 }
 
 /* One name below a place that is known. */
-static const struct fs_place *resolve_name(struct fsview *fs, const struct fs_place *parent, const char *name,
-                                           unsigned links_left, struct err *err)
+static const struct known *resolve_name(struct fsview *fs, const struct known *parent, const char *name,
+                                        unsigned links_left, struct err *err)
 {
-    struct fs_place *place = arena_new(fs->arena, struct fs_place);
-    place->real = path_join(fs->arena, parent->real, name);
-    place->links = parent->links;
-    if (parent->kind == FILE_DIRECTORY)
-        place->kind = fs_kind(fs, place->real);
-    else if (parent->kind == FILE_UNKNOWN)
-        place->kind = FILE_UNKNOWN;
-    if (place->kind != FILE_LINK)
-        return place;
-    const struct fs_place *beyond = follow(fs, place->real, links_left, err);
+    struct known *known = arena_new(fs->arena, struct known);
+    known->place.real = path_join(fs->arena, parent->place.real, name);
+    known->place.links = parent->place.links;
+    known->place.kind = kind_in(fs, parent, known->place.real);
+    if (known->place.kind == FILE_DIRECTORY)
+        known->directory = arena_new(fs->arena, struct directory);
+    if (known->place.kind != FILE_LINK)
+        return known;
+    const struct known *beyond = follow(fs, known->place.real, links_left, err);
     if (!beyond)
         return NULL;
-    *place = *beyond;
-    return append_links(fs->arena, parent->links, beyond->links, &place->links, err) < 0 ? NULL : place;
+    *known = *beyond;
+    return append_links(fs->arena, parent->place.links, beyond->place.links, &known->place.links, err) < 0
+               ? NULL
+               : known;
 }
 
-static const struct fs_place *resolve(struct fsview *fs, const char *path, unsigned links_left,
-                                      struct err *err)
+static const struct known *resolve_root(struct fsview *fs)
 {
-    static const struct fs_place root = {.real = "/", .kind = FILE_DIRECTORY};
-    size_t size = strlen(path);
-    if (size == 1)
-        return &root;
+    struct known *root = arena_new(fs->arena, struct known);
+    root->place = (struct fs_place){.real = "/", .kind = FILE_DIRECTORY};
+    root->directory = arena_new(fs->arena, struct directory);
+    return root;
+}
+
+/* Where the first `size` bytes of a path lead. */
+static const struct known *resolve(struct fsview *fs, const char *path, size_t size, unsigned links_left,
+                                   struct err *err)
+{
     if (size >= PATH_LONGEST) {
         err_sys(err, ENAMETOOLONG, "cannot look up %.60s...", path);
         return NULL;
     }
-    const struct fs_place *place = map_get(&fs->places, path, size);
-    if (place)
-        return place;
-    const struct fs_place *parent = resolve(fs, path_parent(fs->arena, path), links_left, err);
-    place = parent ? resolve_name(fs, parent, path_name(path), links_left, err) : NULL;
-    if (place)
-        *map_at(&fs->places, arena_copy(fs->arena, path, size), size) = (void *)place;
-    return place;
+    const struct known *known = map_get(&fs->places, path, size);
+    if (known)
+        return known;
+    const char *own = arena_copy(fs->arena, path, size);
+    const struct known *parent =
+        size == 1 ? NULL : resolve(fs, path, path_parent_size(path, size), links_left, err);
+    if (size == 1)
+        known = resolve_root(fs);
+    else if (parent)
+        known = resolve_name(fs, parent, path_name(own), links_left, err);
+    if (known)
+        *map_at(&fs->places, own, size) = (void *)known;
+    return known;
 }
 
 int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_place, struct err *err)
 {
-    const struct fs_place *place = resolve(fs, path, MOST_LINKS, err);
-    if (!place)
+    const struct known *known = resolve(fs, path, strlen(path), MOST_LINKS, err);
+    if (!known)
         return -1;
-    *ret_place = place;
+    *ret_place = &known->place;
     return 0;
+}
+
+enum file_kind fs_kind(struct fsview *fs, const char *path)
+{
+    size_t parent_size = path_parent_size(path, strlen(path));
+    struct err ignored;
+    const struct known *parent = parent_size ? resolve(fs, path, parent_size, MOST_LINKS, &ignored) : NULL;
+    if (!parent)
+        return parent_size ? FILE_UNKNOWN : FILE_DIRECTORY;
+    return parent->place.links ? kind_by_itself(fs, path) : kind_in(fs, parent, path);
 }
 
 void fs_free(struct fsview *fs)
 {
-    for (size_t i = 0; i < fs->directories.capacity; i++) {
-        struct directory *directory = fs->directories.slots[i].value;
-        if (directory)
-            listing_free(&directory->listing);
+    for (size_t i = 0; i < fs->places.capacity; i++) {
+        const struct known *known = fs->places.slots[i].value;
+        if (known && known->directory)
+            listing_free(&known->directory->listing);
     }
-    map_free(&fs->directories);
     map_free(&fs->places);
 }
 

@@ -42,8 +42,7 @@ struct fs_place {
 struct fsview {
     int root_fd;
     struct arena *arena;
-    struct map places;      /* path → struct fs_place */
-    struct map directories; /* path → what is known of the names in it */
+    struct map places; /* path → what is known of it */
 };
 
 void fs_free(struct fsview *fs);
