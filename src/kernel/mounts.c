@@ -79,12 +79,22 @@ int mount_new(const char *type, const char *const *options, bool read_only, bool
     return fd < 0 ? err_sys(err, errno, "cannot mount a %s", type) : fd;
 }
 
-int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err)
+static int attach(int tree_fd, int directory_fd, const char *name, unsigned flags, const char *shown,
+                  struct err *err)
 {
-    unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
-    if (syscall(SYS_move_mount, tree_fd, "", target_fd, "", flags) < 0)
+    if (syscall(SYS_move_mount, tree_fd, "", directory_fd, name, MOVE_MOUNT_F_EMPTY_PATH | flags) < 0)
         return err_sys(err, errno, "cannot show %s in the sandbox", shown);
     return 0;
+}
+
+int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err)
+{
+    return attach(tree_fd, target_fd, "", MOVE_MOUNT_T_EMPTY_PATH, shown, err);
+}
+
+int mount_attach_at(int tree_fd, int directory_fd, const char *name, const char *shown, struct err *err)
+{
+    return attach(tree_fd, directory_fd, name, 0, shown, err);
 }
 
 int mount_detach_propagation(struct err *err)

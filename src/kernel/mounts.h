@@ -28,6 +28,10 @@ int mount_new(const char *type, const char *const *options, bool read_only, bool
 /* Shows the tree at the place that target_fd (O_PATH) names. */
 int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err) must_check;
 
+/* The same for a name in a directory; a link is not followed. */
+int mount_attach_at(int tree_fd, int directory_fd, const char *name, const char *shown, struct err *err)
+    must_check;
+
 /* No mount event travels between this mount namespace and the one it was copied from. */
 int mount_detach_propagation(struct err *err) must_check;
 

@@ -14,19 +14,15 @@
 static int furnish(struct root *root, const char *path, const char *type, const char *const *options,
                    bool allow_devices, struct err *err)
 {
-    auto_fd int place = root_make_place(root, path, true, err);
-    auto_fd int tree = place < 0 ? -1 : mount_new(type, options, false, allow_devices, err);
-    return tree < 0 ? -1 : mount_attach(tree, place, path, err);
+    auto_fd int tree = mount_new(type, options, false, allow_devices, err);
+    return tree < 0 ? -1 : root_attach(root, tree, path, err);
 }
 
 /* A device of the host, shown at its own name. */
 static int show_device(struct root *root, const char *source, const char *path, struct err *err)
 {
-    auto_fd int place = root_make_place(root, path, false, err);
-    auto_fd int tree = place < 0 ? -1 : mount_open_tree(root->host_dev, source, err);
-    if (tree < 0 || mount_restrict(tree, false, true, err) < 0)
-        return -1;
-    return mount_attach(tree, place, path, err);
+    auto_fd int tree = mount_open_tree(root->host_dev, source, err);
+    return tree < 0 || mount_restrict(tree, false, true, err) < 0 ? -1 : root_attach(root, tree, path, err);
 }
 
 static int furnish_dev(struct root *root, struct err *err)
@@ -60,10 +56,7 @@ static int furnish_dev(struct root *root, struct err *err)
 /* So that ttyname() finds the caller's terminal, which lies in the host's /dev/pts. */
 static int furnish_console(struct root *root, struct err *err)
 {
-    if (root->terminal_tree < 0)
-        return 0;
-    auto_fd int place = root_make_place(root, "/dev/console", false, err);
-    return place < 0 ? -1 : mount_attach(root->terminal_tree, place, "/dev/console", err);
+    return root->terminal_tree < 0 ? 0 : root_attach(root, root->terminal_tree, "/dev/console", err);
 }
 
 /* For good, in this namespace and whatever comes of it: a nested one is where most ways out begin. */
@@ -80,14 +73,13 @@ static int furnish_proc(struct root *root, struct err *err)
     /* Read-only for good measure: what is writable there asks for an id or a capability that nobody has inside. */
     static const char *const read_only[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
                                             "/proc/fs"};
-    auto_fd int place = root_make_place(root, "/proc", true, err);
-    auto_fd int tree = place < 0 ? -1 : mount_new("proc", NULL, false, false, err);
+    auto_fd int tree = mount_new("proc", NULL, false, false, err);
     if (tree < 0) {
         return err_hint(
             err, "/proc is partly hidden here, as in many containers: give the container its whole /proc "
                  "(Docker: --security-opt systempaths=unconfined)");
     }
-    if (mount_attach(tree, place, "/proc", err) < 0)
+    if (root_attach(root, tree, "/proc", err) < 0)
         return -1;
     if (!root->launch->nested && close_user_namespaces(root, err) < 0)
         return -1;
@@ -96,10 +88,7 @@ static int furnish_proc(struct root *root, struct err *err)
         auto_fd int part = mount_open_tree(root->fd, read_only[i] + 1, err);
         if (part < 0)
             continue; /* not every kernel has each */
-        auto_fd int own =
-            root_make_place(root, read_only[i], strcmp(read_only[i], "/proc/sysrq-trigger") != 0, err);
-        if (own < 0 || mount_restrict(part, true, false, err) < 0 ||
-            mount_attach(part, own, read_only[i], err) < 0)
+        if (mount_restrict(part, true, false, err) < 0 || root_attach(root, part, read_only[i], err) < 0)
             return -1;
     }
     return 0;

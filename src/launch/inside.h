@@ -17,8 +17,10 @@ struct root {
     bool host_network;             /* names are looked up as the host does */
     const char *hosts, *resolvers; /* the host's /etc/hosts and /etc/resolv.conf, where they count */
     const char *socket_list;       /* the host's /proc/net/unix */
-    VEC(const char *) pinned;      /* directories that were made mount points, so that they stay */
-    VEC(const char *) masked;      /* what patterns hide, found before the root is assembled */
+    const char *parent;            /* the directory whose entries were made last, or NULL */
+    int parent_fd;
+    VEC(const char *) pinned; /* directories that were made mount points, so that they stay */
+    VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
 };
 
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown. */
@@ -35,6 +37,9 @@ int root_make_place(struct root *root, const char *path, bool is_directory, stru
 
 /* root.c: the same for a place that is there already; -1 where it is not. */
 int root_find_place(const struct root *root, const char *path);
+
+/* root.c: shows a tree at a path, for which a place is made. */
+int root_attach(struct root *root, int tree_fd, const char *path, struct err *err) must_check;
 
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 void furnish_prepare(struct root *root);

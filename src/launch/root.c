@@ -67,11 +67,45 @@ int root_find_place(const struct root *root, const char *path)
     return open_place(root, path, O_NOFOLLOW);
 }
 
-/* The directory that holds a path, made with all that is above it where it is missing. */
-static int make_parent(struct root *root, const char *path, struct err *err)
+/*
+ * Opens the directory that holds a path, made with all that is above it where it is missing. The plan goes through a
+ * directory entry by entry: it stays open for the next. The descriptor stays the root's.
+ */
+static int open_parent(struct root *root, const char *path, struct err *err)
 {
     size_t size = path_parent_size(path, strlen(path));
-    return root_make_place(root, arena_copy(&root->arena, path, size ? size : 1), true, err);
+    if (root->parent && strlen(root->parent) == size && memcmp(root->parent, path, size) == 0)
+        return root->parent_fd;
+    const char *parent = arena_copy(&root->arena, path, size);
+    int fd = root_make_place(root, parent, true, err);
+    if (fd < 0)
+        return -1;
+    if (root->parent)
+        close(root->parent_fd);
+    root->parent = parent;
+    root->parent_fd = fd;
+    return fd;
+}
+
+/* Makes an empty file or directory, for something to be mounted on; fine where one is there. */
+static int make_entry(int parent_fd, const char *path, bool is_directory, struct err *err)
+{
+    enum { TRIES = 2 };
+    const char *name = path_name(path);
+    for (int i = 0; i < TRIES; i++) {
+        if ((is_directory ? mkdirat(parent_fd, name, 0755) : mknodat(parent_fd, name, S_IFREG | 0644, 0)) ==
+            0)
+            return 0;
+        struct stat status;
+        if (errno != EEXIST || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            break;
+        if (!S_ISLNK(status.st_mode))
+            return 0;
+        /* A link where a place must be can only lie in the private home, planted by an earlier run: it has to go. */
+        if (unlinkat(parent_fd, name, 0) < 0)
+            return err_sys(err, errno, "cannot remove the link at %s in the private home", path);
+    }
+    return err_sys(err, errno, "cannot make %s", path);
 }
 
 int root_make_place(struct root *root, const char *path, bool is_directory, struct err *err)
@@ -81,22 +115,9 @@ int root_make_place(struct root *root, const char *path, bool is_directory, stru
         return fd;
     if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
         return err_sys(err, errno, "cannot make a place for %s", path);
-    auto_fd int parent = make_parent(root, path, err);
-    if (parent < 0)
+    int parent = open_parent(root, path, err);
+    if (parent < 0 || make_entry(parent, path, is_directory, err) < 0)
         return -1;
-    /* A link where a place must be can only lie in the private home, planted by an earlier run: it has to go. */
-    const char *name = path_name(path);
-    struct stat status;
-    if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode) &&
-        unlinkat(parent, name, 0) < 0)
-        return err_sys(err, errno, "cannot remove the link at %s in the private home", path);
-    if (is_directory && mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
-        return err_sys(err, errno, "cannot make %s", path);
-    if (!is_directory) {
-        auto_fd int file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-        if (file < 0 && errno != EEXIST)
-            return err_sys(err, errno, "cannot make %s", path);
-    }
     fd = open_place(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
     return fd < 0 ? err_sys(err, errno, "cannot make a place for %s", path) : fd;
 }
@@ -107,10 +128,29 @@ static bool is_directory_fd(int fd)
     return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int attach_at(struct root *root, int tree_fd, const char *path, struct err *err)
+/* What is mounted at a path covers the directories beneath it that may still be open. */
+static void forget_parent(struct root *root, const char *path)
 {
-    auto_fd int place = root_make_place(root, path, is_directory_fd(tree_fd), err);
-    return place < 0 ? -1 : mount_attach(tree_fd, place, path, err);
+    if (!root->parent || !path_is_beneath(root->parent, path))
+        return;
+    close(root->parent_fd);
+    root->parent = NULL;
+}
+
+int root_attach(struct root *root, int tree_fd, const char *path, struct err *err)
+{
+    int parent = open_parent(root, path, err);
+    if (parent < 0 || make_entry(parent, path, is_directory_fd(tree_fd), err) < 0)
+        return -1;
+    forget_parent(root, path);
+    return mount_attach_at(tree_fd, parent, path_name(path), path, err);
+}
+
+/* Shows a tree over what is at a place already. */
+static int attach_over(struct root *root, int tree_fd, int place_fd, const char *path, struct err *err)
+{
+    forget_parent(root, path);
+    return mount_attach(tree_fd, place_fd, path, err);
 }
 
 /*
@@ -121,12 +161,12 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
 {
     enum { TRIES = 8 };
     const struct operation *operation = &root->launch->plan->operations.at[index];
-    int result = attach_at(root, root->tree_fds[index], operation->path, err);
+    int result = root_attach(root, root->tree_fds[index], operation->path, err);
     for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT && !root->ids_are_mapped; i++) {
         close(root->tree_fds[index]);
         root->tree_fds[index] = open_tree_of(operation, -1, err);
         result =
-            root->tree_fds[index] < 0 ? -1 : attach_at(root, root->tree_fds[index], operation->path, err);
+            root->tree_fds[index] < 0 ? -1 : root_attach(root, root->tree_fds[index], operation->path, err);
     }
     return result;
 }
@@ -141,7 +181,7 @@ static int hide(struct root *root, const char *path, struct err *err)
                                               : mount_open_tree(root->empty_file, "", err);
     if (tree < 0)
         return -1;
-    return mount_attach(tree, place, path, err);
+    return attach_over(root, tree, place, path, err);
 }
 
 static bool is_write_tree(const struct plan *plan, const char *path)
@@ -164,7 +204,7 @@ static int pin_directory(struct root *root, const char *path, struct err *err)
     auto_fd int place = open_place(root, path, O_DIRECTORY);
     auto_fd int tree =
         place < 0 ? err_sys(err, errno, "cannot find %s", path) : mount_open_tree(place, "", err);
-    if (tree < 0 || mount_attach(tree, place, path, err) < 0)
+    if (tree < 0 || attach_over(root, tree, place, path, err) < 0)
         return -1;
     vec_push(&root->pinned, path);
     return 0;
@@ -189,7 +229,7 @@ static int pin_parents(struct root *root, const char *path, struct err *err)
 
 static int make_link(struct root *root, const struct operation *operation, struct err *err)
 {
-    auto_fd int parent = make_parent(root, operation->path, err);
+    int parent = open_parent(root, operation->path, err);
     if (parent < 0)
         return -1;
     if (symlinkat(operation->source, parent, path_name(operation->path)) < 0 && errno != EEXIST)
