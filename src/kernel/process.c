@@ -5,10 +5,12 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -26,6 +28,20 @@ pid_t process_fork(uint64_t namespaces, int *ret_pidfd)
     };
     pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
     *ret_pidfd = pidfd;
+    return pid;
+}
+
+pid_t process_start(int (*run)(void *), void *argument)
+{
+    enum { STACK_SIZE = 4 * 1024 * 1024 }; /* execvp() may copy the arguments there */
+    char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    if (stack == MAP_FAILED)
+        return -1;
+    pid_t pid = clone(run, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
+    int clone_errno = errno;
+    munmap(stack, STACK_SIZE);
+    errno = clone_errno;
     return pid;
 }
 

@@ -26,8 +26,17 @@ static void give_terminal(const struct launch *launch, pid_t group)
         tcsetpgrp(launch->terminal_fd, group);
 }
 
-static _Noreturn void become_command(const struct launch *launch, int report_fd)
+struct init {
+    const struct launch *launch;
+    int report_fd, control_fd, signal_fd;
+    pid_t command;
+};
+
+/* The child's part, in the memory of process 1: whatever it changes there stays changed. */
+static int become_command(void *self)
 {
+    const struct init *init = self;
+    const struct launch *launch = init->launch;
     if (launch->own_group)
         setpgid(0, 0);
     if (launch->foreground)
@@ -36,7 +45,7 @@ static _Noreturn void become_command(const struct launch *launch, int report_fd)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (process_close_descriptors(report_fd, &report.err) == 0) {
+    if (process_close_descriptors(init->report_fd, &report.err) == 0) {
         environ = (char **)launch->environment;
         execvp(launch->command[0], launch->command);
         bool is_missing = errno == ENOENT || errno == ENOTDIR;
@@ -46,17 +55,24 @@ static _Noreturn void become_command(const struct launch *launch, int report_fd)
             err_hint(&report.err,
                      "is it installed, and in a folder that the sandbox shows? `bawn why PATH` tells");
     }
-    tell(report_fd, report);
+    tell(init->report_fd, report);
     _exit(report.status);
 }
 
-struct init {
-    const struct launch *launch;
-    int report_fd, control_fd, signal_fd;
-    pid_t command;
-};
+/*
+ * The command has ended, and so does everything. What is left is killed and reaped here, so that nothing inside runs any
+ * more when the supervisor hears of it: it need not wait for the kernel to take the namespaces down.
+ */
+static _Noreturn void end(const struct init *init, int status)
+{
+    kill(-1, SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {
+    }
+    tell(init->report_fd, (struct report){.kind = REPORT_ENDED, .status = status});
+    _exit(0);
+}
 
-/* Reaps whatever ended. When the command does, so does everything: the end of process 1 is the end of its namespace. */
+/* Reaps whatever ended. */
 static void reap(const struct init *init)
 {
     int status;
@@ -67,8 +83,7 @@ static void reap(const struct init *init)
             tell(init->report_fd, (struct report){.kind = REPORT_STOPPED, .status = WSTOPSIG(status)});
             continue;
         }
-        tell(init->report_fd, (struct report){.kind = REPORT_ENDED, .status = status});
-        _exit(0);
+        end(init, status);
     }
 }
 
@@ -93,18 +108,13 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     init.signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-    init.command = fork();
-    if (init.command == 0)
-        become_command(launch, report_fd);
+    init.command = process_start(become_command, &init);
     if (init.command < 0) {
         struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
         err_sys(&report.err, errno, "cannot make a process for the command");
         tell(report_fd, report);
         _exit(STATUS_REFUSED);
     }
-    if (launch->own_group)
-        setpgid(init.command, init.command); /* here too, whoever comes first */
-    tell(report_fd, (struct report){.kind = REPORT_STARTED});
     for (;;) {
         struct pollfd ready[] = {{.fd = init.signal_fd, .events = POLLIN},
                                  {.fd = control_fd, .events = POLLIN}};

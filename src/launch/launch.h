@@ -30,7 +30,6 @@ struct launch {
 /* What the child says to the supervisor, one message a change. */
 enum report_kind {
     REPORT_FAILED,  /* the sandbox could not be raised, or the command not be started: `err`, `status` */
-    REPORT_STARTED, /* the command runs */
     REPORT_STOPPED, /* it was stopped by `status`, a signal */
     REPORT_ENDED,   /* it ended: `status` as wait() has it */
 };

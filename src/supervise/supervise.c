@@ -98,10 +98,8 @@ static int hear(void *self, short events, struct err *err)
         watch->status = status_of(report.status);
         watch->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
         return 1;
-    case REPORT_STARTED:
-        break;
     }
-    return 0;
+    return err_set(err, "process 1 of the sandbox said something unknown");
 }
 
 /* Signals that came from outside. SIGCONT may come after a stop that only bawn saw, and then brings the terminal. */
@@ -178,9 +176,10 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     if (timer_fd >= 0)
         loop_add(loop, timer_fd, POLLIN, end_in_time, &watch);
     int result = loop_run(loop, err);
-    if (result < 0)
+    if (result < 0) {
         kill(launched->pid, SIGKILL);
-    waitpid(launched->pid, NULL, 0);
+        waitpid(launched->pid, NULL, 0);
+    }
     take_terminal(&watch);
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
