@@ -119,28 +119,27 @@ static struct session begin_session(const struct world *world, const struct load
     return session;
 }
 
-static int run(const struct world *world, const struct args *args, const struct loaded *loaded)
+static int run(const struct world *world, const struct args *args, const struct loaded *loaded,
+               struct launch *launch, struct launched *launched)
 {
-    struct launch launch = {
-        .plan = &loaded->plan,
-        .command = (char *const *)args->command,
-        .environment = environment_for(world, loaded),
-        .nested = args->flags & FLAG_NESTED,
-    };
+    launch->plan = &loaded->plan;
+    launch->environment = environment_for(world, loaded);
+    launch->directory = loaded->request.directory;
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
-    launch.seconds = time ? time->limit.most : UINT64_MAX;
-    find_terminal(&launch);
-    struct session session = begin_session(world, loaded, args);
-    struct loop loop = {0};
-    struct launched launched;
+    launch->seconds = time ? time->limit.most : UINT64_MAX;
     struct err err = {0};
     int status = EXIT_REFUSED;
-    if (launch_start(&launch, &launched, &err) < 0 ||
-        supervise(&launch, &launched, &loop, &status, &err) < 0) {
+    int result = launch_start(launch, launched, &err);
+    struct session session = begin_session(world, loaded, args); /* while the child raises its walls */
+    struct loop loop = {0};
+    if (result == 0)
+        result = supervise(launch, launched, &loop, &status, &err);
+    if (result < 0) {
         journal_event(&session.journal, "failed", "why", err.message);
         say_err(world, &err);
     }
     loop_free(&loop);
+    launch_release(launched);
     journal_event(&session.journal, "end", "status", arena_printf(loaded->policy.arena, "%d", status));
     session_end(&session);
     return status;
@@ -154,6 +153,10 @@ int cmd_run(const struct world *world, const struct args *args)
     }
     if (!*args->command)
         return cmd_help(world, args);
+    struct launch launch = {.command = (char *const *)args->command, .nested = args->flags & FLAG_NESTED};
+    find_terminal(&launch);
+    struct launched launched;
+    launch_begin(&launch, &launched);
     struct loaded loaded = {0};
     int status = load_plan(world, args, &loaded);
     const struct operation *unheld = status == 0 ? unheld_seal(&loaded.plan) : NULL;
@@ -167,10 +170,11 @@ int cmd_run(const struct world *world, const struct args *args)
         status = EXIT_REFUSED;
     } else if (status == 0) {
         say_notes(world, &loaded);
-        status = run(world, args, &loaded);
+        status = run(world, args, &loaded, &launch, &launched);
     } else {
         status = EXIT_REFUSED;
     }
+    launch_abandon(&launched);
     loaded_free(&loaded);
     return status;
 }

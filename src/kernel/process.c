@@ -90,19 +90,31 @@ static int write_file(const char *path, const char *text, struct err *err)
     return 0;
 }
 
-int process_map_ids(pid_t child, const struct id_map *map, struct err *err)
+static int map_ids(const char *process, const struct id_map *map, struct err *err)
 {
     char path[64], text[64];
-    snprintf(path, sizeof(path), "/proc/%d/setgroups", child);
+    snprintf(path, sizeof(path), "/proc/%s/setgroups", process);
     if (map->keeps_groups && write_file(path, "deny", err) < 0)
         return -1;
-    snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
+    snprintf(path, sizeof(path), "/proc/%s/uid_map", process);
     snprintf(text, sizeof(text), "%u %u %u", map->inside_uid, map->outside_uid, map->count);
     if (write_file(path, text, err) < 0)
         return -1;
-    snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
+    snprintf(path, sizeof(path), "/proc/%s/gid_map", process);
     snprintf(text, sizeof(text), "%u %u %u", map->inside_gid, map->outside_gid, map->count);
     return write_file(path, text, err);
+}
+
+int process_map_own_ids(const struct id_map *map, struct err *err)
+{
+    return map_ids("self", map, err);
+}
+
+int process_map_ids(pid_t child, const struct id_map *map, struct err *err)
+{
+    char process[16];
+    snprintf(process, sizeof(process), "%d", child);
+    return map_ids(process, map, err);
 }
 
 int process_drop_capabilities(struct err *err)

@@ -29,6 +29,9 @@ bool process_is_real_root(void);
 /* The map for a sandbox of this process's: an ordinary user as itself, real root as an id that nobody has outside. */
 struct id_map process_id_map(void);
 
+/* Writes the map for the user namespace of this process, which is an ordinary user's. */
+int process_map_own_ids(const struct id_map *map, struct err *err) must_check;
+
 /* Writes the map for the user namespace of a child. */
 int process_map_ids(pid_t child, const struct id_map *map, struct err *err) must_check;
 

@@ -1,19 +1,22 @@
 /* What the files of this room share. All of it runs in the child, between the clone and the command. */
 #pragma once
 
+#include <sys/resource.h>
+
 #include "base/arena.h"
+#include "kernel/process.h"
 #include "launch/launch.h"
 
 /* The root under construction. */
 struct root {
     const struct launch *launch;
     struct arena arena;
-    int fd;            /* of the new root's directory */
-    int empty_file;    /* a mount of an empty file, to hide files behind */
-    int host_dev;      /* the host's /dev */
-    int terminal_tree; /* a mount of the caller's terminal, or -1 */
-    int *tree_fds;     /* one for each operation of the plan: the host's tree to show, or -1 */
-    bool ids_are_mapped;
+    int fd;                        /* of the new root's directory */
+    int empty_file;                /* a mount of an empty file, to hide files behind */
+    int host_dev;                  /* the host's /dev */
+    int terminal_tree;             /* a mount of the caller's terminal, or -1 */
+    int *tree_fds;                 /* one for each operation of the plan: the host's tree to show, or -1 */
+    bool ids_are_mapped;           /* the trees are real root's, opened outside */
     bool host_network;             /* names are looked up as the host does */
     const char *hosts, *resolvers; /* the host's /etc/hosts and /etc/resolv.conf, where they count */
     const char *socket_list;       /* the host's /proc/net/unix */
@@ -23,13 +26,35 @@ struct root {
     VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
 };
 
+/* What the child is born with. */
+struct child {
+    const struct launch *launch;
+    const struct id_map *map;
+    int report_fd, control_fd;
+    int *tree_fds; /* real root's: opened already, with mapped ids */
+    bool host_network;
+    struct rlimit descriptors; /* as the caller had it */
+};
+
+/* child.c: never returns. */
+_Noreturn void child_run(const struct child *child);
+
+/* start.c: adds to an error what can be done about it where namespaces cannot be made. Returns -1. */
+int explain_namespaces(struct err *err);
+
+/* mask.c: the host's sockets, as text. Must be called while the host's network is there. */
+const char *mask_read_sockets(struct arena *arena) returns_text;
+
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown. */
 int mask_find(struct root *root, struct err *err) must_check;
 
 /* root.c: opens the host's trees that the plan shows. Outside (as root, ids mapped) or inside. */
 int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err) must_check;
 
-/* root.c: assembles the root and enters it. */
+/* root.c: an empty root with what every sandbox has: /dev, /proc, /tmp and the like. */
+int root_prepare(struct root *root, struct err *err) must_check;
+
+/* root.c: assembles the rest of it and enters it. */
 int root_assemble(struct root *root, struct err *err) must_check;
 
 /* root.c: makes the place for a mount and opens it (O_PATH), following no link. */

@@ -3,6 +3,8 @@
  * policy: whatever has to be decided was decided when the plan was made.
  *
  *   start.c     outside: makes the home, the id map and the child
+ *   handover.c  from outside to inside: the plan, when it is made
+ *   child.c     inside: namespaces, then the steps below in their order
  *   root.c      inside, before the walls: assembles the root from the plan's operations
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
@@ -17,14 +19,17 @@
 #include "plan/plan.h"
 
 struct launch {
+    /* Known before the policy is read. */
+    char *const *command; /* ended by NULL */
+    int terminal_fd;      /* the caller's terminal, or -1 */
+    bool foreground;      /* the caller has the terminal to itself: the command shall have it */
+    bool own_group;       /* the command gets a process group of its own */
+    bool nested;          /* the command may make namespaces; the plan lets it write nothing of the host */
+    /* Known when the plan is made. */
     const struct plan *plan;
-    char *const *command;           /* ended by NULL */
     const char *const *environment; /* what the command gets, ended by NULL */
-    int terminal_fd;                /* the caller's terminal, or -1 */
-    bool foreground;                /* the caller has the terminal to itself: the command shall have it */
+    const char *directory;          /* where it starts */
     uint64_t seconds;               /* how long the command may run; UINT64_MAX: as long as it likes */
-    bool own_group;                 /* the command gets a process group of its own */
-    bool nested; /* the command may make namespaces; the plan lets it write nothing of the host */
 };
 
 /* What the child says to the supervisor, one message a change. */
@@ -51,8 +56,24 @@ struct launched {
     int pid_fd;
     int report_fd;  /* read struct report from it */
     int control_fd; /* write struct order to it; closing it ends the sandbox */
+    bool host_network;
 };
 
-int launch_start(const struct launch *launch, struct launched *ret_launched, struct err *err) must_check;
+#define LAUNCHED_NONE ((struct launched){.pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1})
+
+/*
+ * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. It has no effect on
+ * the host, and where it cannot be done yet, launch_start() does it.
+ */
+void launch_begin(const struct launch *launch, struct launched *ret_launched);
+
+/* Ends a child that is not wanted after all. */
+void launch_abandon(struct launched *launched);
+
+/* Lets go of a child that has ended, or is about to. */
+void launch_release(struct launched *launched);
+
+/* Hands the plan to the child that was started ahead; starts one where there is none. */
+int launch_start(const struct launch *launch, struct launched *launched, struct err *err) must_check;
 
 enum { STATUS_REFUSED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };

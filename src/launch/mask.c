@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/pattern.h"
@@ -75,8 +76,7 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
 static bool is_searched(const struct operation *pattern, const struct operation *tree)
 {
     bool shows = tree->kind == OP_BIND_READ || tree->kind == OP_BIND_WRITE;
-    return shows && tree->is_directory &&
-           !(tree->because->source->is_profile && pattern->because->source->is_profile) &&
+    return shows && tree->is_directory && !(tree->is_of_profile && pattern->is_of_profile) &&
            !(pattern->spares_workspaces && tree->is_workspace) &&
            pattern_may_match_beneath(pattern->path, tree->path);
 }
@@ -107,6 +107,21 @@ static void find_sockets(struct root *root)
         }
         line += size + (line[size] == '\n');
     }
+}
+
+/*
+ * Unix sockets of the host that somebody listens at now, by their paths: in a tree that is shown, a daemon's socket would
+ * answer through every mount.
+ */
+const char *mask_read_sockets(struct arena *arena)
+{
+    enum { LARGEST = 4 * 1024 * 1024 };
+    auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
+    auto_buf struct buf list = {0};
+    char part[16384];
+    for (ssize_t got; fd >= 0 && list.size < LARGEST && (got = read(fd, part, sizeof(part))) > 0;)
+        buf_add(&list, part, (size_t)got);
+    return arena_copy(arena, list.bytes, list.size);
 }
 
 int mask_find(struct root *root, struct err *err)

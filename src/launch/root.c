@@ -241,8 +241,6 @@ static int carry_out(struct root *root, size_t index, struct err *err)
 {
     const struct operation *operation = &root->launch->plan->operations.at[index];
     switch (operation->kind) {
-    case OP_PRIVATE:
-        return furnish_private(root, operation->path, err);
     case OP_LINK:
         return make_link(root, operation, err);
     case OP_HIDE:
@@ -282,14 +280,11 @@ static int make_root(struct root *root, struct err *err)
     return 0;
 }
 
-int root_assemble(struct root *root, struct err *err)
+int root_prepare(struct root *root, struct err *err)
 {
+    /* What every plan has. The plan names them too, for all to see; they are not made twice. */
+    static const char *const places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
     if (mount_detach_propagation(err) < 0)
-        return -1;
-    furnish_prepare(root);
-    if (mask_find(root, err) < 0)
-        return -1;
-    if (!root->ids_are_mapped && root_open_trees(root->launch, -1, root->tree_fds, err) < 0)
         return -1;
     root->terminal_tree = -1;
     char terminal[64] = "";
@@ -301,7 +296,26 @@ int root_assemble(struct root *root, struct err *err)
     }
     if (make_root(root, err) < 0)
         return -1;
-    for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
+    for (size_t i = 0; i < array_len(places); i++) {
+        if (furnish_private(root, places[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int root_assemble(struct root *root, struct err *err)
+{
+    size_t count = root->launch->plan->operations.count;
+    furnish_prepare(root);
+    if (mask_find(root, err) < 0)
+        return -1;
+    root->ids_are_mapped = root->tree_fds != NULL;
+    if (!root->ids_are_mapped) {
+        root->tree_fds = arena_alloc(&root->arena, count * sizeof(int));
+        if (root_open_trees(root->launch, -1, root->tree_fds, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
         if (carry_out(root, i, err) < 0)
             return -1;
     }

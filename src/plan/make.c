@@ -14,6 +14,7 @@ static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run"
 
 void plan_add(struct plan *plan, struct operation operation)
 {
+    operation.is_of_profile = operation.because && operation.because->source->is_profile;
     vec_push(&plan->operations, operation);
 }
 
@@ -254,7 +255,7 @@ static void collect_visible(const struct plan *plan, visible_list *ret_visible)
             vec_push(ret_visible,
                      (struct visible){operation->kind == OP_COPY ? operation->source : operation->path,
                                       writes, operation->is_workspace,
-                                      operation->kind != OP_COPY && operation->because->source->is_profile});
+                                      operation->kind != OP_COPY && operation->is_of_profile});
     }
 }
 

@@ -48,8 +48,10 @@ struct operation {
     const char *path;
     const char *source; /* COPY and SYNC: where the content lies; LINK: the link's target */
     const char *name, *value;
+    enum limit limit;
     uint64_t amount;
     uint16_t port, host_port;
+    bool is_of_profile; /* because of a rule of a profile */
     bool is_directory, is_pattern, is_workspace, make, missing;
     bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
 };

@@ -92,6 +92,7 @@ void plan_add_limits(struct plan *plan)
             plan_add(plan, (struct operation){.kind = OP_LIMIT,
                                               .because = rule,
                                               .name = limit_name(limit),
+                                              .limit = limit,
                                               .amount = rule->limit.most});
     }
 }

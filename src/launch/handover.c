@@ -1,0 +1,108 @@
+#include "launch/handover.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+
+struct head {
+    size_t size; /* of what follows */
+    size_t operations, variables;
+};
+
+static void put_text(struct buf *out, const char *text)
+{
+    size_t size = text ? strlen(text) + 1 : 0;
+    buf_add(out, (const char *)&size, sizeof(size));
+    buf_add(out, text, size);
+}
+
+static size_t count_of(const char *const *texts)
+{
+    size_t count = 0;
+    while (texts[count])
+        count++;
+    return count;
+}
+
+int handover_send(const struct launch *launch, int socket_fd, struct err *err)
+{
+    const struct plan *plan = launch->plan;
+    struct head head = {.operations = plan->operations.count, .variables = count_of(launch->environment)};
+    auto_buf struct buf out = {0};
+    buf_add(&out, (const char *)&head, sizeof(head));
+    for (size_t i = 0; i < head.operations; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        buf_add(&out, (const char *)operation, sizeof(*operation));
+        put_text(&out, operation->path);
+        put_text(&out, operation->source);
+        put_text(&out, operation->name);
+        put_text(&out, operation->value);
+    }
+    for (size_t i = 0; i < head.variables; i++)
+        put_text(&out, launch->environment[i]);
+    put_text(&out, launch->directory);
+    head.size = out.size - sizeof(head);
+    memcpy(out.bytes, &head, sizeof(head));
+    for (size_t sent = 0; sent < out.size;) {
+        ssize_t now = send(socket_fd, out.bytes + sent, out.size - sent, MSG_NOSIGNAL);
+        if (now < 0 && (errno == EPIPE || errno == ECONNRESET))
+            return 0;
+        if (now < 0 && errno != EINTR)
+            return err_sys(err, errno, "cannot start the sandbox");
+        sent += now < 0 ? 0 : (size_t)now;
+    }
+    return 0;
+}
+
+static bool receive_all(int socket_fd, void *bytes, size_t size)
+{
+    for (size_t got = 0; got < size;) {
+        ssize_t now = recv(socket_fd, (char *)bytes + got, size - got, 0);
+        if (now == 0 || (now < 0 && errno != EINTR))
+            return false;
+        got += now < 0 ? 0 : (size_t)now;
+    }
+    return true;
+}
+
+static const char *take_text(const char **at)
+{
+    size_t size;
+    memcpy(&size, *at, sizeof(size));
+    const char *text = size ? *at + sizeof(size) : NULL;
+    *at += sizeof(size) + size;
+    return text;
+}
+
+int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, struct err *err)
+{
+    struct head head;
+    if (!receive_all(socket_fd, &head, sizeof(head)))
+        return err_set(err, "the supervisor is gone");
+    char *bytes = arena_alloc(arena, head.size);
+    if (!receive_all(socket_fd, bytes, head.size))
+        return err_set(err, "the supervisor is gone");
+    const char *at = bytes;
+    struct plan *plan = arena_new(arena, struct plan);
+    plan->operations.at = arena_alloc(arena, head.operations * sizeof(struct operation));
+    plan->operations.count = plan->operations.capacity = head.operations;
+    for (size_t i = 0; i < head.operations; i++) {
+        struct operation *operation = &plan->operations.at[i];
+        memcpy(operation, at, sizeof(*operation));
+        at += sizeof(*operation);
+        operation->because = NULL;
+        operation->path = take_text(&at);
+        operation->source = take_text(&at);
+        operation->name = take_text(&at);
+        operation->value = take_text(&at);
+    }
+    const char **environment = arena_alloc(arena, (head.variables + 1) * sizeof(*environment));
+    for (size_t i = 0; i < head.variables; i++)
+        environment[i] = take_text(&at);
+    launch->plan = plan;
+    launch->environment = environment;
+    launch->directory = take_text(&at);
+    return 0;
+}
