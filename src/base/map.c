@@ -34,9 +34,9 @@ static struct map_slot *find_slot(const struct map *map, const char *key, size_t
     }
 }
 
-static void grow(struct map *map)
+static void grow_to(struct map *map, size_t capacity)
 {
-    struct map bigger = {.capacity = map->capacity ? map->capacity * 2 : 64};
+    struct map bigger = {.capacity = capacity};
     bigger.slots = must_realloc(NULL, bigger.capacity, sizeof(*bigger.slots));
     memset(bigger.slots, 0, bigger.capacity * sizeof(*bigger.slots));
     for (size_t i = 0; i < map->capacity; i++) {
@@ -49,10 +49,19 @@ static void grow(struct map *map)
     *map = bigger;
 }
 
+void map_reserve(struct map *map, size_t count)
+{
+    size_t capacity = map->capacity ? map->capacity : 64;
+    while (count * 4 >= capacity * 3)
+        capacity *= 2;
+    if (capacity > map->capacity)
+        grow_to(map, capacity);
+}
+
 void **map_at(struct map *map, const char *key, size_t key_size)
 {
     if (map->count * 4 >= map->capacity * 3)
-        grow(map);
+        map_reserve(map, map->count * 2);
     size_t key_hash = hash(key, key_size);
     struct map_slot *slot = find_slot(map, key, key_size, key_hash);
     if (!slot->key) {

@@ -14,6 +14,9 @@ struct map {
     size_t count, capacity;
 };
 
+/* Makes room for that many keys at once. */
+void map_reserve(struct map *map, size_t count);
+
 /* The value's place for this key, made (NULL) where there was none. It stays valid until the next call. */
 void **map_at(struct map *map, const char *key, size_t key_size) __attribute__((returns_nonnull));
 void *map_get(const struct map *map, const char *key, size_t key_size);

@@ -155,6 +155,16 @@ static void close_session(struct session *session)
     session->folder_fd = session->running_fd = -1;
 }
 
+/* A second name for the journal is cheaper than a file of its own, most of all to take away again. */
+static int note_running(const struct session *session, struct err *err)
+{
+    if (linkat(session->folder_fd, JOURNAL_NAME, session->running_fd, session->name, 0) == 0)
+        return 0;
+    auto_fd int fd =
+        openat(session->running_fd, session->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd < 0 ? err_sys(err, errno, "cannot note that the session %s runs", session->name) : 0;
+}
+
 int session_begin(struct arena *arena, const char *state_directory, const char *directory,
                   struct session *ret_session, struct err *err)
 {
@@ -169,11 +179,8 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
     session.folder_fd = lock_folder(sessions_fd, session.name, err);
     if (session.folder_fd < 0)
         goto failed;
-    if (mkdirat(session.running_fd, session.name, 0700) < 0) {
-        err_sys(err, errno, "cannot note that the session %s runs", session.name);
-        goto failed;
-    }
-    if (journal_open(session.folder_fd, JOURNAL_NAME, &session.journal, err) < 0)
+    if (journal_open(session.folder_fd, JOURNAL_NAME, &session.journal, err) < 0 ||
+        note_running(&session, err) < 0)
         goto failed;
     *ret_session = session;
     return 0;
@@ -185,7 +192,7 @@ failed:
 void session_end(struct session *session)
 {
     if (session->folder_fd >= 0)
-        unlinkat(session->running_fd, session->name, AT_REMOVEDIR);
+        unlinkat(session->running_fd, session->name, 0);
     close_session(session);
 }
 
@@ -209,7 +216,7 @@ static int repair_one(struct arena *arena, const char *state_directory, const ch
         journal_open(session.folder_fd, JOURNAL_NAME, &session.journal, err) == 0)
         result = repair(context, &session, err);
     if (result == 0 && session.running_fd >= 0)
-        unlinkat(session.running_fd, name, AT_REMOVEDIR);
+        unlinkat(session.running_fd, name, 0);
     close_session(&session);
     return result;
 }

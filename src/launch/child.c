@@ -51,9 +51,15 @@ static int set_limits(const struct plan *plan, const struct rlimit *descriptors,
     if (setrlimit(RLIMIT_NOFILE, descriptors) < 0)
         return err_sys(err, errno, "cannot set a limit");
     uint64_t files = limit_in(plan, LIMIT_FILES, UINT64_MAX), pids = limit_in(plan, LIMIT_PIDS, UINT64_MAX);
-    if ((files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
-        (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0))
-        return -1;
+    return (files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
+                   (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0)
+               ? -1
+               : 0;
+}
+
+/* What holds for every sandbox, whatever the plan. */
+static int set_fixed_limits(struct err *err)
+{
     /* With 0 a core_pattern that is a pipe would still run the host's helper, as root, on every crash in here. */
     if (process_limit(RLIMIT_CORE, 1, err) < 0)
         return -1;
@@ -76,7 +82,7 @@ static int prepare(struct root *root, const struct child *child, struct err *err
     }
     if (!child->host_network && loopback_up(err) < 0)
         return -1;
-    return root_prepare(root, err);
+    return set_fixed_limits(err) < 0 ? -1 : root_prepare(root, err);
 }
 
 static int raise_walls(const struct child *child, struct launch *launch, struct err *err)
