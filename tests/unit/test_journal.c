@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "journal/read.h"
 #include "journal/session.h"
 #include "unit.h"
 
@@ -179,6 +180,27 @@ TEST(sessions_are_numbered_and_only_dead_ones_are_repaired)
     CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
     CHECK_INT(repaired, 1);
     session_end(&two);
+    remove_state();
+}
+
+TEST(records_are_read_back_as_they_were_written)
+{
+    make_state();
+    auto_fd int folder = open_state();
+    const char *text = five_records(folder);
+    struct journal_record record;
+    REQUIRE(journal_record_parse(&state.arena, text, strcspn(text, "\n"), &record));
+    CHECK_INT(record.number, 1);
+    CHECK_STR(record.event, "start");
+    CHECK_STR(journal_record_text(&record, "workspace"), "/w");
+    CHECK(!journal_record_text(&record, "chain"));
+    journal_record_free(&record);
+    const char *second = line(text, 1);
+    REQUIRE(journal_record_parse(&state.arena, second, strcspn(second, "\n"), &record));
+    CHECK_STR(journal_record_text(&record, "host"), "\x1b[31m\xff");
+    journal_record_free(&record);
+    CHECK(!journal_record_parse(&state.arena, second, strcspn(second, "\n") - 1, &record));
+    CHECK(!journal_record_parse(&state.arena, "{}", 2, &record));
     remove_state();
 }
 
