@@ -4,9 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
-/* A block is address space; memory it becomes page by page, zeroed, as it is used. */
+/* Large enough to be a mapping of its own: it becomes memory page by page, zeroed by the kernel, as it is used. */
 enum { BLOCK_SIZE = 1024 * 1024, ALIGNMENT = 16 };
 
 struct arena_block {
@@ -37,8 +36,8 @@ void *arena_alloc(struct arena *arena, size_t size)
     struct arena_block *block = arena->newest;
     if (!block || block->capacity - block->used < rounded) {
         size_t size_of_block = rounded + sizeof(*block) > BLOCK_SIZE ? rounded + sizeof(*block) : BLOCK_SIZE;
-        block = mmap(NULL, size_of_block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (block == MAP_FAILED)
+        block = calloc(1, size_of_block);
+        if (!block)
             out_of_memory();
         block->capacity = size_of_block - sizeof(*block);
         block->older = arena->newest;
@@ -82,7 +81,7 @@ void arena_free(struct arena *arena)
     struct arena_block *block = arena->newest;
     while (block) {
         struct arena_block *older = block->older;
-        munmap(block, sizeof(*block) + block->capacity);
+        free(block);
         block = older;
     }
     arena->newest = NULL;
