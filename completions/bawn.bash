@@ -54,6 +54,7 @@ _bawn_flag_takes() {
     --workspace) takes=directory ;;
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
+    --degrade) takes='landlock seccomp root memory' ;;
     --publish | --host-port) takes='' ;;
     --env | --unset) takes=variable ;;
     --limit) takes=limit ;;
@@ -77,7 +78,8 @@ _bawn_command() {
 
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
-        --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested'
+        --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested
+        --full-access --i-know --degrade'
     local verbs='run show why check trust profiles doctor help'
     COMPREPLY=()
 

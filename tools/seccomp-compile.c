@@ -15,6 +15,7 @@
  * when the program is loaded that the call is always allowed, and does not run the program for it at all.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/netlink.h>
@@ -31,10 +32,14 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "kernel/seccomp_kinds.h"
 
 #define array_len(array) (sizeof(array) / sizeof((array)[0]))
 
 enum {
+    JUST_O_TMPFILE = 020000000, /* without O_DIRECTORY, which is another number on each architecture */
     SOCKET_TYPE = 0xf, /* beside SOCK_CLOEXEC and SOCK_NONBLOCK; the kernel's headers for programs lack it */
     MOST_NUMBERS = 1024, /* no architecture comes near */
     MOST_RANGES = 256,
@@ -64,10 +69,10 @@ struct check {
     struct step steps[MOST_STEPS];
 };
 
-/* Names with commas between them, and their verdict in each of the two programs. */
+/* Names with commas between them, and their verdict in each of the programs. */
 struct calls {
     const char *names;
-    struct verdict by_default, nested;
+    struct verdict verdicts[SECCOMP_KINDS];
 };
 
 /* clang-format off */
@@ -89,6 +94,8 @@ struct calls {
 #define NESTED(errnum, ...)
 #define CHECK(check, ...)
 #define NESTED_CHECK(check, ...)
+#define ROOT_CHECK(check, ...)
+#define ROOT_REFUSE(errnum, ...)
 #define DEFINE_CHECK(name, ...)  {#name, {__VA_ARGS__}},
 static const struct check all_checks[] = {
 #include "kernel/seccomp_calls.h"
@@ -98,13 +105,18 @@ static const struct check all_checks[] = {
 #undef NESTED
 #undef CHECK
 #undef NESTED_CHECK
+#undef ROOT_CHECK
+#undef ROOT_REFUSE
 #undef DEFINE_CHECK
 
-#define ALLOW(...)               {#__VA_ARGS__, ALLOWED, ALLOWED},
-#define REFUSE(errnum, ...)      {#__VA_ARGS__, ERRNO(errnum), ERRNO(errnum)},
-#define NESTED(errnum, ...)      {#__VA_ARGS__, ERRNO(errnum), ALLOWED},
-#define CHECK(check, ...)        {#__VA_ARGS__, THEN(check), THEN(check)},
-#define NESTED_CHECK(check, ...) {#__VA_ARGS__, THEN(check), ALLOWED},
+/* In the order of seccomp.h: default, nested, root. */
+#define ALLOW(...)               {#__VA_ARGS__, {ALLOWED, ALLOWED, ALLOWED}},
+#define REFUSE(errnum, ...)      {#__VA_ARGS__, {ERRNO(errnum), ERRNO(errnum), ERRNO(errnum)}},
+#define NESTED(errnum, ...)      {#__VA_ARGS__, {ERRNO(errnum), ALLOWED, ERRNO(errnum)}},
+#define CHECK(check, ...)        {#__VA_ARGS__, {THEN(check), THEN(check), THEN(check)}},
+#define NESTED_CHECK(check, ...) {#__VA_ARGS__, {THEN(check), ALLOWED, THEN(check)}},
+#define ROOT_CHECK(check, ...)   {#__VA_ARGS__, {ALLOWED, ALLOWED, THEN(check)}},
+#define ROOT_REFUSE(errnum, ...) {#__VA_ARGS__, {ALLOWED, ALLOWED, ERRNO(errnum)}},
 #define DEFINE_CHECK(name, ...)
 static const struct calls all_calls[] = {
 #include "kernel/seccomp_calls.h"
@@ -407,7 +419,7 @@ static bool is_wanted(const struct program *program, const char *check, size_t *
 
 /* --- all of it --------------------------------------------------------------------------------------------------------- */
 
-static void make_program(struct program *program, const struct target *target, bool nested)
+static void make_program(struct program *program, const struct target *target, enum seccomp_kind kind)
 {
     const struct verdict unknown = ERRNO(ENOSYS), foreign = {.action = SECCOMP_RET_KILL_PROCESS};
     static struct verdict table[MOST_NUMBERS];
@@ -417,7 +429,7 @@ static void make_program(struct program *program, const struct target *target, b
         table[i] = unknown;
     for (size_t i = 0; i < array_len(all_calls); i++) {
         const struct calls *calls = &all_calls[i];
-        take_names(target, calls->names, nested ? calls->nested : calls->by_default, table, taken);
+        take_names(target, calls->names, calls->verdicts[kind], table, taken);
     }
 
     memset(program, 0, sizeof(*program));
@@ -478,9 +490,14 @@ int main(int count, char **arguments)
         return 2;
     }
     const char *symbol = count == 4 ? arguments[3] : "seccomp_programs";
-    static struct program by_default, nested;
-    make_program(&by_default, target, false);
-    make_program(&nested, target, true);
+    static const char *const names[] = {
+#define X(id, name) name,
+        SECCOMP_PROGRAMS(X)
+#undef X
+    };
+    static struct program programs[SECCOMP_KINDS];
+    for (enum seccomp_kind kind = 0; kind < SECCOMP_KINDS; kind++)
+        make_program(&programs[kind], target, kind);
 
     FILE *out = fopen(arguments[2], "wb");
     if (!out) {
@@ -490,14 +507,14 @@ int main(int count, char **arguments)
     fprintf(out, "/* Made by tools/seccomp-compile.c from src/kernel/seccomp_calls.h, for %s. */\n",
             target->name);
     fputs("#include \"kernel/seccomp.h\"\n", out);
-    print_program(out, &by_default, symbol, "default");
-    print_program(out, &nested, symbol, "nested");
+    for (size_t kind = 0; kind < SECCOMP_KINDS; kind++)
+        print_program(out, &programs[kind], symbol, names[kind]);
     fprintf(out,
             "\nextern const struct seccomp_program %s[SECCOMP_KINDS];\n"
-            "const struct seccomp_program %s[SECCOMP_KINDS] = {\n"
-            "    [SECCOMP_DEFAULT] = {%zu, %s_default},\n"
-            "    [SECCOMP_NESTED] = {%zu, %s_nested},\n"
-            "};\n",
-            symbol, symbol, by_default.count, symbol, nested.count, symbol);
+            "const struct seccomp_program %s[SECCOMP_KINDS] = {\n",
+            symbol, symbol);
+    for (size_t kind = 0; kind < SECCOMP_KINDS; kind++)
+        fprintf(out, "    {%zu, %s_%s},\n", programs[kind].count, symbol, names[kind]);
+    fputs("};\n", out);
     return fclose(out) == 0 ? 0 : 1;
 }

@@ -9,11 +9,12 @@ static const struct {
     const char *name;
     enum flag flag;
 } plain_flags[] = {
-    {"--help", FLAG_HELP},       {"-h", FLAG_HELP},       {"--json", FLAG_JSON},
-    {"--plan", FLAG_PLAN},       {"--brief", FLAG_BRIEF}, {"--all", FLAG_ALL},
-    {"--revoke", FLAG_REVOKE},   {"--yes", FLAG_YES},     {"-y", FLAG_YES},
-    {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},    {"--read-only", FLAG_READ_ONLY},
-    {"--nested", FLAG_NESTED},
+    {"--help", FLAG_HELP},       {"-h", FLAG_HELP},         {"--json", FLAG_JSON},
+    {"--plan", FLAG_PLAN},       {"--brief", FLAG_BRIEF},   {"--all", FLAG_ALL},
+    {"--revoke", FLAG_REVOKE},   {"--yes", FLAG_YES},       {"-y", FLAG_YES},
+    {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},      {"--read-only", FLAG_READ_ONLY},
+    {"--nested", FLAG_NESTED},   {"--i-know", FLAG_I_KNOW}, {"--full-access", FLAG_FULL_ACCESS},
+    {"--degrade", FLAG_DEGRADE},
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -58,6 +59,8 @@ static const struct {
     {"--network", "--net off, --net allow or --net open"},
     {"--memory", "--limit memory=SIZE"},
     {"--pids-limit", "--limit pids=COUNT"},
+    {"--sandbox", "--read-only, --full-access, or nothing for workspace-write"},
+    {"--dangerously-bypass-approvals-and-sandbox", "--full-access --i-know"},
     {"--cd", "--workspace DIR"},
     {"-C", "--workspace DIR"},
     {"--workdir", "--workspace DIR"},
@@ -154,15 +157,52 @@ struct parser {
     const struct verb_entry *named; /* the verb, once its name was read */
 };
 
+/* "landlock,seccomp": walls that the caller does without where they cannot be raised. */
+static int parse_walls(struct parser *parser, const char *names)
+{
+    while (true) {
+        size_t size = strcspn(names, ",");
+        const char *name = arena_copy(parser->arena, names, size);
+        enum wall wall = wall_from_name(name);
+        if (wall == WALL_COUNT) {
+            const char *closest = wall_closest(name);
+            say_problem(
+                parser->world, arena_printf(parser->arena, "there is no wall '%s' to give up", name),
+                closest ? arena_printf(parser->arena, "did you mean %s? There are %s", closest, wall_list())
+                        : arena_printf(parser->arena, "there are %s", wall_list()));
+            return EXIT_BAD_INPUT;
+        }
+        parser->args->degraded |= 1u << wall;
+        if (!names[size])
+            return 0;
+        names += size + 1;
+    }
+}
+
+/* The value of a flag: after its '=', or the next argument. NULL, with a sentence said, where there is none. */
+static const char *value_of(struct parser *parser, const struct spelled_flag *flag, const char *wanted)
+{
+    if (!flag->value && !*parser->at) {
+        say_problem(parser->world, arena_printf(parser->arena, "%s wants %s after it", flag->name, wanted),
+                    NULL);
+        return NULL;
+    }
+    return flag->value ? flag->value : *parser->at++;
+}
+
 /* At an argument that begins with '-'. */
 static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
     unsigned allowed =
-        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_VERSION) |
-        FLAG_HELP;
+        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_MODES | FLAG_VERSION) | FLAG_HELP;
     unsigned plain = plain_flag(flag.name);
     enum verb rule = policy_flag(flag.name);
+    if (plain & allowed & FLAG_DEGRADE) {
+        const char *names = value_of(parser, &flag, "the name of a wall");
+        parser->args->flags |= plain;
+        return names ? parse_walls(parser, names) : EXIT_BAD_INPUT;
+    }
     if (plain & allowed) {
         if (flag.value) {
             say_problem(parser->world, arena_printf(parser->arena, "%s takes no value", flag.name), NULL);
@@ -173,13 +213,10 @@ static int parse_flag(struct parser *parser)
     }
     if (rule == VERB_COUNT || !(allowed & FLAG_POLICY))
         return refuse_flag(parser->world, parser->arena, parser->named, flag.name, allowed);
-    if (!flag.value && !*parser->at) {
-        const char *wanted = rule == VERB_NONE ? "FILE" : verb_placeholder(rule);
-        say_problem(parser->world, arena_printf(parser->arena, "%s wants %s after it", flag.name, wanted),
-                    NULL);
+    struct argument argument = {rule,
+                                value_of(parser, &flag, rule == VERB_NONE ? "FILE" : verb_placeholder(rule))};
+    if (!argument.text)
         return EXIT_BAD_INPUT;
-    }
-    struct argument argument = {rule, flag.value ? flag.value : *parser->at++};
     vec_push(&parser->args->rules, argument);
     return 0;
 }
@@ -211,10 +248,19 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
     return 0;
 }
 
+static int check_modes(const struct world *world, const struct args *args)
+{
+    if (!(args->flags & FLAG_FULL_ACCESS && args->flags & (FLAG_READ_ONLY | FLAG_NESTED)))
+        return 0;
+    say_problem(world, "--full-access and a mode in which nothing can be written contradict each other",
+                "leave one of them out");
+    return EXIT_BAD_INPUT;
+}
+
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args)
 {
-    *ret_args = (struct args){.verb = verbs}; /* the first one is the default: run */
+    *ret_args = (struct args){.verb = verbs, .typed = arguments}; /* the first one is the default: run */
     struct parser parser = {world, arena, ret_args, arguments + (count > 0), NULL};
     while (*parser.at) {
         const char *argument = *parser.at;
@@ -239,7 +285,7 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
                     arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
         return EXIT_BAD_INPUT;
     }
-    return 0;
+    return check_modes(world, ret_args);
 }
 
 void args_free(struct args *args)

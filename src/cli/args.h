@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "cli/world.h"
+#include "plan/walls.h"
 #include "policy/policy.h"
 
 enum flag {
@@ -20,6 +21,10 @@ enum flag {
     FLAG_VERSION = 1 << 8,
     FLAG_READ_ONLY = 1 << 9,
     FLAG_NESTED = 1 << 10,
+    FLAG_FULL_ACCESS = 1 << 11,
+    FLAG_I_KNOW = 1 << 12,
+    FLAG_DEGRADE = 1 << 13, /* takes the names of walls */
+    FLAG_MODES = FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE,
 };
 
 struct args;
@@ -38,8 +43,10 @@ struct args {
     const struct verb_entry *verb;
     bool verb_is_named; /* false: a command was given, or nothing at all */
     unsigned flags;
+    wall_set degraded; /* by --degrade */
     VEC(struct argument) rules;
     VEC(const char *) words;
+    char **typed;               /* all of it, with the program's name; ended by NULL */
     const char *const *command; /* ended by NULL; empty where there is none */
 };
 

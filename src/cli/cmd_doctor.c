@@ -18,8 +18,8 @@ static const struct {
 #undef X
 };
 
-static void print_walls(const struct world *world, const struct host_caps *caps, const struct wall *walls,
-                        size_t count, enum state worst)
+static void print_walls(const struct world *world, const struct host_caps *caps,
+                        const struct judged_wall *walls, size_t count, enum state worst)
 {
     static const char *const ends[] = {
         [STATE_OK] = "A run works here.",
@@ -51,6 +51,9 @@ static void print_walls(const struct world *world, const struct host_caps *caps,
             style_add(&style, &out, COLOUR_PLAIN, *line);
             buf_add_char(&out, '\n');
         }
+        if (walls[i].degrade != WALL_COUNT)
+            buf_printf(&out, "    bawn --degrade=%s CMD  # goes on without it\n",
+                       wall_name(walls[i].degrade));
     }
     buf_add_char(&out, '\n');
     style_add(&style, &out, states[worst].colour, ends[worst]);
@@ -83,8 +86,8 @@ static void print_facts(struct json *json, const struct host_caps *caps)
     json_close(json, '}');
 }
 
-static void print_json(const struct world *world, const struct host_caps *caps, const struct wall *walls,
-                       size_t count, enum state worst)
+static void print_json(const struct world *world, const struct host_caps *caps,
+                       const struct judged_wall *walls, size_t count, enum state worst)
 {
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
@@ -102,6 +105,8 @@ static void print_json(const struct world *world, const struct host_caps *caps, 
         for (const char *const *line = walls[i].fixes; *line; line++)
             json_str(&json, NULL, *line);
         json_close(&json, ']');
+        if (walls[i].degrade != WALL_COUNT)
+            json_str(&json, "degrade", wall_name(walls[i].degrade));
         json_close(&json, '}');
     }
     json_close(&json, ']');
@@ -113,7 +118,7 @@ static void print_json(const struct world *world, const struct host_caps *caps, 
 int doctor_report(const struct world *world, const struct host_caps *caps, bool as_json)
 {
     struct arena arena = {0};
-    struct wall walls[MOST_WALLS];
+    struct judged_wall walls[MOST_WALLS];
     enum state worst = STATE_OK;
     size_t count = doctor_judge(caps, &arena, walls, &worst);
     (as_json ? print_json : print_walls)(world, caps, walls, count, worst);

@@ -93,6 +93,27 @@ static const struct operation *unheld_seal(const struct plan *plan)
     return NULL;
 }
 
+/* Does the plan hold all that it says? Where it does not, that is said. */
+static bool is_held(const struct world *world, struct loaded *loaded)
+{
+    const struct operation *seal = unheld_seal(&loaded->plan), *memory = plan_unheld_memory(&loaded->plan);
+    if (seal) {
+        say_problem(world,
+                    arena_printf(&loaded->arena,
+                                 "%s is sealed and does not exist yet, and could be made inside", seal->path),
+                    arena_printf(&loaded->arena,
+                                 "make it first (mkdir -p %s), or grant less than the tree around it",
+                                 seal->path));
+        return false;
+    }
+    if (memory && !walls_have(loaded->plan.request.degraded, WALL_MEMORY)) {
+        say_problem(world, "the limit of memory cannot be held here: no control group is yours",
+                    "`bawn doctor` shows how to get one; --degrade=memory goes on without the limit");
+        return false;
+    }
+    return true;
+}
+
 /* A session was killed: what it left is put right. */
 static int repair(void *context, struct session *session, struct err *err)
 {
@@ -116,7 +137,32 @@ static struct session begin_session(const struct world *world, const struct load
         session_begin(arena, state, workspace, &session, &err) < 0)
         say_err(world, &err);
     journal_event(&session.journal, "start", "workspace", workspace, "command", args->command[0]);
+    for (size_t i = 0; i < loaded->plan.given_up.count; i++) {
+        const struct given_up *given_up = &loaded->plan.given_up.at[i];
+        journal_event(&session.journal, "given up", "wall", wall_name(given_up->wall), "by", given_up->by);
+    }
     return session;
+}
+
+/* The command's words, apart from those of bawn's own command line, which process 1 forgets. */
+static char *const *copy_command(struct arena *arena, const struct args *args)
+{
+    size_t count = 0;
+    while (args->command[count])
+        count++;
+    char **copy = arena_alloc(arena, (count + 1) * sizeof(*copy));
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_str(arena, args->command[i]);
+    return copy;
+}
+
+/* The kernel lays the arguments down one after the other. */
+static size_t size_of_typed(const struct args *args)
+{
+    const char *end = *args->typed;
+    for (char *const *argument = args->typed; *argument && *argument == end; argument++)
+        end += strlen(*argument) + 1;
+    return (size_t)(end - *args->typed);
 }
 
 static int run(const struct world *world, const struct args *args, const struct loaded *loaded,
@@ -153,22 +199,26 @@ int cmd_run(const struct world *world, const struct args *args)
     }
     if (!*args->command)
         return cmd_help(world, args);
-    struct launch launch = {.command = (char *const *)args->command, .nested = args->flags & FLAG_NESTED};
+    if (args->flags & FLAG_FULL_ACCESS && !(args->flags & FLAG_I_KNOW)) {
+        say_problem(
+            world, "--full-access takes the walls around your files away",
+            "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
+        return EXIT_BAD_INPUT;
+    }
+    struct arena arena = {0};
+    struct launch launch = {
+        .command = copy_command(&arena, args),
+        .own_arguments = *args->typed,
+        .own_arguments_size = size_of_typed(args),
+        .nested = args->flags & FLAG_NESTED,
+    };
     find_terminal(&launch);
-    struct launched launched;
-    launch_begin(&launch, &launched);
+    struct launched launched = LAUNCHED_NONE;
+    if (!(args->flags & FLAG_FULL_ACCESS)) /* whose root is another from the beginning */
+        launch_begin(&launch, &launched);
     struct loaded loaded = {0};
     int status = load_plan(world, args, &loaded);
-    const struct operation *unheld = status == 0 ? unheld_seal(&loaded.plan) : NULL;
-    if (unheld) {
-        say_problem(
-            world,
-            arena_printf(&loaded.arena, "%s is sealed and does not exist yet, and could be made inside",
-                         unheld->path),
-            arena_printf(&loaded.arena, "make it first (mkdir -p %s), or grant less than the tree around it",
-                         unheld->path));
-        status = EXIT_REFUSED;
-    } else if (status == 0) {
+    if (status == 0 && is_held(world, &loaded)) {
         say_notes(world, &loaded);
         status = run(world, args, &loaded, &launch, &launched);
     } else {
@@ -176,5 +226,6 @@ int cmd_run(const struct world *world, const struct args *args)
     }
     launch_abandon(&launched);
     loaded_free(&loaded);
+    arena_free(&arena);
     return status;
 }

@@ -201,6 +201,23 @@ static void add_environment(struct page *page)
                                   present - passed, present - passed == 1 ? "stays" : "stay"));
 }
 
+static const char *means_remark(enum limit_means means)
+{
+    switch (means) {
+    case HELD_BY_CGROUP:
+        return "(held by a control group)";
+    case HELD_BY_OOM_SCORE:
+        return "(not held here: the sandbox is the first to go when memory runs out)";
+    case HELD_BY_RLIMIT:
+        return "(held by the kernel's limits on processes)";
+    case HELD_BY_SUPERVISOR:
+        return "(held by bawn)";
+    case HELD_BY_NOTHING:
+        break;
+    }
+    return "";
+}
+
 static void add_limits(struct page *page)
 {
     struct arena *arena = page->loaded->policy.arena;
@@ -211,7 +228,7 @@ static void add_limits(struct page *page)
             add_line(page,
                      arena_printf(arena, "%s %s", operation->name,
                                   limit_text(arena, operation->because->limit.limit, operation->amount)),
-                     "", operation->because);
+                     means_remark(operation->held_by), operation->because);
     }
 }
 

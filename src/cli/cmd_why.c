@@ -61,7 +61,8 @@ static const char *sentence_for_path(const struct loaded *loaded, const char *pa
     case ACCESS_FLAGGED:
         return "can be written, and what changes there is settled with you at the end of the run";
     case ACCESS_WRITE:
-        return "can be read and written";
+        return loaded->request.full_access ? "is as it is for you: with --full-access no rule on paths holds"
+                                           : "can be read and written";
     }
     return "";
 }
@@ -138,6 +139,8 @@ static int answer_path(struct loaded *loaded, const struct style *style, const c
     answer->decides = verdict.decides ? verdict.decides->rule : NULL;
     /* What a shell or the language would take for more than plain text is spelled out and quoted for both. */
     bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;
+    if (loaded->request.full_access)
+        return 0;
     suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real, verdict.access,
                      is_workspace(&loaded->policy, place->real));
     answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
@@ -244,6 +247,8 @@ static void add_rule_line(struct buf *out, const struct style *style, struct are
 static void add_changes(struct buf *out, const struct style *style, struct arena *arena,
                         const struct answer *answer)
 {
+    if (!answer->object)
+        return; /* a mode decided it, and no rule */
     buf_add_str(out, "  ");
     style_add(style, out, COLOUR_DIM, "to change ");
     if (!answer->changes[0]) {

@@ -7,13 +7,13 @@
 
 #include "base/buf.h"
 
-static void finds(struct wall *wall, enum state state, const char *says)
+static void finds(struct judged_wall *wall, enum state state, const char *says)
 {
     wall->state = state;
     wall->says = says;
 }
 
-static void fix(struct wall *wall, const char *line)
+static void fix(struct judged_wall *wall, const char *line)
 {
     size_t count = 0;
     while (wall->fixes[count])
@@ -23,14 +23,14 @@ static void fix(struct wall *wall, const char *line)
 }
 
 /* Now, and at every start of the machine. */
-static void fix_by_setting(struct wall *wall, const char *name, const char *value)
+static void fix_by_setting(struct judged_wall *wall, const char *name, const char *value)
 {
     fix(wall, arena_printf(wall->arena, "sudo sysctl -w %s=%s", name, value));
     fix(wall,
         arena_printf(wall->arena, "echo '%s = %s' | sudo tee -a /etc/sysctl.d/60-bawn.conf", name, value));
 }
 
-static void fix_by_container(struct wall *wall, const struct host_caps *caps)
+static void fix_by_container(struct judged_wall *wall, const struct host_caps *caps)
 {
     if (strcmp(caps->container, "Docker") == 0)
         fix(wall, "docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
@@ -41,7 +41,7 @@ static void fix_by_container(struct wall *wall, const struct host_caps *caps)
         fix(wall, "# let the container make user namespaces, and give it the whole of /proc");
 }
 
-static void fix_by_profile(struct wall *wall, const char *program)
+static void fix_by_profile(struct judged_wall *wall, const char *program)
 {
     bool is_plain = *program && !strpbrk(program, "'\"\\[]{}*?^,");
     fix(wall, arena_printf(wall->arena,
@@ -82,7 +82,7 @@ static const struct trial *first_failure(const struct host_caps *caps, const cha
 
 /* Why no sandbox can be made at all. */
 static void explain_failure(const struct host_caps *caps, const struct trial *failed, const char *act,
-                            struct wall *wall)
+                            struct judged_wall *wall)
 {
     bool refused = failed->errnum == EPERM || failed->errnum == EACCES,
          is_user = caps->uid != 0 || caps->is_namespace_root;
@@ -118,7 +118,7 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
 }
 
 /* True where there is no sandbox for the wall to stand in; only the first wall says why. */
-static bool lacks_ground(const struct host_caps *caps, struct wall *wall)
+static bool lacks_ground(const struct host_caps *caps, struct judged_wall *wall)
 {
     const char *act;
     if (!first_failure(caps, &act))
@@ -127,8 +127,9 @@ static bool lacks_ground(const struct host_caps *caps, struct wall *wall)
     return true;
 }
 
-static void explain_landlock(const struct host_caps *caps, struct wall *wall)
+static void explain_landlock(const struct host_caps *caps, struct judged_wall *wall)
 {
+    wall->degrade = WALL_LANDLOCK;
     if (caps->trials[TRIAL_LANDLOCK].errnum != EOPNOTSUPP) {
         finds(wall, STATE_CANNOT_HOLD, "this kernel has no Landlock");
         fix(wall, *caps->container
@@ -143,7 +144,7 @@ static void explain_landlock(const struct host_caps *caps, struct wall *wall)
     fix(wall, "sudo update-grub && sudo reboot");
 }
 
-static void judge_files(const struct host_caps *caps, struct wall *wall)
+static void judge_files(const struct host_caps *caps, struct judged_wall *wall)
 {
     const char *act;
     const struct trial *failed = first_failure(caps, &act);
@@ -168,7 +169,7 @@ static void judge_files(const struct host_caps *caps, struct wall *wall)
                                      : "# use Linux 6.10 or later");
 }
 
-static void judge_processes(const struct host_caps *caps, struct wall *wall)
+static void judge_processes(const struct host_caps *caps, struct judged_wall *wall)
 {
     if (lacks_ground(caps, wall))
         return;
@@ -190,7 +191,7 @@ static void judge_processes(const struct host_caps *caps, struct wall *wall)
     }
 }
 
-static void judge_interfaces(const struct host_caps *caps, struct wall *wall)
+static void judge_interfaces(const struct host_caps *caps, struct judged_wall *wall)
 {
     finds(wall, STATE_OK, "seccomp lets the calls through that programs need, and no others");
     if (caps->trials[TRIAL_SECCOMP].works)
@@ -199,9 +200,10 @@ static void judge_interfaces(const struct host_caps *caps, struct wall *wall)
           arena_printf(wall->arena, "seccomp filters cannot be made: %s",
                        errno_text(caps->trials[TRIAL_SECCOMP].errnum)));
     fix(wall, "# use a kernel built with CONFIG_SECCOMP_FILTER");
+    wall->degrade = WALL_SECCOMP;
 }
 
-static void judge_network(const struct host_caps *caps, struct wall *wall)
+static void judge_network(const struct host_caps *caps, struct judged_wall *wall)
 {
     if (lacks_ground(caps, wall))
         return;
@@ -214,11 +216,12 @@ static void judge_network(const struct host_caps *caps, struct wall *wall)
     fix(wall, "# see what refuses it: sudo dmesg | tail, and the system's security policy");
 }
 
-static void judge_limits(const struct host_caps *caps, struct wall *wall)
+static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
 {
     finds(wall, STATE_OK, "a control group of its own can limit memory and processes");
-    if (caps->cgroup_writable && caps->cgroup_memory && caps->cgroup_pids)
+    if (caps->cgroup_holds)
         return;
+    wall->degrade = WALL_MEMORY;
     if (*caps->container && !caps->cgroup_is_old) {
         finds(wall, STATE_WEAKER,
               "the container has no control group to divide: memory as a whole has no limit");
@@ -228,8 +231,11 @@ static void judge_limits(const struct host_caps *caps, struct wall *wall)
         fix(wall, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&systemd.unified_cgroup_hierarchy=1 /' "
                   "/etc/default/grub");
         fix(wall, "sudo update-grub && sudo reboot");
-    } else if (!caps->cgroup_writable) {
-        finds(wall, STATE_WEAKER, "no control group is yours here: memory as a whole has no limit");
+    } else if (!caps->cgroup_writable || (caps->cgroup_memory && caps->cgroup_pids)) {
+        finds(wall, STATE_WEAKER,
+              caps->cgroup_writable
+                  ? "your control group holds other processes too: memory as a whole has no limit"
+                  : "no control group is yours here: memory as a whole has no limit");
         fix(wall, "systemd-run --user --scope -p Delegate=yes -- bawn CMD");
     } else {
         finds(wall, STATE_WEAKER,
@@ -241,7 +247,7 @@ static void judge_limits(const struct host_caps *caps, struct wall *wall)
     }
 }
 
-static void judge_root(const struct host_caps *caps, struct wall *wall)
+static void judge_root(const struct host_caps *caps, struct judged_wall *wall)
 {
     if (caps->uid != 0 || caps->is_namespace_root) {
         finds(wall, STATE_OK, "not started by root: nothing of root's is at stake");
@@ -258,6 +264,7 @@ static void judge_root(const struct host_caps *caps, struct wall *wall)
                        caps->unmapped_type ? caps->unmapped_type : "the kernel",
                        errno_text(caps->trials[TRIAL_MAPPED_MOUNTS].errnum)));
     fix(wall, "sudo -u USER bawn CMD  # as an ordinary user there is nothing to map");
+    wall->degrade = WALL_ROOT;
 }
 
 /* What is known to exist as a snap, and another way to install it. */
@@ -271,7 +278,7 @@ static const struct {
     {"node", "sudo apt install nodejs npm"},
 };
 
-static void judge_programs(const struct host_caps *caps, struct wall *wall)
+static void judge_programs(const struct host_caps *caps, struct judged_wall *wall)
 {
     auto_buf struct buf names = {0};
     for (const char *const *snap = caps->snaps; *snap; snap++) {
@@ -289,27 +296,27 @@ static void judge_programs(const struct host_caps *caps, struct wall *wall)
 
 static const struct {
     const char *name;
-    void (*judge)(const struct host_caps *caps, struct wall *wall);
-} wall_list[] = {
+    void (*judge)(const struct host_caps *caps, struct judged_wall *wall);
+} judges[] = {
     {"files", judge_files},       {"processes", judge_processes}, {"kernel interfaces", judge_interfaces},
     {"network", judge_network},   {"limits", judge_limits},       {"root", judge_root},
     {"programs", judge_programs},
 };
 
-static_assert(array_len(wall_list) <= MOST_WALLS, "there is room for every wall");
+static_assert(array_len(judges) <= MOST_WALLS, "there is room for every wall");
 static_assert(array_len(snap_programs) < MOST_PROGRAMS, "there is room for every program and the end");
 
-size_t doctor_judge(const struct host_caps *caps, struct arena *arena, struct wall ret_walls[MOST_WALLS],
-                    enum state *ret_worst)
+size_t doctor_judge(const struct host_caps *caps, struct arena *arena,
+                    struct judged_wall ret_walls[MOST_WALLS], enum state *ret_worst)
 {
     size_t count = 0;
     *ret_worst = STATE_OK;
-    for (size_t i = 0; i < array_len(wall_list); i++) {
-        if (wall_list[i].judge == judge_programs && !caps->snaps[0])
+    for (size_t i = 0; i < array_len(judges); i++) {
+        if (judges[i].judge == judge_programs && !caps->snaps[0])
             continue; /* nothing to say about those */
-        struct wall *wall = &ret_walls[count++];
-        *wall = (struct wall){.name = wall_list[i].name, .arena = arena};
-        wall_list[i].judge(caps, wall);
+        struct judged_wall *wall = &ret_walls[count++];
+        *wall = (struct judged_wall){.name = judges[i].name, .degrade = WALL_COUNT, .arena = arena};
+        judges[i].judge(caps, wall);
         if (wall->state < *ret_worst)
             *ret_worst = wall->state;
     }

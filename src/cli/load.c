@@ -90,6 +90,9 @@ int load_policy(const struct world *world, const struct args *args, struct loade
     request->arguments = args->rules.at;
     request->argument_count = args->rules.count;
     request->read_only = args->flags & (FLAG_READ_ONLY | FLAG_NESTED);
+    request->full_access = args->flags & FLAG_FULL_ACCESS;
+    world->look_at_machine(args->degraded, &loaded->machine);
+    request->memory = loaded->machine.memory;
     request->command = *args->command;
     policy_compose(request, &loaded->arena, &loaded->policy, &loaded->diags);
     return 0;
@@ -105,7 +108,15 @@ int load_plan(const struct world *world, const struct args *args, struct loaded 
     say_diags(world, &style, &loaded->diags);
     if (loaded->diags.errors)
         return EXIT_BAD_INPUT;
-    plan_make(&loaded->policy, &loaded->plan);
+    struct plan_request request = {
+        .nested = args->flags & FLAG_NESTED,
+        .degraded = args->degraded,
+        .lacking = loaded->machine.lacking,
+        .is_root = loaded->machine.is_root,
+        .cgroup_memory = loaded->machine.cgroup_memory,
+        .cgroup_pids = loaded->machine.cgroup_pids,
+    };
+    plan_make(&loaded->policy, &request, &loaded->plan);
     return 0;
 }
 

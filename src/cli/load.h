@@ -11,6 +11,7 @@ struct loaded {
     struct arena arena;
     struct fsview fs;
     struct policy_request request;
+    struct machine machine;
     struct diags diags;
     struct policy policy;
     struct plan plan;

@@ -6,11 +6,11 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
-            "bawn [run] [--read-only] [--nested] [--RULE OBJECT]... [--] CMD...\n"
+            "bawn [run] [MODE]... [--RULE OBJECT]... [--] CMD...\n"
             "\n"
             "Runs CMD in the sandbox. Everything from the first word that is not bawn's on belongs to CMD.\n"
             "Ends with the status of CMD: 128+N if signal N ended it, 127 if it was not found, 126 if it could\n"
@@ -19,6 +19,11 @@ const struct verb_entry verb_table[] = {
             "  --read-only   nothing of the host can be written, the workspace included\n"
             "  --nested      CMD may make namespaces of its own (an agent's own sandbox works inside). Gives up the\n"
             "                Landlock wall on files, and is therefore read-only\n"
+            "  --full-access --i-know\n"
+            "                the host's files as they are, for you to answer for: only processes, IPC, the\n"
+            "                network and the environment stay apart\n"
+            "  --degrade=WALL[,WALL]\n"
+            "                go on where this machine cannot raise a wall: landlock, seccomp, root, memory\n"
             "\n"
             "  bawn claude --dangerously-skip-permissions\n"
             "  bawn --read ~/datasets --net off -- make test\n"
@@ -27,7 +32,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "show",
         .run = cmd_show,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
         .takes_command = true,
         .summary = "the whole policy that holds here, with its origins",
         .usage = "bawn show [--plan | --brief] [--json] [--all] [--RULE OBJECT]... [-- CMD...]\n"
@@ -46,7 +51,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "why",
         .run = cmd_why,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_JSON,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON,
         .words = "PATH|HOST[:PORT]|$NAME",
         .takes_command = true,
         .summary = "which rule decides a path, host or variable",
@@ -63,7 +68,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "check",
         .run = cmd_check,
-        .flags = FLAG_POLICY | FLAG_READ_ONLY | FLAG_NESTED | FLAG_JSON,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON,
         .words = "FILE",
         .takes_command = true,
         .summary = "report every mistake in the policies",

@@ -7,11 +7,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "cli/machine.h"
+
 struct world {
     int root_fd;
     const char *directory;          /* absolute */
     const char *const *environment; /* NAME=VALUE, ended by NULL */
     const char *account_home;       /* from the account database, where $HOME is not set; may be NULL */
+    void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called where a plan is made */
     FILE *in, *out, *err;
     bool in_is_terminal, out_is_terminal, err_is_terminal;
 };

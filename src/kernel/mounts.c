@@ -87,6 +87,16 @@ static int attach(int tree_fd, int directory_fd, const char *name, unsigned flag
     return 0;
 }
 
+int mount_reconfigure(int dirfd, const char *path, const char *option, struct err *err)
+{
+    auto_fd int context_fd =
+        (int)syscall(SYS_fspick, dirfd, path, FSPICK_CLOEXEC | FSPICK_NO_AUTOMOUNT | FSPICK_SYMLINK_NOFOLLOW);
+    if (context_fd < 0 || configure(context_fd, option) < 0 ||
+        syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+        return err_sys(err, errno, "cannot set %s of /%s", option, path);
+    return 0;
+}
+
 int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err)
 {
     return attach(tree_fd, target_fd, "", MOVE_MOUNT_T_EMPTY_PATH, shown, err);

@@ -25,6 +25,9 @@ int mount_map_ids(int tree_fd, int userns_fd, struct err *err) must_check;
 int mount_new(const char *type, const char *const *options, bool read_only, bool allow_devices,
               struct err *err) must_check;
 
+/* Changes an option, such as "size=1M", of the file system that is mounted at a path below dirfd. */
+int mount_reconfigure(int dirfd, const char *path, const char *option, struct err *err) must_check;
+
 /* Shows the tree at the place that target_fd (O_PATH) names. */
 int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err) must_check;
 

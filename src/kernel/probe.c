@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +20,12 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/cgroup.h"
 #include "kernel/landlock.h"
 #include "kernel/loopback.h"
 #include "kernel/mounts.h"
 #include "kernel/process.h"
+#include "kernel/seccomp.h"
 
 const char *trial_name(enum trial_name trial)
 {
@@ -119,6 +120,8 @@ static bool find_cgroup_mount(char *mountinfo, const char **ret_path)
 
 static void look_at_cgroup(struct host_caps *caps)
 {
+    struct cgroup_place place = cgroup_find();
+    caps->cgroup_holds = place.holds_memory && place.holds_pids;
     auto_buf struct buf mountinfo = {0}, membership = {0}, path = {0};
     read_all("/proc/self/mountinfo", &mountinfo);
     read_all("/proc/self/cgroup", &membership);
@@ -288,7 +291,7 @@ static void try_mapped_mounts(const struct probe_request *request, pid_t child, 
 static void try_user_namespace(struct host_caps *caps)
 {
     int pid_fd = -1;
-    pid_t child = process_fork(CLONE_NEWUSER, &pid_fd);
+    pid_t child = process_fork(CLONE_NEWUSER, -1, &pid_fd);
     if (child == 0)
         _exit(0);
     record(&caps->trials[TRIAL_USER_NAMESPACE], child, errno);
@@ -329,7 +332,7 @@ static void try_namespaces(const struct probe_request *request, struct host_caps
     auto_fd int answer_read = answer[0], answer_write = answer[1];
     pid_t child = process_fork(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
                                    CLONE_NEWCGROUP | CLONE_NEWNET,
-                               &pid_fd);
+                               -1, &pid_fd);
     if (child == 0) {
         close(go_write);
         try_inside(process_is_real_root(), go_read, answer_write);
@@ -352,9 +355,7 @@ static void try_filters(struct host_caps *caps)
     errno = 0;
     caps->landlock_abi = landlock_abi();
     record(&caps->trials[TRIAL_LANDLOCK], caps->landlock_abi > 0 ? 0 : -1, errno);
-    uint32_t action = SECCOMP_RET_ERRNO;
-    int result = (int)syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
-    record(&caps->trials[TRIAL_SECCOMP], result, errno);
+    record(&caps->trials[TRIAL_SECCOMP], seccomp_is_there() ? 0 : -1, errno);
 }
 
 void probe_host(const struct probe_request *request, struct host_caps *ret_caps)

@@ -57,6 +57,8 @@ struct host_caps {
     /* Settings of the kernel; PROBE_NOT_THERE where it has none of that name. */
     int64_t max_user_namespaces, unprivileged_userns_clone, apparmor_restricts_userns;
 
+    bool cgroup_holds; /* a control group can be made that limits memory and processes */
+
     /* The caller's own cgroup, version 2; and whether it is version 1 that has the memory. */
     bool cgroup_found, cgroup_writable, cgroup_memory, cgroup_pids, cgroup_is_old;
 

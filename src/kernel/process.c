@@ -18,13 +18,14 @@
 
 #include "base/fd.h"
 
-pid_t process_fork(uint64_t namespaces, int *ret_pidfd)
+pid_t process_fork(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 {
     int pidfd = -1;
     struct clone_args arguments = {
-        .flags = namespaces | CLONE_PIDFD,
+        .flags = namespaces | CLONE_PIDFD | (cgroup_fd < 0 ? 0U : CLONE_INTO_CGROUP),
         .pidfd = (uint64_t)(uintptr_t)&pidfd,
         .exit_signal = SIGCHLD,
+        .cgroup = cgroup_fd < 0 ? 0 : (unsigned)cgroup_fd,
     };
     pid_t pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof(arguments));
     *ret_pidfd = pidfd;
@@ -79,6 +80,11 @@ struct id_map process_id_map(void)
     uid_t uid = geteuid();
     gid_t gid = getegid();
     return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
+}
+
+struct id_map process_root_map(void)
+{
+    return (struct id_map){.count = UINT32_MAX, .keeps_groups = false};
 }
 
 static int write_file(const char *path, const char *text, struct err *err)

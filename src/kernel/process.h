@@ -8,8 +8,11 @@
 #include "base/attr.h"
 #include "base/err.h"
 
-/* fork() into new namespaces (CLONE_NEW… flags). Returns the child's pid, and 0 in the child; *ret_pidfd as well. */
-pid_t process_fork(uint64_t namespaces, int *ret_pidfd);
+/*
+ * fork() into new namespaces (CLONE_NEW… flags) and, unless cgroup_fd is -1, into a control group. Returns the child's
+ * pid, and 0 in the child; *ret_pidfd as well.
+ */
+pid_t process_fork(uint64_t namespaces, int cgroup_fd, int *ret_pidfd);
 
 /*
  * Starts a child that runs `run` in this process's own memory, while this process waits, until the child executes a
@@ -28,6 +31,9 @@ bool process_is_real_root(void);
 
 /* The map for a sandbox of this process's: an ordinary user as itself, real root as an id that nobody has outside. */
 struct id_map process_id_map(void);
+
+/* The map where root inside is root outside: no wall. */
+struct id_map process_root_map(void);
 
 /* Writes the map for the user namespace of this process, which is an ordinary user's. */
 int process_map_own_ids(const struct id_map *map, struct err *err) must_check;

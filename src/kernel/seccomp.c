@@ -3,8 +3,15 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+bool seccomp_is_there(void)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+    return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
 
 int seccomp_load(enum seccomp_kind kind, struct err *err)
 {

@@ -12,15 +12,11 @@
 #pragma once
 
 #include <linux/filter.h>
+#include <stdbool.h>
 
 #include "base/attr.h"
 #include "base/err.h"
-
-enum seccomp_kind {
-    SECCOMP_DEFAULT,
-    SECCOMP_NESTED, /* the command may make namespaces and mounts of its own */
-    SECCOMP_KINDS,  /* how many there are */
-};
+#include "kernel/seccomp_kinds.h"
 
 struct seccomp_program {
     unsigned short count;
@@ -29,6 +25,9 @@ struct seccomp_program {
 
 /* One a kind, for the architecture that is built for. */
 extern const struct seccomp_program seccomp_programs[SECCOMP_KINDS];
+
+/* Does this kernel take filters? */
+bool seccomp_is_there(void);
 
 /* The thread must have set no_new_privs. */
 int seccomp_load(enum seccomp_kind kind, struct err *err) must_check;

@@ -1,5 +1,5 @@
 /*
- * Which system calls exist inside: the whole list, and the only one. tools/seccomp-compile.c turns it into the two
+ * Which system calls exist inside: the whole list, and the only one. tools/seccomp-compile.c turns it into the
  * programs of seccomp.h at build time, by including this file with these macros defined:
  *
  *     ALLOW(name, ...)           exists, whatever its arguments
@@ -7,6 +7,8 @@
  *     NESTED(errnum, name, ...)  exists under --nested, answers with this errno otherwise
  *     CHECK(check, name, ...)    its arguments decide: a DEFINE_CHECK of this name
  *     NESTED_CHECK(check, name, ...)  exists under --nested, its arguments decide otherwise
+ *     ROOT_CHECK(check, name, ...)    its arguments decide where the machine's root started bawn; exists otherwise
+ *     ROOT_REFUSE(errnum, name, ...)  answers with this errno there; exists otherwise
  *
  * What is not named answers ENOSYS, as on an older kernel, so that programs take the way they had before the call was
  * invented. Only where a program would take ENOSYS for a reason to give up, or to do the same in a worse way, is a call
@@ -31,18 +33,17 @@
 /* --- what every program does ------------------------------------------------------------------------------------- */
 
 /* Files. Mounts and Landlock say which; these only say that there are such things as files. */
-ALLOW(open, openat, openat2, creat, close, close_range, dup, dup2, dup3, fcntl, flock, lseek)
+ALLOW(close, close_range, dup, dup2, dup3, fcntl, flock, lseek)
 ALLOW(read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, pwritev2)
 ALLOW(stat, fstat, lstat, newfstatat, statx, statfs, fstatfs, access, faccessat, faccessat2, readlink, readlinkat)
 ALLOW(getdents, getdents64, getcwd, chdir, fchdir, mkdir, mkdirat, rmdir, rename, renameat, renameat2)
-ALLOW(link, linkat, unlink, unlinkat, symlink, symlinkat, chmod, fchmod, fchmodat, fchmodat2, umask)
+ALLOW(link, linkat, unlink, unlinkat, symlink, symlinkat, umask)
 ALLOW(chown, lchown, fchown, fchownat, utime, utimes, utimensat, futimesat, truncate, ftruncate, fallocate)
 ALLOW(fsync, fdatasync, sync, syncfs, sync_file_range, fadvise64, readahead, cachestat)
 ALLOW(pipe, pipe2, sendfile, splice, tee, vmsplice, copy_file_range)
 ALLOW(setxattr, lsetxattr, fsetxattr, setxattrat, getxattr, lgetxattr, fgetxattr, getxattrat)
 ALLOW(listxattr, llistxattr, flistxattr, listxattrat, removexattr, lremovexattr, fremovexattr, removexattrat)
 ALLOW(file_getattr, file_setattr) /* what chattr does by ioctl, for an open file or a path */
-ALLOW(mknod, mknodat) /* FIFOs; for devices the kernel wants a capability that nobody has here */
 ALLOW(inotify_init, inotify_init1, inotify_add_watch, inotify_rm_watch)
 ALLOW(statmount, listmount) /* tell no more than /proc/self/mountinfo does: the sandbox's own mounts, below its root */
 ALLOW(name_to_handle_at) /* the number of a file, which tools compare. Opening by it is refused below */
@@ -62,7 +63,7 @@ ALLOW(futex, futex_waitv, futex_wait, futex_wake, futex_requeue)
 ALLOW(getcpu, sched_yield, sched_getaffinity, sched_setaffinity, sched_getattr, sched_setattr, sched_getparam)
 ALLOW(sched_setparam, sched_getscheduler, sched_setscheduler, sched_get_priority_max, sched_get_priority_min)
 ALLOW(sched_rr_get_interval, getpriority, setpriority, ioprio_get, ioprio_set)
-ALLOW(getrlimit, setrlimit, prlimit64, getrusage, times)
+ALLOW(getrlimit, setrlimit, getrusage, times)
 /* The kernel itself sends a process through these two when somebody on the host traces it. */
 ALLOW(uretprobe, uprobe)
 
@@ -107,7 +108,53 @@ DEFINE_CHECK(terminal,
     LOW(1),
     EQUAL(TIOCSTI, ERRNO(EPERM)),
     EQUAL(TIOCLINUX, ERRNO(EPERM)),
+    EQUAL(TIOCSETD, ERRNO(EPERM)), /* line disciplines: loaded for anybody who asks, and used by no program here */
     OTHERWISE(ALLOWED))
+
+/* Process 1 is bawn's own and bears the same id: its limits can be looked at, and not be set. */
+CHECK(limits_of, prlimit64)
+DEFINE_CHECK(limits_of,
+    LOW(0),
+    EQUAL(1, THEN(only_asks)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(only_asks,
+    LOW(2),
+    ANY(0xffffffffU, ERRNO(EPERM)),
+    HIGH(2),
+    ANY(0xffffffffU, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+
+/*
+ * What the machine's root has in the workspace stays root's, also what is made inside: a set-uid program there would make
+ * root of whoever runs it on the host. mknod is for FIFOs; for devices the kernel wants a capability that nobody has here.
+ */
+ROOT_CHECK(mode_in_1, chmod, fchmod, creat, mknod)
+ROOT_CHECK(mode_in_2, fchmodat, fchmodat2, mknodat)
+ROOT_CHECK(made_by_1, open)
+ROOT_CHECK(made_by_2, openat)
+DEFINE_CHECK(made_by_1,
+    LOW(1),
+    ANY(O_CREAT | JUST_O_TMPFILE, THEN(mode_in_2)), /* the mode counts only where a file is made */
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(made_by_2,
+    LOW(2),
+    ANY(O_CREAT | JUST_O_TMPFILE, THEN(mode_in_3)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(mode_in_1,
+    LOW(1),
+    ANY(S_ISUID, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(mode_in_2,
+    LOW(2),
+    ANY(S_ISUID, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(mode_in_3,
+    LOW(3),
+    ANY(S_ISUID, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+
+/* Its mode lies in memory, where a filter cannot look. Who uses it knows kernels before 5.6, and takes openat. */
+ROOT_REFUSE(ENOSYS, openat2)
 
 /*
  * Families that few programs use are where the kernel is weakest, and it loads them for anybody who asks. Of netlink,

@@ -21,6 +21,15 @@ static void scrub_environment(void)
         memset(*entry, 0, strlen(*entry));
 }
 
+/* What was typed to start bawn is shown by /proc/1/cmdline, and is no business of the command's. */
+static void scrub_arguments(const struct launch *launch)
+{
+    static const char neutral[] = "bawn";
+    explicit_bzero(launch->own_arguments, launch->own_arguments_size);
+    if (launch->own_arguments_size >= sizeof(neutral))
+        memcpy(launch->own_arguments, neutral, sizeof(neutral));
+}
+
 static int become_inside_ids(const struct id_map *map, struct err *err)
 {
     if (map->keeps_groups)
@@ -29,44 +38,6 @@ static int become_inside_ids(const struct id_map *map, struct err *err)
         return err_sys(err, errno, "cannot become root inside");
     /* A change of ids closes a process's own files in /proc to it; until the lockdown they are needed. */
     return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? err_sys(err, errno, "cannot become root inside") : 0;
-}
-
-/* The most of something that the plan allows; `otherwise` where it sets no limit. */
-static uint64_t limit_in(const struct plan *plan, enum limit limit, uint64_t otherwise)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
-        if (operation->kind == OP_LIMIT && operation->limit == limit)
-            return operation->amount;
-    }
-    return otherwise;
-}
-
-/*
- * What an ordinary user's process can impose on itself. Processes are counted in this user namespace alone (Linux 5.14).
- * The size of memory is a cgroup's business; here the sandbox is only made the first to go when memory runs out.
- */
-static int set_limits(const struct plan *plan, const struct rlimit *descriptors, struct err *err)
-{
-    if (setrlimit(RLIMIT_NOFILE, descriptors) < 0)
-        return err_sys(err, errno, "cannot set a limit");
-    uint64_t files = limit_in(plan, LIMIT_FILES, UINT64_MAX), pids = limit_in(plan, LIMIT_PIDS, UINT64_MAX);
-    return (files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
-                   (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0)
-               ? -1
-               : 0;
-}
-
-/* What holds for every sandbox, whatever the plan. */
-static int set_fixed_limits(struct err *err)
-{
-    /* With 0 a core_pattern that is a pipe would still run the host's helper, as root, on every crash in here. */
-    if (process_limit(RLIMIT_CORE, 1, err) < 0)
-        return -1;
-    auto_fd int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (file < 0 || write(file, "500", 3) != 3)
-        return err_sys(err, errno, "cannot offer the sandbox to the kernel when memory runs out");
-    return 0;
 }
 
 /* All that needs no plan, and can be done while the policy is still being read. */
@@ -82,7 +53,7 @@ static int prepare(struct root *root, const struct child *child, struct err *err
     }
     if (!child->host_network && loopback_up(err) < 0)
         return -1;
-    return set_fixed_limits(err) < 0 ? -1 : root_prepare(root, err);
+    return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
 }
 
 static int raise_walls(const struct child *child, struct launch *launch, struct err *err)
@@ -100,9 +71,10 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
         return -1;
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);
-    if (set_limits(launch->plan, &child->descriptors, err) < 0)
+    if (limits_set(launch->plan, &child->descriptors, err) < 0)
         return -1;
     scrub_environment();
+    scrub_arguments(launch);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot make process 1 opaque");
     return lockdown(launch, err);

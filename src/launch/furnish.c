@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,15 +95,56 @@ static int furnish_proc(struct root *root, struct err *err)
     return 0;
 }
 
+/*
+ * Places in memory are memory: together they stay below the limit, also where no control group counts them. These are
+ * shares of a limit; what profiles say is four fifths of the machine's memory, of which the sizes at the start are made.
+ */
+static const struct {
+    const char *path, *size;
+    unsigned percent;
+} places_in_memory[] = {{"/tmp", "size=40%", 50},
+                        {"/var/tmp", "size=16%", 20},
+                        {"/dev/shm", "size=16%", 20},
+                        {"/run", "size=4%", 5}};
+
 int furnish_private(struct root *root, const char *path, struct err *err)
 {
-    static const char *const open_to_all[] = {"mode=1777", NULL};
-    static const char *const own[] = {"mode=0755", NULL};
+    const char *options[] = {strcmp(path, "/run") == 0 ? "mode=0755" : "mode=1777", NULL, NULL};
     if (strcmp(path, "/dev") == 0)
         return furnish_dev(root, err) < 0 || furnish_console(root, err) < 0 ? -1 : 0;
     if (strcmp(path, "/proc") == 0)
         return furnish_proc(root, err);
-    return furnish(root, path, "tmpfs", strcmp(path, "/run") == 0 ? own : open_to_all, false, err);
+    for (size_t i = 0; i < array_len(places_in_memory); i++) {
+        if (strcmp(path, places_in_memory[i].path) == 0)
+            options[1] = places_in_memory[i].size;
+    }
+    return furnish(root, path, "tmpfs", options, false, err);
+}
+
+int furnish_resize(struct root *root, struct err *err)
+{
+    uint64_t memory = limits_asked(root->launch->plan, LIMIT_MEMORY);
+    for (size_t i = 0; memory != UINT64_MAX && i < array_len(places_in_memory); i++) {
+        const char *option =
+            arena_printf(&root->arena, "size=%" PRIu64, memory / 100 * places_in_memory[i].percent + 4096);
+        if (mount_reconfigure(root->fd, places_in_memory[i].path + 1, option, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static const char control_groups[] = "/sys/fs/cgroup";
+
+bool furnish_is_own_view(const char *path)
+{
+    return strcmp(path, control_groups) == 0;
+}
+
+/* From the sandbox's own control group down: what limits it is seen, and not how the host divides its sessions. */
+int furnish_own_view(struct root *root, const char *path, struct err *err)
+{
+    auto_fd int tree = mount_new("cgroup2", NULL, true, false, err);
+    return tree < 0 ? 0 /* a kernel without them, and nothing to show */ : root_attach(root, tree, path, err);
 }
 
 static int write_file(struct root *root, const char *path, const char *text, struct err *err)

@@ -9,6 +9,8 @@
 struct head {
     size_t size; /* of what follows */
     size_t operations, variables;
+    struct plan_request request;
+    wall_set absent;
 };
 
 static void put_text(struct buf *out, const char *text)
@@ -29,7 +31,10 @@ static size_t count_of(const char *const *texts)
 int handover_send(const struct launch *launch, int socket_fd, struct err *err)
 {
     const struct plan *plan = launch->plan;
-    struct head head = {.operations = plan->operations.count, .variables = count_of(launch->environment)};
+    struct head head = {.operations = plan->operations.count,
+                        .variables = count_of(launch->environment),
+                        .request = plan->request,
+                        .absent = plan->absent};
     auto_buf struct buf out = {0};
     buf_add(&out, (const char *)&head, sizeof(head));
     for (size_t i = 0; i < head.operations; i++) {
@@ -86,6 +91,8 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
         return err_set(err, "the supervisor is gone");
     const char *at = bytes;
     struct plan *plan = arena_new(arena, struct plan);
+    plan->request = head.request;
+    plan->absent = head.absent;
     plan->operations.at = arena_alloc(arena, head.operations * sizeof(struct operation));
     plan->operations.count = plan->operations.capacity = head.operations;
     for (size_t i = 0; i < head.operations; i++) {

@@ -32,6 +32,15 @@ struct init {
     pid_t command;
 };
 
+/* Tried as every wall is: a descriptor that was open must be gone. */
+static int check_closed(int fd, struct err *err)
+{
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+        return 0;
+    err_set(err, "the descriptor wall does not hold: a descriptor of bawn's was not closed as it must be");
+    return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
+}
+
 /* The child's part, in the memory of process 1: whatever it changes there stays changed. */
 static int become_command(void *self)
 {
@@ -45,7 +54,8 @@ static int become_command(void *self)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (process_close_descriptors(init->report_fd, &report.err) == 0) {
+    if (process_close_descriptors(init->report_fd, &report.err) == 0 &&
+        check_closed(init->control_fd, &report.err) == 0) {
         environ = (char **)launch->environment;
         execvp(launch->command[0], launch->command);
         bool is_missing = errno == ENOENT || errno == ENOTDIR;

@@ -33,6 +33,7 @@ struct child {
     int report_fd, control_fd;
     int *tree_fds; /* real root's: opened already, with mapped ids */
     bool host_network;
+    int cgroup_fd;             /* the control group that it is born in, or -1 */
     struct rlimit descriptors; /* as the caller had it */
 };
 
@@ -69,7 +70,31 @@ int root_attach(struct root *root, int tree_fd, const char *path, struct err *er
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 void furnish_prepare(struct root *root);
 int furnish_private(struct root *root, const char *path, struct err *err) must_check;
+/* furnish.c: what the kernel shows to each according to where it stands: granted, it is seen from the sandbox. */
+bool furnish_is_own_view(const char *path);
+int furnish_own_view(struct root *root, const char *path, struct err *err) must_check;
+int furnish_resize(struct root *root, struct err *err) must_check; /* as the plan has it, once there is one */
 int furnish_files(struct root *root, struct err *err) must_check;
+
+/* host_root.c: does the plan show the host's own tree, and nothing in its place? Then that is the root. */
+bool host_root_is_wanted(const struct plan *plan); /* NULL: there is no plan yet, and it will not */
+int host_root_prepare(struct root *root, struct err *err) must_check;
+
+/* limits.c: the most of something that the plan allows; UINT64_MAX where it sets no limit. */
+uint64_t limits_most(const struct plan *plan, enum limit limit);
+
+/* limits.c: the same for a limit that somebody asked for on this machine, and not a profile. */
+uint64_t limits_asked(const struct plan *plan, enum limit limit);
+
+/* limits.c: does the plan say that a control group holds a limit? Then what it may use is set here, outside. */
+bool limits_want_cgroup(const struct plan *plan);
+int limits_fill_cgroup(const struct plan *plan, const struct cgroup *cgroup, struct err *err) must_check;
+
+/* limits.c: those that a process imposes on itself and its children. `descriptors`: the limit that the caller had. */
+int limits_set(const struct plan *plan, const struct rlimit *descriptors, struct err *err) must_check;
+
+/* limits.c: those that hold for every sandbox, whatever the plan. */
+int limits_set_fixed(struct err *err) must_check;
 
 /* lockdown.c */
 int lockdown(const struct launch *launch, struct err *err) must_check;

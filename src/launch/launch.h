@@ -5,7 +5,9 @@
  *   start.c     outside: makes the home, the id map and the child
  *   handover.c  from outside to inside: the plan, when it is made
  *   child.c     inside: namespaces, then the steps below in their order
+ *   limits.c    outside and inside: what the sandbox may use up
  *   root.c      inside, before the walls: assembles the root from the plan's operations
+ *   host_root.c the same for full access: the host's own tree
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
  *   init.c      inside: process 1, which starts the command, reaps, passes signals on and outlives everything else
@@ -16,15 +18,18 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "kernel/cgroup.h"
 #include "plan/plan.h"
 
 struct launch {
     /* Known before the policy is read. */
-    char *const *command; /* ended by NULL */
-    int terminal_fd;      /* the caller's terminal, or -1 */
-    bool foreground;      /* the caller has the terminal to itself: the command shall have it */
-    bool own_group;       /* the command gets a process group of its own */
-    bool nested;          /* the command may make namespaces; the plan lets it write nothing of the host */
+    char *const *command; /* ended by NULL; not part of the arguments that bawn itself was started with */
+    char *own_arguments;  /* those: one after the other in memory, overwritten inside */
+    size_t own_arguments_size;
+    int terminal_fd; /* the caller's terminal, or -1 */
+    bool foreground; /* the caller has the terminal to itself: the command shall have it */
+    bool own_group;  /* the command gets a process group of its own */
+    bool nested;     /* the command may make namespaces; the plan lets it write nothing of the host */
     /* Known when the plan is made. */
     const struct plan *plan;
     const char *const *environment; /* what the command gets, ended by NULL */
@@ -57,13 +62,15 @@ struct launched {
     int report_fd;  /* read struct report from it */
     int control_fd; /* write struct order to it; closing it ends the sandbox */
     bool host_network;
+    struct cgroup cgroup;
 };
 
-#define LAUNCHED_NONE ((struct launched){.pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1})
+#define LAUNCHED_NONE                                                                                        \
+    ((struct launched){.pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1, .cgroup = CGROUP_NONE})
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. It has no effect on
- * the host, and where it cannot be done yet, launch_start() does it.
+ * the host but for a control group that it may be in, and where it cannot be done yet, launch_start() does it.
  */
 void launch_begin(const struct launch *launch, struct launched *ret_launched);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,14 +26,12 @@ static int allow(const struct landlock *landlock, const char *path, enum landloc
 }
 
 /* The file wall: everything that is there may be seen, and just the trees of the plan may be written. */
-static int raise_landlock(const struct launch *launch, struct err *err)
+static int raise_file_rules(const struct launch *launch, struct err *err)
 {
     struct landlock landlock;
     int abi = landlock_abi();
-    if (abi == 0) {
-        err_set(err, "this kernel has no Landlock");
-        return err_hint(err, "use Linux 5.13 or later, and add landlock to the kernel's lsm= list");
-    }
+    if (abi == 0)
+        return err_set(err, "this kernel has no Landlock");
     if (landlock_begin(abi, true, &landlock, err) < 0 || allow(&landlock, "/", LANDLOCK_SEE, err) < 0)
         return -1;
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
@@ -50,7 +49,7 @@ static int raise_landlock(const struct launch *launch, struct err *err)
     return landlock_enforce(&landlock, err);
 }
 
-/* What is left of it where the command may mount: signals and abstract sockets stay inside. */
+/* What is left of it where files have no rules: signals and abstract sockets stay inside. */
 static int raise_scopes(struct err *err)
 {
     struct landlock landlock;
@@ -68,12 +67,36 @@ static int insist(bool refused, const char *wall, const char *act, struct err *e
     return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
 }
 
-/* One forbidden act for each wall, which must fail in the way that only that wall makes it fail. */
-static int try_walls(const struct launch *launch, struct err *err)
+/* Those that were raised: what was given up is not tried. */
+struct raised {
+    bool file_rules, seccomp;
+};
+
+static bool has_flags(const char *path, unsigned long flags)
 {
-    struct stat status;
+    struct statvfs status;
+    return statvfs(path, &status) == 0 && (status.f_flag & flags) == flags;
+}
+
+/* What keeps the host's files away: the new root, its mounts read-only, and nothing of the old one above it. */
+static int try_mounts(const struct launch *launch, struct err *err)
+{
+    struct stat status, above;
+    if (insist(stat("/", &status) == 0 && stat("/..", &above) == 0 && status.st_dev == above.st_dev &&
+                   status.st_ino == above.st_ino,
+               "mount", "leaving the sandbox's root", err) < 0)
+        return -1;
+    bool tried_read = false, tried_write = false;
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
+        bool reads = operation->kind == OP_BIND_READ && !tried_read,
+             writes = operation->kind == OP_BIND_WRITE && !tried_write;
+        tried_read |= reads;
+        tried_write |= writes;
+        if ((reads || writes) &&
+            insist(has_flags(operation->path, ST_NOSUID | ST_NODEV | (reads ? ST_RDONLY : 0)), "mount",
+                   "what a mount forbids", err) < 0)
+            return -1;
         if (operation->kind != OP_HOME)
             continue;
         /* Where the host keeps the private home is a path that no sandbox shows. */
@@ -81,12 +104,26 @@ static int try_walls(const struct launch *launch, struct err *err)
                    "seeing the host's files", err) < 0)
             return -1;
     }
-    if (insist(syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS, "seccomp", "calling clone3", err) < 0)
+    return 0;
+}
+
+/* One forbidden act for each wall, which must fail in the way that only that wall makes it fail. */
+static int try_walls(const struct launch *launch, const struct raised *raised, struct err *err)
+{
+    char self[16] = "";
+    if (insist(readlink("/proc/self", self, sizeof(self) - 1) == 1 && *self == '1', "process",
+               "seeing the host's processes", err) < 0 ||
+        try_mounts(launch, err) < 0)
         return -1;
-    if (!launch->nested &&
-        (insist(mkdir("/bawn", 0700) < 0 && errno == EACCES, "Landlock", "making a directory in /", err) <
-             0 ||
-         insist(unshare(CLONE_NEWUSER) < 0 && errno == EPERM, "seccomp", "making a namespace", err) < 0))
+    if (raised->seccomp &&
+        insist(syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS, "seccomp", "calling clone3", err) < 0)
+        return -1;
+    if (raised->file_rules &&
+        insist(mkdir("/bawn", 0700) < 0 && errno == EACCES, "Landlock", "making a directory in /", err) < 0)
+        return -1;
+    /* Without seccomp, the limit on user namespaces inside says no. */
+    if (!launch->nested && insist(unshare(CLONE_NEWUSER) < 0 && errno == (raised->seccomp ? EPERM : ENOSPC),
+                                  raised->seccomp ? "seccomp" : "namespace", "making a namespace", err) < 0)
         return -1;
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3] = {0};
@@ -96,12 +133,36 @@ static int try_walls(const struct launch *launch, struct err *err)
     return insist(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, "privilege", "gaining a privilege", err);
 }
 
+/* The result of raising a wall. One that cannot be raised ends the run, unless it was given up by name. */
+static int settle(const struct plan *plan, enum wall wall, int result, bool *ret_raised, struct err *err)
+{
+    *ret_raised = result == 0;
+    if (result == 0 || walls_have(plan->request.degraded, wall))
+        return 0;
+    return err_hint(err, "`bawn doctor` says what helps; --degrade=%s gives the wall up", wall_name(wall));
+}
+
+static int raise_landlock(const struct launch *launch, struct raised *raised, struct err *err)
+{
+    const struct plan *plan = launch->plan;
+    if (walls_have(plan->absent, WALL_LANDLOCK) || walls_have(plan->absent, WALL_FILES))
+        return raise_scopes(err);
+    return settle(plan, WALL_LANDLOCK, raise_file_rules(launch, err), &raised->file_rules, err);
+}
+
 int lockdown(const struct launch *launch, struct err *err)
 {
-    if (process_no_new_privileges(err) < 0 ||
-        (launch->nested ? raise_scopes(err) : raise_landlock(launch, err)) < 0 ||
-        process_drop_capabilities(err) < 0 ||
-        seccomp_load(launch->nested ? SECCOMP_NESTED : SECCOMP_DEFAULT, err) < 0)
+    struct raised raised = {0};
+    const struct plan *plan = launch->plan;
+    if (process_no_new_privileges(err) < 0 || raise_landlock(launch, &raised, err) < 0 ||
+        process_drop_capabilities(err) < 0)
         return -1;
-    return try_walls(launch, err);
+    /* With full access root's files are root's affair; and where nothing is written, nothing becomes set-uid. */
+    enum seccomp_kind kind = launch->nested ? SECCOMP_NESTED
+                             : plan->request.is_root && !walls_have(plan->absent, WALL_FILES)
+                                 ? SECCOMP_ROOT
+                                 : SECCOMP_DEFAULT;
+    if (settle(plan, WALL_SECCOMP, seccomp_load(kind, err), &raised.seccomp, err) < 0)
+        return -1;
+    return try_walls(launch, &raised, err);
 }

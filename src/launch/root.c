@@ -14,8 +14,8 @@
 /* Does the operation show a tree of the host? */
 static bool shows_tree(const struct operation *operation)
 {
-    return operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE ||
-           operation->kind == OP_SOCKET || operation->kind == OP_HOME ||
+    return (operation->kind == OP_BIND_READ && !furnish_is_own_view(operation->path)) ||
+           operation->kind == OP_BIND_WRITE || operation->kind == OP_SOCKET || operation->kind == OP_HOME ||
            (operation->kind == OP_FREEZE && !operation->missing);
 }
 
@@ -37,7 +37,8 @@ static int open_tree_of(const struct operation *operation, int userns_fd, struct
         struct err why = *err;
         err_set(err, "root inside cannot be kept apart from root outside for %s: %s", source, why.message);
         return err_hint(err,
-                        "run bawn as an ordinary user, or move the files to a file system that can map ids");
+                        "run bawn as an ordinary user, or move the files to a file system that can map ids; "
+                        "--degrade=root gives the wall up");
     }
     return fd_take(&fd);
 }
@@ -251,8 +252,11 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         if (pin_parents(root, operation->path, err) < 0)
             return -1;
         return attach_tree(root, index, err);
-    case OP_HOME:
     case OP_BIND_READ:
+        if (furnish_is_own_view(operation->path))
+            return furnish_own_view(root, operation->path, err);
+        return attach_tree(root, index, err);
+    case OP_HOME:
     case OP_BIND_WRITE:
     case OP_SOCKET:
         return attach_tree(root, index, err);
@@ -286,6 +290,8 @@ int root_prepare(struct root *root, struct err *err)
     static const char *const places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
     if (mount_detach_propagation(err) < 0)
         return -1;
+    if (host_root_is_wanted(root->launch->plan))
+        return host_root_prepare(root, err);
     root->terminal_tree = -1;
     char terminal[64] = "";
     if (root->launch->terminal_fd >= 0 &&
@@ -306,6 +312,10 @@ int root_prepare(struct root *root, struct err *err)
 int root_assemble(struct root *root, struct err *err)
 {
     size_t count = root->launch->plan->operations.count;
+    if (host_root_is_wanted(root->launch->plan))
+        return mount_switch_root(root->fd, err);
+    if (furnish_resize(root, err) < 0)
+        return -1;
     furnish_prepare(root);
     if (mask_find(root, err) < 0)
         return -1;

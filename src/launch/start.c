@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/cgroup.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "launch/handover.h"
@@ -22,7 +23,7 @@
 static int make_map_namespace(const struct id_map *map, struct err *err)
 {
     int pid_fd = -1;
-    pid_t parent = getpid(), child = process_fork(CLONE_NEWUSER, &pid_fd);
+    pid_t parent = getpid(), child = process_fork(CLONE_NEWUSER, -1, &pid_fd);
     if (child == 0) {
         /* It must not outlive bawn, whenever that is killed. */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent)
@@ -110,6 +111,10 @@ static struct rlimit raise_descriptor_limit(void)
 
 void launch_release(struct launched *launched)
 {
+    if (launched->pid > 0 && launched->cgroup.fd >= 0)
+        waitpid(launched->pid, NULL,
+                0); /* only when nothing is in it any more can a control group be removed */
+    cgroup_remove(&launched->cgroup);
     if (launched->pid > 0) {
         close(launched->pid_fd);
         close(launched->report_fd);
@@ -127,6 +132,14 @@ void launch_abandon(struct launched *launched)
     launch_release(launched);
 }
 
+static int explain_clone(int errnum, bool into_cgroup, struct err *err)
+{
+    if (into_cgroup && (errnum == EOPNOTSUPP || errnum == EBUSY || errnum == ENODEV))
+        return err_sys(err, errnum, "cannot start the sandbox in the control group that was made for it");
+    err_sys(err, errnum, "this machine does not let bawn make namespaces");
+    return explain_namespaces(err);
+}
+
 /* Clones the child, which never returns, and keeps the ends that are the parent's. */
 static int start_child(struct child *child, struct launched *ret_launched, struct err *err)
 {
@@ -141,9 +154,12 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
     child->report_fd = reports[1];
     child->control_fd = control[0];
     child->descriptors = raise_descriptor_limit();
-    struct launched launched = {
-        .pid_fd = -1, .report_fd = reports[0], .control_fd = control[1], .host_network = child->host_network};
-    launched.pid = process_fork(CLONE_NEWUSER | CLONE_NEWPID, &launched.pid_fd);
+    struct launched launched = {.pid_fd = -1,
+                                .report_fd = reports[0],
+                                .control_fd = control[1],
+                                .host_network = child->host_network,
+                                .cgroup = CGROUP_NONE};
+    launched.pid = process_fork(CLONE_NEWUSER | CLONE_NEWPID, child->cgroup_fd, &launched.pid_fd);
     if (launched.pid == 0) {
         close(reports[0]);
         close(control[1]);
@@ -156,42 +172,87 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
     if (launched.pid < 0) {
         close(reports[0]);
         close(control[1]);
-        err_sys(err, clone_errno, "this machine does not let bawn make namespaces");
-        return explain_namespaces(err);
+        return explain_clone(clone_errno, child->cgroup_fd >= 0, err);
     }
     *ret_launched = launched;
     return 0;
 }
 
+typedef int start_function(struct child *child, struct launched *ret_launched, struct err *err);
+
+/* The same, in a control group of its own where one can be made. */
+static int start_in_cgroup(struct child *child, struct launched *ret_launched, struct err *err)
+{
+    struct cgroup_place place = cgroup_find();
+    struct cgroup cgroup = CGROUP_NONE;
+    if ((place.holds_memory || place.holds_pids) && cgroup_make(&place, &cgroup, err) < 0)
+        return -1;
+    child->cgroup_fd = cgroup.fd;
+    int result = start_child(child, ret_launched, err);
+    if (result < 0)
+        cgroup_remove(&cgroup);
+    else
+        ret_launched->cgroup = cgroup;
+    return result;
+}
+
 void launch_begin(const struct launch *launch, struct launched *ret_launched)
 {
     struct id_map map = process_id_map();
-    struct child child = {.launch = launch, .map = &map};
+    struct child child = {.launch = launch, .map = &map, .cgroup_fd = -1};
     struct err ignored; /* launch_start() tries again, and then says why not */
     *ret_launched = LAUNCHED_NONE;
-    if (map.keeps_groups && start_child(&child, ret_launched, &ignored) < 0)
+    if (map.keeps_groups && start_in_cgroup(&child, ret_launched, &ignored) < 0)
         *ret_launched = LAUNCHED_NONE;
 }
 
+static void close_trees(int *tree_fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tree_fds[i] >= 0)
+            close(tree_fds[i]);
+        tree_fds[i] = -1;
+    }
+}
+
+/*
+ * The host's trees, with root inside shown as an id that nobody has. Where that wall is given up, root inside is root
+ * outside, and the trees are opened inside as for everybody else.
+ */
+static int open_mapped_trees(const struct launch *launch, struct child *child, struct id_map *map,
+                             struct err *err)
+{
+    const struct plan *plan = launch->plan;
+    int result = -1;
+    if (!walls_have(plan->absent, WALL_ROOT)) {
+        struct rlimit before = raise_descriptor_limit();
+        auto_fd int userns_fd = make_map_namespace(map, err);
+        result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->tree_fds, err);
+        setrlimit(RLIMIT_NOFILE, &before);
+        if (result == 0)
+            return 0;
+        close_trees(child->tree_fds, plan->operations.count);
+        if (!walls_have(plan->request.degraded, WALL_ROOT))
+            return -1;
+    }
+    child->tree_fds = NULL;
+    *map = process_root_map();
+    return 0;
+}
+
 /* Real root's trees are opened and mapped before the child is there, and its ids from outside. */
-static int start_as_root(const struct launch *launch, struct child *child, struct launched *ret_launched,
-                         struct err *err)
+static int start_as_root(const struct launch *launch, struct child *child, struct id_map *map,
+                         start_function *start, struct launched *ret_launched, struct err *err)
 {
     struct arena arena = {0};
     size_t count = launch->plan->operations.count;
-    child->tree_fds = arena_alloc(&arena, count * sizeof(int));
+    int *tree_fds = child->tree_fds = arena_alloc(&arena, count * sizeof(int));
     for (size_t i = 0; i < count; i++)
-        child->tree_fds[i] = -1;
-    struct rlimit before = raise_descriptor_limit();
-    auto_fd int userns_fd = make_map_namespace(child->map, err);
-    int result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->tree_fds, err);
-    setrlimit(RLIMIT_NOFILE, &before);
+        tree_fds[i] = -1;
+    int result = open_mapped_trees(launch, child, map, err);
     if (result == 0)
-        result = start_child(child, ret_launched, err);
-    for (size_t i = 0; i < count; i++) {
-        if (child->tree_fds[i] >= 0)
-            close(child->tree_fds[i]);
-    }
+        result = start(child, ret_launched, err);
+    close_trees(tree_fds, count);
     arena_free(&arena);
     if (result == 0 && process_map_ids(ret_launched->pid, child->map, err) < 0) {
         launch_abandon(ret_launched);
@@ -200,19 +261,38 @@ static int start_as_root(const struct launch *launch, struct child *child, struc
     return result;
 }
 
-int launch_start(const struct launch *launch, struct launched *launched, struct err *err)
+static int start_with_plan(const struct launch *launch, struct launched *ret_launched, bool host_network,
+                           struct err *err)
 {
     struct id_map map = process_id_map();
-    struct child child = {.launch = launch, .map = &map, .host_network = wants_host_network(launch->plan)};
+    struct child child = {.launch = launch, .map = &map, .host_network = host_network, .cgroup_fd = -1};
+    start_function *start = limits_want_cgroup(launch->plan) ? start_in_cgroup : start_child;
+    return map.keeps_groups ? start(&child, ret_launched, err)
+                            : start_as_root(launch, &child, &map, start, ret_launched, err);
+}
+
+/* What a control group holds is what the plan says that it does, or the run ends here. */
+static int set_limits(const struct plan *plan, const struct launched *launched, struct err *err)
+{
+    bool lacks_cgroup = limits_want_cgroup(plan) && launched->cgroup.fd < 0;
+    if (!lacks_cgroup && limits_fill_cgroup(plan, &launched->cgroup, err) == 0)
+        return 0;
+    if (lacks_cgroup)
+        err_set(err, "no control group could be made to hold the limits");
+    return err_hint(err, "`bawn doctor` says what helps; --limit memory=none --limit pids=none does without");
+}
+
+int launch_start(const struct launch *launch, struct launched *launched, struct err *err)
+{
+    bool host_network = wants_host_network(launch->plan);
     if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
         return -1;
     /* The child that was started ahead took it that the network is the sandbox's own. */
-    if (launched->pid > 0 && launched->host_network != child.host_network)
+    if (launched->pid > 0 && launched->host_network != host_network)
         launch_abandon(launched);
-    if (launched->pid < 0 && (map.keeps_groups ? start_child(&child, launched, err)
-                                               : start_as_root(launch, &child, launched, err)) < 0)
+    if (launched->pid < 0 && start_with_plan(launch, launched, host_network, err) < 0)
         return -1;
-    if (handover_send(launch, launched->control_fd, err) < 0) {
+    if (set_limits(launch->plan, launched, err) < 0 || handover_send(launch, launched->control_fd, err) < 0) {
         launch_abandon(launched);
         return -1;
     }

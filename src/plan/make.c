@@ -18,6 +18,13 @@ void plan_add(struct plan *plan, struct operation operation)
     vec_push(&plan->operations, operation);
 }
 
+/* With full access only processes are the sandbox's own, and so is what tells of them. */
+static void add_host(struct plan *plan)
+{
+    plan_add(plan, (struct operation){.kind = OP_HOST, .path = "/", .is_directory = true});
+    plan_add(plan, (struct operation){.kind = OP_PRIVATE, .path = "/proc"});
+}
+
 static void add_fixed(struct plan *plan)
 {
     const struct policy_request *request = &plan->policy->request;
@@ -296,15 +303,20 @@ static void add_patterns(struct plan *plan)
     vec_free(&visible);
 }
 
-void plan_make(const struct policy *policy, struct plan *ret_plan)
+void plan_make(const struct policy *policy, const struct plan_request *request, struct plan *ret_plan)
 {
-    *ret_plan = (struct plan){.policy = policy};
-    add_fixed(ret_plan);
-    add_places(ret_plan);
-    add_patterns(ret_plan);
+    *ret_plan = (struct plan){.policy = policy, .request = *request};
+    if (policy->request.full_access) {
+        add_host(ret_plan);
+    } else {
+        add_fixed(ret_plan);
+        add_places(ret_plan);
+        add_patterns(ret_plan);
+    }
     plan_add_network(ret_plan);
     plan_add_environment(ret_plan);
     plan_add_limits(ret_plan);
+    plan_add_given_up(ret_plan);
     plan_add_notes(ret_plan);
 }
 
@@ -312,4 +324,5 @@ void plan_free(struct plan *plan)
 {
     vec_free(&plan->operations);
     vec_free(&plan->notes);
+    vec_free(&plan->given_up);
 }

@@ -92,6 +92,20 @@ static void note_git(struct plan *plan)
     }
 }
 
+/* Whoever gives up a wall reads what that means, each time. */
+static void note_given_up(struct plan *plan)
+{
+    struct arena *arena = plan->policy->arena;
+    for (size_t i = 0; i < plan->given_up.count; i++) {
+        const struct given_up *given_up = &plan->given_up.at[i];
+        note(plan, NULL,
+             given_up->if_needed
+                 ? arena_printf(arena, "%s: where this wall cannot be raised, %s", given_up->by,
+                                wall_loss(given_up->wall))
+                 : arena_printf(arena, "%s gives up a wall: %s", given_up->by, wall_loss(given_up->wall)));
+    }
+}
+
 void plan_add_notes(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -99,6 +113,7 @@ void plan_add_notes(struct plan *plan)
         note(plan, NULL,
              arena_printf(policy->arena, "no profile is made for '%s': the base policy holds",
                           policy->request.command));
+    note_given_up(plan);
     note_lost_grants(plan);
     note_untrusted(plan);
     note_git(plan);

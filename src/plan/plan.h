@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "plan/walls.h"
 #include "policy/policy.h"
 
 enum { PLAN_SCHEMA_VERSION = 1 };
@@ -16,6 +17,7 @@ enum { PLAN_SCHEMA_VERSION = 1 };
 #define OPERATIONS(X)                                                                                        \
     X(PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                      \
     X(HOME, "home")           /* the private home */                                                         \
+    X(HOST, "host")           /* the host's file system as it is: full access */                             \
     X(LINK, "link")           /* a symbolic link that the host has too; `target` */                          \
     X(BIND_READ, "read")      /* visible, executable, not writable */                                        \
     X(BIND_WRITE, "write")    /* visible and writable; `make`: make the directory if it is missing */        \
@@ -42,6 +44,22 @@ enum operation_kind {
 
 const char *operation_name(enum operation_kind kind);
 
+/* What holds a limit here. What nothing holds is not called held. */
+#define LIMIT_MEANS(X)                                                                                       \
+    X(NOTHING, "")                                                                                           \
+    X(CGROUP, "cgroup")         /* a control group of the sandbox's own */                                   \
+    X(RLIMIT, "rlimit")         /* the kernel's limit on processes: files for each, pids for all of them */  \
+    X(OOM_SCORE, "oom-score")   /* no limit: the first to go when the machine's memory runs out */           \
+    X(SUPERVISOR, "supervisor") /* bawn ends the command */
+
+enum limit_means {
+#define X(id, name) HELD_BY_##id,
+    LIMIT_MEANS(X)
+#undef X
+};
+
+const char *limit_means_name(enum limit_means means);
+
 struct operation {
     enum operation_kind kind;
     const struct rule *because; /* the rule that asked for it; NULL for what every sandbox has */
@@ -51,7 +69,8 @@ struct operation {
     enum limit limit;
     uint64_t amount;
     uint16_t port, host_port;
-    bool is_of_profile; /* because of a rule of a profile */
+    bool is_of_profile;       /* because of a rule of a profile */
+    enum limit_means held_by; /* LIMIT */
     bool is_directory, is_pattern, is_workspace, make, missing;
     bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
 };
@@ -62,13 +81,37 @@ struct note {
     const char *text;
 };
 
+/* What is asked for beside the policy, and what this machine has for it. Zeroed: every wall, and no control group. */
+struct plan_request {
+    bool
+        nested; /* the command may make namespaces: Landlock's file rules are given up, and nothing is written */
+    wall_set degraded;               /* the caller does without these where they cannot be raised */
+    wall_set lacking;                /* of those: it is known already that this machine cannot */
+    bool is_root;                    /* the machine's own */
+    bool cgroup_memory, cgroup_pids; /* a control group can be made that holds these limits */
+};
+
+/* A wall that is not there, or may not be. */
+struct given_up {
+    enum wall wall;
+    const char *by; /* the flag */
+    bool if_needed; /* only where it turns out that it cannot be raised */
+};
+
 struct plan {
     const struct policy *policy;
+    struct plan_request request;
+    VEC(struct given_up) given_up;
+    wall_set absent; /* of those: the ones that are not even tried */
     VEC(struct operation) operations;
     VEC(struct note) notes;
 };
 
-void plan_make(const struct policy *policy, struct plan *ret_plan);
+void plan_make(const struct policy *policy, const struct plan_request *request, struct plan *ret_plan);
+
+/* A limit of memory that somebody asked for on this machine, and that nothing here holds; or NULL. */
+const struct operation *plan_unheld_memory(const struct plan *plan);
+
 void plan_free(struct plan *plan);
 
 void plan_add_json(const struct plan *plan, const char *const *command, struct buf *out);

@@ -17,6 +17,16 @@ const char *operation_name(enum operation_kind kind)
     return operation_names[kind];
 }
 
+const char *limit_means_name(enum limit_means means)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        LIMIT_MEANS(X)
+#undef X
+    };
+    return names[means];
+}
+
 const char *rule_origin(struct arena *arena, const struct rule *rule)
 {
     return rule->line ? arena_printf(arena, "%s:%u", rule->source->name, rule->line) : rule->source->name;
@@ -73,6 +83,8 @@ static void add_operation(struct json *json, const struct operation *operation)
         json_str(json, "value", operation->value);
     if (operation->kind == OP_LIMIT && operation->amount != UINT64_MAX)
         json_int(json, "amount", (int64_t)operation->amount);
+    if (operation->held_by)
+        json_str(json, "held_by", limit_means_name(operation->held_by));
     if (operation->port)
         json_int(json, "port", operation->port);
     if (operation->kind == OP_PUBLISH)
@@ -111,6 +123,28 @@ static void add_workspaces(struct json *json, const struct policy *policy)
     json_close(json, ']');
 }
 
+static void add_modes(struct json *json, const struct plan *plan)
+{
+    const struct policy_request *request = &plan->policy->request;
+    if (request->full_access || request->read_only)
+        json_str(json, "mode", request->full_access ? "full-access" : "read-only");
+    if (plan->request.nested)
+        json_bool(json, "nested", true);
+    if (!plan->given_up.count)
+        return;
+    json_open(json, "given_up", '[');
+    for (size_t i = 0; i < plan->given_up.count; i++) {
+        const struct given_up *given_up = &plan->given_up.at[i];
+        json_open(json, NULL, '{');
+        json_str(json, "wall", wall_name(given_up->wall));
+        json_str(json, "by", given_up->by);
+        if (given_up->if_needed)
+            json_bool(json, "if_needed", true);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 void plan_add_json(const struct plan *plan, const char *const *command, struct buf *out)
 {
     const struct policy *policy = plan->policy;
@@ -126,6 +160,7 @@ void plan_add_json(const struct plan *plan, const char *const *command, struct b
         json_str(&json, "agent", policy->agent);
     json_str(&json, "directory", policy->request.directory);
     json_str(&json, "home", policy->request.home);
+    add_modes(&json, plan);
     add_workspaces(&json, policy);
     json_open(&json, "operations", '[');
     for (size_t i = 0; i < plan->operations.count; i++)
@@ -165,8 +200,10 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_ENV_SET:
         return arena_printf(arena, "%s=%s", operation->name, operation->value);
     case OP_LIMIT:
-        return arena_printf(arena, "%s=%s", operation->name,
-                            limit_text(arena, operation->because->limit.limit, operation->amount));
+        return arena_printf(arena, "%s=%s%s%s%s", operation->name,
+                            limit_text(arena, operation->because->limit.limit, operation->amount),
+                            operation->held_by ? " (by " : "", limit_means_name(operation->held_by),
+                            operation->held_by ? ")" : "");
     default:
         break;
     }

@@ -84,15 +84,37 @@ void plan_add_environment(struct plan *plan)
     }
 }
 
+static enum limit_means means_of(const struct plan *plan, enum limit limit)
+{
+    switch (limit) {
+    case LIMIT_MEMORY:
+        return plan->request.cgroup_memory ? HELD_BY_CGROUP : HELD_BY_OOM_SCORE;
+    case LIMIT_PIDS:
+        /* The machine's root, which full access leaves to root, is not counted. */
+        return plan->request.cgroup_pids                                    ? HELD_BY_CGROUP
+               : plan->request.is_root && plan->policy->request.full_access ? HELD_BY_NOTHING
+                                                                            : HELD_BY_RLIMIT;
+    case LIMIT_FILES:
+        return HELD_BY_RLIMIT;
+    case LIMIT_TIME:
+        return HELD_BY_SUPERVISOR;
+    default:
+        return HELD_BY_NOTHING;
+    }
+}
+
 void plan_add_limits(struct plan *plan)
 {
     for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
         const struct rule *rule = decide_limit(plan->policy, limit, NULL).decides;
         if (rule)
-            plan_add(plan, (struct operation){.kind = OP_LIMIT,
-                                              .because = rule,
-                                              .name = limit_name(limit),
-                                              .limit = limit,
-                                              .amount = rule->limit.most});
+            plan_add(plan,
+                     (struct operation){.kind = OP_LIMIT,
+                                        .because = rule,
+                                        .name = limit_name(limit),
+                                        .limit = limit,
+                                        .amount = rule->limit.most,
+                                        .held_by = rule->limit.most == UINT64_MAX ? HELD_BY_NOTHING
+                                                                                  : means_of(plan, limit)});
     }
 }

@@ -16,10 +16,21 @@ static void index_host(struct policy *policy, const struct rule *rule)
     *chain = entry;
 }
 
+/* A share becomes bytes, in whole MiB and never none, so that it can be compared with amounts that others wrote. */
+static void resolve_share(const struct policy *policy, struct rule *rule)
+{
+    const uint64_t mebibyte = 1u << 20;
+    if (rule->verb != VERB_LIMIT || !rule->limit.share)
+        return;
+    uint64_t share = policy->request.memory / mebibyte * rule->limit.share / 100;
+    rule->limit.most = (share ? share : 1) * mebibyte;
+}
+
 void index_rules(struct policy *policy)
 {
     for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+        struct rule *rule = &policy->rules.at[i];
+        resolve_share(policy, rule);
         if (!policy_rule_counts(policy, rule))
             continue;
         switch (verb_object(rule->verb)) {

@@ -198,6 +198,17 @@ static bool parse_amount(const char *text, const char *units, const uint64_t *fa
     return value > 0 && value <= INT64_MAX;
 }
 
+/* "80%", of all there is. */
+static bool parse_share(const char *text, unsigned *ret_share)
+{
+    static const uint64_t one[] = {1};
+    uint64_t share;
+    if (!parse_amount(text, "%", one, &share) || text[strspn(text, "0123456789")] != '%' || share > 100)
+        return false;
+    *ret_share = (unsigned)share;
+    return true;
+}
+
 static int parse_limit(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
 {
     static const uint64_t size_factors[] = {1u << 10, 1u << 20, 1u << 30, 1ull << 40};
@@ -217,11 +228,15 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
         rule->limit.most = UINT64_MAX;
         return 0;
     }
+    if (limit == LIMIT_MEMORY && parse_share(amount, &rule->limit.share))
+        return 0;
     bool is_size = limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT;
     const char *units = is_size ? "KMGT" : limit == LIMIT_TIME ? "smhd" : "";
     if (!parse_amount(amount, units, is_size ? size_factors : time_factors, &rule->limit.most))
         return complain(diags, rule, word,
-                        is_size               ? "write a number and K, M, G or T, such as 8G"
+                        limit == LIMIT_MEMORY
+                            ? "write a number and K, M, G or T, such as 8G, or a share such as 80%"
+                        : is_size             ? "write a number and K, M, G or T, such as 8G"
                         : limit == LIMIT_TIME ? "write a number and s, m, h or d, such as 8h"
                                               : "write a plain number above 0",
                         "this amount cannot be read");

@@ -30,6 +30,8 @@ struct policy_request {
     const char *command;             /* as it was typed, or NULL */
     const char *extra_policy;        /* BAWN_POLICY, or NULL */
     bool read_only;                  /* nothing of the host may be written, whatever the rules say */
+    bool full_access;                /* everything of the host may be written that the caller may write */
+    uint64_t memory;                 /* of this machine, in bytes: what a share is a share of */
     const char *const *environment;  /* the caller's, as NAME=VALUE, ended by NULL */
     const struct argument *arguments;
     size_t argument_count;

@@ -151,6 +151,8 @@ const char *limit_name(enum limit limit);
 struct limit_object {
     enum limit limit;
     uint64_t most; /* bytes, a count, or seconds; UINT64_MAX for "none" */
+    unsigned
+        share; /* percent of the machine's memory; `most` is it in bytes, once the rule is indexed. 0: none */
 };
 
 #define NET_MODES(X)                                                                                         \

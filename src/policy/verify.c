@@ -145,6 +145,19 @@ static bool asks_for_open_net(const struct policy *policy, const struct rule *ru
     return decides && decides->locked && rule->net > decides->net;
 }
 
+/* A lock is a promise to an administrator: full access would break it, whatever it is about. */
+static void check_full_access(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; policy->request.full_access && i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (!rule->locked)
+            continue;
+        diag_error(diags, spot_of_rule(rule), "leave --full-access out, or ask your administrator",
+                   "the administrator has locked this, and --full-access would undo it");
+        return; /* one is enough to refuse, and a policy may hold hundreds */
+    }
+}
+
 /*
  * What the user asks for and an administrator's lock shuts out. A grant that is not given is only noted; but a user who
  * asks for less must not be left with more than they believe.
@@ -176,4 +189,5 @@ void verify_places(struct policy *policy, struct diags *diags)
     }
     check_workspaces(policy, diags);
     check_locks(policy, diags);
+    check_full_access(policy, diags);
 }

@@ -50,6 +50,7 @@ OPTIONS = {
     "in-group-of",  # in the victim's process group
     "run",  # another copy of the program
     "if",  # a path without which this machine does not know the attack
+    "only-by",  # the ways that have the attack at all
     "only-on",  # an architecture
     "fresh-home",  # forget the private home first
     "todo",  # no promise of bawn's: why the case is there all the same

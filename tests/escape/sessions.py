@@ -1,13 +1,14 @@
 """What takes more than one attack and one run: what outlives a run, and what the launcher refuses."""
 import errno
 import functools
+import json
 import os
 import pathlib
 import resource
 import subprocess
 import time
 
-from world import LIBC, World
+from world import LIBC, Lacking, World, run_in_terminal
 
 CLONE_NEWUSER = 0x10000000
 STATUS_REFUSED = 125
@@ -64,6 +65,10 @@ class Sessions:
             ("started-in-home", lambda: self.refuses([], self.world.home)),
             ("grant-by-link-to-sealed", lambda: self.refuses(["--read", str(self.world.home / "keys")], self.world.ws)),
             ("no-user-namespaces", self.no_user_namespaces),
+            ("degraded-landlock", lambda: self.degraded("landlock_create_ruleset", "landlock", "seccomp")),
+            ("degraded-seccomp", lambda: self.degraded("seccomp", "seccomp", "landlock")),
+            ("memory-hog", self.memory_hog),
+            ("killed-supervisor-leaves-no-control-group", self.stale_control_group),
         ]
         if self.world.way != "root":
             tests.append(("no-more-processes", self.no_more_processes))
@@ -77,11 +82,8 @@ class Sessions:
                 name = f"without-{call}-{errno.errorcode[code]}".replace("_", "-").lower()
                 tests.append((name, lambda call=call, code=code: self.missing_call(call, code)))
         # One that lies about having done it: what the check before the command is for.
-        no_check = ("no kernel is known to do so, and the check before the command does not look at it",)
-        for call, *todo in (("landlock_restrict_self",), ("seccomp",), ("capset",), ("umount2", *no_check),
-                            ("mount_setattr", *no_check), ("close_range", *no_check)):
-            name = f"lie-{call}".replace("_", "-")
-            tests.append((name, lambda call=call: self.missing_call(call, 0), *todo))
+        for call in ("landlock_restrict_self", "seccomp", "capset", "umount2", "mount_setattr", "close_range"):
+            tests.append((f"lie-{call}".replace("_", "-"), lambda call=call: self.missing_call(call, 0)))
         return tests
 
     def run(self, command: list, cwd=None, **more) -> subprocess.CompletedProcess:
@@ -205,6 +207,67 @@ class Sessions:
         if run.returncode == 0 and run.stdout == "ran\n":
             return []
         return [f"status {run.returncode}: {run.stderr.strip()}"]
+
+    def degraded(self, call: str, wall: str, other: str) -> list:
+        """Without a wall that was given up by name the command is run, behind the others; the note says so, where a person
+        reads it. Another wall's name does not help, nor does a kernel that lies."""
+        secret = self.world.home / ".ssh/id_rsa"
+        command = ["--", "/bin/sh", "-c", f"cat '{secret}'; unshare -U true && echo namespace; echo ran"]
+        without = [str(self.world.tools / "without"), call]
+        lacks, lies = without + [str(errno.ENOSYS)], without + ["0"]
+        run = self.run(lacks + self.bawn + [f"--degrade={wall}"] + command)
+        problems = list(self.runs)
+        if run.stdout != "ran\n":
+            problems.append(f"with --degrade={wall} it printed {run.stdout!r}, {run.stderr.strip()!r}")
+        if self.world.token in run.stdout:
+            problems.append("the other walls fell as well")
+        printed, _, _ = run_in_terminal(lacks + self.bawn + [f"--degrade={wall}"] + command, self.world)
+        if f"note: --degrade={wall} gives up a wall: " not in printed:
+            problems.append(f"no note on the terminal: {printed!r}")
+        problems += self.refused(self.run(lacks + self.bawn + [f"--degrade={other}"] + command))
+        if call != "landlock_create_ruleset":  # one that says 0 there hands out a descriptor, and fails later
+            problems += self.refused(self.run(lies + self.bawn + [f"--degrade={wall}"] + command))
+        run = self.run(lacks + self.bawn + command)
+        if f"--degrade={wall} gives the wall up" not in run.stderr:
+            problems.append(f"the refusal does not name the flag: {run.stderr.strip()!r}")
+        return problems + self.refused(run)
+
+    # --- limits -----------------------------------------------------------------------------------------------------------
+
+    def control_groups(self) -> pathlib.Path:
+        """Where bawn makes its control groups here."""
+        run = self.run(self.bawn[:1] + ["show", "--json", "--limit", "memory=100M"])
+        held = [one.get("held_by") for one in json.loads(run.stdout)["operations"] if one.get("name") == "memory"]
+        if held != ["cgroup"]:
+            raise Lacking("no control group with memory is this user's on this machine")
+        own = next(line for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
+        own = pathlib.Path("/sys/fs/cgroup") / own[4:]
+        return own if "memory" in (own / "cgroup.subtree_control").read_text() else own.parent
+
+    def memory_hog(self) -> list:
+        """It goes, and the sandbox and the machine do not."""
+        self.control_groups()
+        hog = "import sys; x = b'x' * (300 << 20); print('had it')"
+        command = ["/bin/sh", "-c", f'python3 -c "{hog}"; echo "status $?"']
+        control = self.run(command)
+        if "had it" not in control.stdout:
+            raise Lacking("needs 300 MiB of memory and python3")
+        run = self.run(self.bawn + ["--limit", "memory=100M", "--"] + command)
+        return [] if run.stdout == "status 137\n" else [f"with a limit of 100M: {run.stdout!r} {run.stderr.strip()!r}"]
+
+    def stale_control_group(self) -> list:
+        groups = self.control_groups()
+        run = subprocess.Popen(self.bawn + ["--", "/bin/sleep", "60"], cwd=self.world.ws, env=self.world.environment(),
+                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        group = groups / f"bawn-{run.pid}"
+        problems = [] if wait_until(group.exists) else ["no control group was made"]
+        wait_until(lambda: "1" in (group / "cgroup.events").read_text().split("\n")[0])
+        run.kill()
+        run.wait()
+        wait_until(lambda: "populated 0" in (group / "cgroup.events").read_text())
+        problems += [] if group.exists() else ["control: the killed one left nothing behind"]
+        self.run(self.bawn + ["--", "/bin/true"])
+        return problems + ([f"{group} is still there after the next run"] if group.exists() else [])
 
     def missing_call(self, call: str, code: int) -> list:
         without = [str(self.world.tools / "without"), call, str(code)]

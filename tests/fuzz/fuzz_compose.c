@@ -100,7 +100,7 @@ static void compose(struct machine *machine)
     };
     policy_compose(&request, &machine->arena, &machine->policy, &machine->diags);
     if (machine->diags.errors == 0)
-        plan_make(&machine->policy, &machine->plan);
+        plan_make(&machine->policy, &(struct plan_request){0}, &machine->plan);
 }
 
 static void dismantle(struct machine *machine)

@@ -99,6 +99,7 @@ static const struct refusal refusals[] = {
     {"ioctl TIOCSTI", SYS_ioctl, {MINUS_1, TIOCSTI}, EBADF, EPERM, EPERM},
     {"ioctl TIOCSTI beyond 32 bits", SYS_ioctl, {MINUS_1, 0x100000000 | TIOCSTI}, EBADF, EPERM, EPERM},
     {"ioctl TIOCLINUX", SYS_ioctl, {MINUS_1, TIOCLINUX}, EBADF, EPERM, EPERM},
+    {"ioctl TIOCSETD", SYS_ioctl, {MINUS_1, TIOCSETD}, EBADF, EPERM, EPERM},
     {"ioctl FIONREAD", SYS_ioctl, {MINUS_1, FIONREAD}, EBADF, EBADF, EBADF},
     {"personality READ_IMPLIES_EXEC", SYS_personality, {READ_IMPLIES_EXEC}, 0, EPERM, EPERM},
     {"io_uring_setup", 425, {0}, ANY, ENOSYS, ENOSYS},
@@ -148,6 +149,11 @@ TEST(without_a_filter_the_kernel_answers_otherwise)
 TEST(with_the_filter_each_call_is_refused_with_its_errno)
 {
     check_refusals(SECCOMP_DEFAULT);
+}
+
+TEST(with_root_s_filter_too)
+{
+    check_refusals(SECCOMP_ROOT);
 }
 
 TEST(with_the_nested_filter_namespaces_and_mounts_are_the_kernel_s_business)
@@ -252,7 +258,7 @@ static int add_a_filter(const void *unused)
 
 TEST(programs_run)
 {
-    static const int kinds[] = {NO_FILTER, SECCOMP_DEFAULT, SECCOMP_NESTED};
+    static const int kinds[] = {NO_FILTER, SECCOMP_DEFAULT, SECCOMP_NESTED, SECCOMP_ROOT};
     for (size_t i = 0; i < array_len(kinds); i++) {
         CHECK_INT(in_child(kinds[i], start_a_thread, NULL), 0);
         CHECK_INT(in_child(kinds[i], execute, "/bin/sh"), 0);
@@ -344,7 +350,7 @@ TEST(loading_fails_loudly)
 {
     struct err err;
     CHECK_INT(seccomp_load((enum seccomp_kind)SECCOMP_KINDS, &err), -1);
-    CHECK_STR(err.message, "cannot filter system calls: there is no filter number 2");
+    CHECK_STR(err.message, "cannot filter system calls: there is no filter number 3");
     CHECK_INT(seccomp_load((enum seccomp_kind) - 1, &err), -1);
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0)
         CHECK_INT(in_child(NO_FILTER, load_without_no_new_privs, NULL), EACCES);

@@ -20,6 +20,7 @@ static struct host_caps perfect(void)
         .max_user_namespaces = 60000,
         .unprivileged_userns_clone = PROBE_NOT_THERE,
         .apparmor_restricts_userns = PROBE_NOT_THERE,
+        .cgroup_holds = true,
         .cgroup_found = true,
         .cgroup_writable = true,
         .cgroup_memory = true,
@@ -123,6 +124,7 @@ TEST(a_machine_with_everything)
     SAYS("root               ok ");
     SAYS("A run works here.\n");
     SAYS_NOT("sudo");
+    SAYS_NOT("--degrade");
     SAYS_NOT("\033");
     free(answer.text);
 }
@@ -147,6 +149,7 @@ TEST(user_namespaces_turned_off)
     CHECK_INT(answer.status, 1);
     SAYS("files              cannot hold  user namespaces are turned off");
     SAYS("    sudo sysctl -w user.max_user_namespaces=15000\n");
+    SAYS_NOT("--degrade"); /* without namespaces there is no sandbox */
     SAYS("    echo 'user.max_user_namespaces = 15000' | sudo tee -a /etc/sysctl.d/60-bawn.conf\n");
     SAYS("network            cannot hold  needs what the files need");
     free(answer.text);
@@ -227,6 +230,7 @@ TEST(landlock_is_missing_or_old)
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
     SAYS("files              cannot hold  this kernel has no Landlock");
+    SAYS("    bawn --degrade=landlock CMD  # goes on without it\n");
     free(answer.text);
 
     fails(&caps, TRIAL_LANDLOCK, EOPNOTSUPP);
@@ -272,6 +276,7 @@ TEST(root_needs_file_systems_that_map_ids)
     answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
     SAYS("at /srv/app: NFS cannot map ids (Invalid argument)");
+    SAYS("    bawn --degrade=root CMD  # goes on without it\n");
     free(answer.text);
 }
 
@@ -290,15 +295,22 @@ TEST(root_of_a_user_namespace_only)
 TEST(limits_without_a_control_group_are_weaker_and_enough)
 {
     struct host_caps caps = perfect();
-    caps.cgroup_writable = false;
+    caps.cgroup_holds = caps.cgroup_writable = false;
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 0);
     SAYS("limits             weaker");
+    SAYS("    bawn --degrade=memory CMD  # goes on without it\n");
     SAYS("    systemd-run --user --scope -p Delegate=yes -- bawn CMD\n");
     free(answer.text);
 
     caps = perfect();
-    caps.cgroup_memory = caps.cgroup_pids = false;
+    caps.cgroup_holds = false;
+    answer = ask(&caps, false);
+    SAYS("your control group holds other processes too");
+    free(answer.text);
+
+    caps = perfect();
+    caps.cgroup_holds = caps.cgroup_memory = caps.cgroup_pids = false;
     answer = ask(&caps, false);
     SAYS("Delegate=cpu memory pids");
     free(answer.text);
@@ -346,6 +358,7 @@ TEST(json_says_the_same)
     SAYS("\"seccomp\": \"EINVAL\"");
     SAYS("\"fresh-proc\": \"works\"");
     SAYS("\"state\": \"cannot hold\"");
+    SAYS("\"degrade\": \"seccomp\"");
     free(answer.text);
 }
 

@@ -6,6 +6,10 @@
  * Seen: sandboxes that bind the host's /proc.
  *
  * case find-host-process: {victim_half} {victim_other_half} => not found
+ * case find-host-process-full-access: {victim_half} {victim_other_half} => not found | flags --full-access --i-know
+ *
+ * What was typed to start bawn is on the command line of its process 1, and names what the caller has.
+ * case find-command-line-of-bawn: --ne t => not found | control-args {victim_half} {victim_other_half}
  */
 #include <ctype.h>
 #include <dirent.h>

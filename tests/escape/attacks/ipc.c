@@ -8,6 +8,8 @@
  * case message-queue: msg {ipc_key} => ENOENT msgget
  * case semaphore: sem {ipc_key} => ENOENT semget
  * case posix-queue: mq /{mark} => ENOENT mq_open
+ * case shared-memory-full-access: shm {ipc_key} => ENOENT shmget | flags --full-access --i-know
+ * case posix-queue-full-access: mq /{mark} => ENOENT mq_open | flags --full-access --i-know
  * case posix-shared-memory: file /dev/shm/{mark}.host => ENOENT open
  */
 #include <mqueue.h>

@@ -11,6 +11,7 @@
  * case list-repositories: .. project => nothing else | control ~also sibling
  * case list-homes: /home linuxbrew {first_below_home} => nothing else; ENOENT open | control ~also
  * case list-dev: /dev console fd full null ptmx pts random shm stderr stdin stdout tty urandom zero => nothing else | control ~also
+ * case list-control-groups: /sys/fs/cgroup/.. cgroup => nothing else | control ~also | if /sys/fs/cgroup
  * case list-root-home: /root => ENOENT open | control-by root | control ~
  * case list-terminals: /dev/pts ptmx => nothing else | pty | control ~also
  * case list-run: /run => nothing else | control ~also

@@ -12,7 +12,8 @@
  * case open-uevent-helper: /sys/kernel/uevent_helper => ENOENT open | control-by root | if /sys/kernel/uevent_helper
  * case open-hugepages: /sys/kernel/mm/transparent_hugepage/enabled => EACCES open | control-by root | if /sys/kernel/mm/transparent_hugepage/enabled
  * case open-cpu-online: /sys/devices/system/cpu/cpu1/online => EACCES open | control-by root | if /sys/devices/system/cpu/cpu1/online
- * case open-cgroup-procs: {cgroup_procs} => EACCES open | control-by root
+ * case open-cgroup-procs: {cgroup_procs} => ENOENT open; EACCES open | control-by root
+ * case open-own-cgroup-procs: /sys/fs/cgroup/cgroup.procs => EACCES open | control-args {cgroup_procs} | control-by root
  * case open-passwd: /etc/passwd => EACCES open; root: EROFS open | control-by root
  * case open-shadow: /etc/shadow => ENOENT open | control-by root
  * case open-program: /usr/bin/env => EACCES open; root: EROFS open | control-by root

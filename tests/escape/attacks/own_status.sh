@@ -11,4 +11,10 @@
 # case cap-ambient: CapAmb => 0000000000000000 | control ~
 # case no-new-privileges: NoNewPrivs => 1 | control 0
 # case seccomp-mode: Seccomp => 2 | control ~
+#
+# Full access gives up the files, and nothing else. Giving up a wall that holds gives up nothing.
+# case cap-effective-full-access: CapEff => 0000000000000000 | control-by root | control ~ | flags --full-access --i-know
+# case no-new-privileges-full-access: NoNewPrivs => 1 | control 0 | flags --full-access --i-know
+# case seccomp-mode-full-access: Seccomp => 2 | control ~ | flags --full-access --i-know
+# case seccomp-mode-degraded: Seccomp => 2 | control ~ | flags --degrade=seccomp
 sed -n "s/^$1:[[:space:]]*//p" /proc/self/status

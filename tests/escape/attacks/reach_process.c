@@ -10,7 +10,7 @@
  * case take-host-descriptor: getfd {victim} => ESRCH pidfd_open
  * case take-init-descriptor: getfd 1 => EPERM pidfd_getfd | control-args getfd {victim}
  * case limit-host-process: limit {victim} => ESRCH prlimit | harms victim-limits
- * case limit-init: limit 1 => EPERM prlimit | control-args limit {victim} | todo a run can spoil only itself by it
+ * case limit-init: limit 1 => EPERM prlimit | control-args limit {victim}
  * case renice-host-process: nice {victim} => ESRCH setpriority | harms victim-nice
  * case compare-host-process: kcmp {victim} => ESRCH kcmp
  */

@@ -16,6 +16,10 @@
  * bawn the one would end the machine, and the other the runner.
  * case kill-everything: -1 KILL => done | control-by nobody: it would end the machine
  * case kill-own-group: 0 TERM => done | in-group-of victim | harms victim
+ *
+ * Full access gives up the files, and nothing else.
+ * case kill-host-process-full-access: {victim} KILL => ESRCH kill | harms victim | flags --full-access --i-know
+ * case kill-own-group-full-access: 0 TERM => done | in-group-of victim | harms victim | flags --full-access --i-know
  */
 #include <signal.h>
 

@@ -10,6 +10,8 @@
  * case type-with-all-high-bits: 0 0xffffffff00005412 => EPERM ioctl | pty | harms terminal
  * case type-by-dev-tty: /dev/tty 0x5412 => EPERM ioctl | pty | harms terminal
  * case paste-from-console: 0 0x541c => EPERM ioctl | pty | control ~
+ * case type-full-access: 0 0x5412 => EPERM ioctl | pty | harms terminal | flags --full-access --i-know
+ * case line-discipline: 0 0x5423 => EPERM ioctl | pty | control ~
  * case terminal-size: 0 0x5413 => done | pty
  */
 #include <sys/ioctl.h>

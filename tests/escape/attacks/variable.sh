@@ -12,6 +12,7 @@
 # case env-display: DISPLAY => unset | control :7
 # case env-git-dir: GIT_DIR => unset | control /nowhere
 # case env-proxy: http_proxy => unset | control ~http
+# case env-aws-full-access: AWS_SECRET_ACCESS_KEY => unset | control ~{token} | flags --full-access --i-know
 # case env-mark: BAWN => 1 | control unset
 # case env-home: HOME => {home} | control {home}
 eval "value=\${$1-unset}"

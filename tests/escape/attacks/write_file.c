@@ -17,6 +17,8 @@
  * case write-sibling-repository: ../sibling/README => ENOENT open | harms canaries
  * case write-granted-read-only: {home}/wide/file => EROFS open | flags --read {home}/wide | harms canaries
  * case write-host-tmp: {host_tmp}/canary => ENOENT open | harms canaries
+ * case write-full-access: {host_tmp}/canary => done | reaches canaries | flags --full-access --i-know
+ * case write-root-degraded: /{mark} => EACCES open | harms new-files | control-by root | flags --degrade=landlock
  *
  * The private home takes these: the act succeeds inside, and nothing of it is seen outside.
  * case write-home-startup: {home}/.bashrc => done | harms canaries

@@ -1,0 +1,194 @@
+#include "kernel/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+#define NAME_START "bawn-"
+#define ASIDE      "bawn.outside" /* where the caller steps to; not a maker's name, and so never stale */
+
+/* The beginning of a small file; false where it cannot be read or is longer than there is room. */
+static bool read_at(int directory_fd, const char *name, char *ret_text, size_t capacity)
+{
+    auto_fd int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, ret_text, capacity - 1);
+    ret_text[size < 0 ? 0 : size] = '\0';
+    return size >= 0 && (size_t)size < capacity - 1;
+}
+
+static int write_at(int directory_fd, const char *name, const char *text)
+{
+    auto_fd int fd = openat(directory_fd, name, O_WRONLY | O_CLOEXEC);
+    size_t size = strlen(text);
+    return fd >= 0 && write(fd, text, size) == (ssize_t)size ? 0 : -1;
+}
+
+/* Controllers are listed with spaces between them. */
+static bool lists(const char *controllers, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = controllers; *at; at += strspn(at, " \n")) {
+        size_t length = strcspn(at, " \n");
+        if (length == size && strncmp(at, name, size) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/* What a file of the group lists: "cgroup.controllers" could be handed down, "cgroup.subtree_control" is. */
+static bool read_controllers(int group_fd, const char *file, struct cgroup_place *place)
+{
+    char controllers[256];
+    if (!read_at(group_fd, file, controllers, sizeof(controllers)))
+        return false;
+    place->holds_memory = lists(controllers, "memory");
+    place->holds_pids = lists(controllers, "pids");
+    return place->holds_memory || place->holds_pids;
+}
+
+/* Making a group below one takes its directory; starting a process there takes its list of processes as well. */
+static bool may_divide(int group_fd)
+{
+    return faccessat(group_fd, "cgroup.procs", W_OK, 0) == 0 && faccessat(group_fd, ".", W_OK, 0) == 0;
+}
+
+static bool is_alone_in(int group_fd)
+{
+    char processes[64], own[64];
+    snprintf(own, sizeof(own), "%d\n", getpid());
+    return read_at(group_fd, "cgroup.procs", processes, sizeof(processes)) && strcmp(processes, own) == 0;
+}
+
+/* The group of this process, below the mount of version 2; false where there is none that can be named. */
+static bool find_own(char *ret_path, size_t capacity)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    char membership[4096];
+    if (!read_at(AT_FDCWD, "/proc/self/cgroup", membership, sizeof(membership)))
+        return false;
+    const char *own = text_starts_with(membership, "0::/") ? membership : strstr(membership, "\n0::/");
+    if (!own)
+        return false;
+    own = strchr(own, '/');
+    int size = (int)strcspn(own, "\n");
+    for (size_t i = 0; i < array_len(mounts); i++) {
+        auto_fd int mount = open(mounts[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (mount < 0 || faccessat(mount, "cgroup.controllers", F_OK, 0) < 0)
+            continue;
+        int written = snprintf(ret_path, capacity, "%s%.*s", mounts[i], size > 1 ? size : 0, own);
+        return written > 0 && (size_t)written < capacity && !strstr(ret_path, "/..");
+    }
+    return false;
+}
+
+struct cgroup_place cgroup_find(void)
+{
+    struct cgroup_place place = {0};
+    if (!find_own(place.path, sizeof(place.path)))
+        return (struct cgroup_place){0};
+    auto_fd int own = open(place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int parent = own < 0 ? -1 : openat(own, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* The root's own group may have both processes and groups; any other has its groups beside it. */
+    if (own >= 0 && may_divide(own) && read_controllers(own, "cgroup.subtree_control", &place))
+        return place;
+    if (parent >= 0 && may_divide(parent) && read_controllers(parent, "cgroup.subtree_control", &place)) {
+        *strrchr(place.path, '/') = '\0';
+        return place;
+    }
+    place.must_move = true;
+    if (own >= 0 && may_divide(own) && is_alone_in(own) &&
+        read_controllers(own, "cgroup.controllers", &place))
+        return place;
+    return (struct cgroup_place){0};
+}
+
+/* Out of the way of the groups to come, so that the controllers can be handed down to them. */
+static int step_aside(int group_fd, const struct cgroup_place *place, struct err *err)
+{
+    if ((mkdirat(group_fd, ASIDE, 0755) < 0 && errno != EEXIST) ||
+        write_at(group_fd, ASIDE "/cgroup.procs", "0") < 0 ||
+        (place->holds_memory && write_at(group_fd, "cgroup.subtree_control", "+memory") < 0) ||
+        (place->holds_pids && write_at(group_fd, "cgroup.subtree_control", "+pids") < 0))
+        return err_sys(err, errno, "cannot divide the control group %s", place->path);
+    return 0;
+}
+
+/* The group of a maker that is dead. The kernel refuses to remove one in which something still runs. */
+static void remove_stale(int parent_fd)
+{
+    DIR *directory = fdopendir(openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory)
+        return;
+    for (const struct dirent *entry; (entry = readdir(directory));) {
+        char *end = NULL;
+        if (!text_starts_with(entry->d_name, NAME_START))
+            continue;
+        long maker = strtol(entry->d_name + strlen(NAME_START), &end, 10);
+        if (maker > 0 && *end == '\0' && kill((pid_t)maker, 0) < 0 && errno == ESRCH)
+            unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(directory);
+}
+
+static int set_limit(int group_fd, const char *file, uint64_t most, struct err *err)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%" PRIu64, most);
+    if (most != UINT64_MAX && write_at(group_fd, file, text) < 0)
+        return err_sys(err, errno, "cannot set %s of the sandbox's control group", file);
+    return 0;
+}
+
+int cgroup_limit(const struct cgroup *cgroup, uint64_t memory, uint64_t pids, struct err *err)
+{
+    if ((cgroup->holds_memory && set_limit(cgroup->fd, "memory.max", memory, err) < 0) ||
+        (cgroup->holds_pids && set_limit(cgroup->fd, "pids.max", pids, err) < 0))
+        return -1;
+    /* What does not fit goes, and does not take the machine's swap and its patience along. Not every kernel has swap. */
+    if (cgroup->holds_memory && memory != UINT64_MAX && write_at(cgroup->fd, "memory.swap.max", "0") < 0 &&
+        errno != ENOENT)
+        return err_sys(err, errno, "cannot keep the sandbox's control group out of swap");
+    return 0;
+}
+
+int cgroup_make(const struct cgroup_place *place, struct cgroup *ret_cgroup, struct err *err)
+{
+    auto_fd int parent = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0)
+        return err_sys(err, errno, "cannot open the control group %s", place->path);
+    if (place->must_move && step_aside(parent, place, err) < 0)
+        return -1;
+    remove_stale(parent);
+    struct cgroup cgroup = {.holds_memory = place->holds_memory, .holds_pids = place->holds_pids};
+    snprintf(cgroup.name, sizeof(cgroup.name), NAME_START "%d", getpid());
+    /* One of this name can only be left by a process that had this number before. */
+    if (mkdirat(parent, cgroup.name, 0755) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make a control group in %s", place->path);
+    cgroup.fd = openat(parent, cgroup.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (cgroup.fd < 0)
+        return err_sys(err, errno, "cannot open the sandbox's control group");
+    cgroup.parent_fd = fd_take(&parent);
+    *ret_cgroup = cgroup;
+    return 0;
+}
+
+void cgroup_remove(struct cgroup *cgroup)
+{
+    if (cgroup->parent_fd < 0)
+        return;
+    close(cgroup->fd);
+    unlinkat(cgroup->parent_fd, cgroup->name, AT_REMOVEDIR);
+    close(cgroup->parent_fd);
+    *cgroup = CGROUP_NONE;
+}

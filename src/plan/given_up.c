@@ -1,0 +1,48 @@
+/* Which walls are not there in this run, or may not be: by a mode, or by name. */
+#include "plan/steps.h"
+
+static void give_up(struct plan *plan, enum wall wall, const char *by, bool if_needed)
+{
+    vec_push(&plan->given_up, (struct given_up){wall, by, if_needed});
+    if (!if_needed)
+        plan->absent |= 1u << wall;
+}
+
+/* A profile's limit is meant for all machines, those included that can only do their best; a repository's likewise. */
+const struct operation *plan_unheld_memory(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind != OP_LIMIT || operation->held_by != HELD_BY_OOM_SCORE)
+            continue;
+        const struct source *source = operation->because->source;
+        return source->is_profile || source->layer == LAYER_REPOSITORY ? NULL : operation;
+    }
+    return NULL;
+}
+
+/* A wall that can be raised is raised, whatever was said of it: --degrade only permits. */
+static void add_degraded(struct plan *plan, enum wall wall)
+{
+    const char *by = arena_printf(plan->policy->arena, "--degrade=%s", wall_name(wall));
+    bool lacks = walls_have(plan->request.lacking, wall);
+    if (wall == WALL_ROOT && plan->request.is_root)
+        give_up(plan, wall, by, true); /* which file systems map ids is only seen when they are shown */
+    else if (wall == WALL_MEMORY ? plan_unheld_memory(plan) != NULL : lacks)
+        give_up(plan, wall, by, false);
+}
+
+void plan_add_given_up(struct plan *plan)
+{
+    if (plan->policy->request.full_access) {
+        give_up(plan, WALL_FILES, "--full-access", false);
+        if (plan->request.is_root)
+            give_up(plan, WALL_ROOT, "--full-access", false);
+    }
+    if (plan->request.nested)
+        give_up(plan, WALL_LANDLOCK, "--nested", false);
+    for (enum wall wall = 0; wall < WALL_DEGRADABLE_COUNT; wall++) {
+        if (walls_have(plan->request.degraded, wall) && !walls_have(plan->absent, wall))
+            add_degraded(plan, wall);
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * The walls that have names: those that a person may give up where a machine cannot raise them (--degrade=WALL), and
+ * those that a mode gives up. Whoever raises one asks here whether it may be missing; whoever prints takes the words.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/*    wall       name        what there is without it */
+#define DEGRADABLE_WALLS(X)                                                                                  \
+    X(LANDLOCK, "landlock", "files are held by mounts alone, with no second wall behind them")               \
+    X(SECCOMP, "seccomp", "every interface of the kernel is open to the command")                            \
+    X(ROOT, "root", "root inside is root outside: mounts alone keep root's files")                           \
+    X(MEMORY, "memory", "the sandbox has no limit of memory; it is only the first to go when memory runs out")
+
+#define WALLS(X)                                                                                             \
+    DEGRADABLE_WALLS(X)                                                                                      \
+    X(FILES, "files", "whatever you can read and write on this machine, the command can")
+
+enum wall {
+#define X(id, name, without) WALL_##id,
+    WALLS(X)
+#undef X
+        WALL_COUNT,
+    WALL_DEGRADABLE_COUNT = WALL_FILES,
+};
+
+/* A set of walls; zero is the empty one: nothing is given up. */
+typedef unsigned wall_set;
+
+static inline bool walls_have(wall_set walls, enum wall wall)
+{
+    return walls >> wall & 1;
+}
+
+const char *wall_name(enum wall wall);
+const char *wall_loss(enum wall wall);
+
+/* WALL_COUNT for a name that no degradable wall has. */
+enum wall wall_from_name(const char *name);
+
+/* Of those that can be given up by name: the one that was probably meant, or NULL; and all of them, with ", " between. */
+const char *wall_closest(const char *name);
+const char *wall_list(void);
