@@ -38,6 +38,15 @@ static const char *net_value(const struct loaded *loaded)
     return "";
 }
 
+static void add_full_access(struct buf *out)
+{
+    buf_add_str(
+        out,
+        "- every file that the person may write: these are the real ones, and nothing brings them back\n"
+        "\n"
+        "Other processes, the person's environment and parts of the kernel are kept from you all the same.\n");
+}
+
 void brief_add(const struct loaded *loaded, struct buf *out)
 {
     buf_add_str(
@@ -50,6 +59,10 @@ void brief_add(const struct loaded *loaded, struct buf *out)
         "\n"
         "## You may write\n"
         "\n");
+    if (loaded->request.full_access) {
+        add_full_access(out);
+        return;
+    }
     add_items(loaded, out, OP_BIND_WRITE);
     buf_add_str(
         out, "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
