@@ -10,7 +10,7 @@
 #define DEGRADABLE_WALLS(X)                                                                                  \
     X(LANDLOCK, "landlock", "files are held by mounts alone, with no second wall behind them")               \
     X(SECCOMP, "seccomp", "every interface of the kernel is open to the command")                            \
-    X(ROOT, "root", "root inside is root outside: mounts alone keep root's files")                           \
+    X(ROOT, "root", "root inside is root outside, for every file that it can name")                          \
     X(MEMORY, "memory", "the sandbox has no limit of memory; it is only the first to go when memory runs out")
 
 #define WALLS(X)                                                                                             \

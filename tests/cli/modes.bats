@@ -56,7 +56,7 @@ on_terminal() {
 
 @test "full access makes nothing in the host's tree" {
     needs_walls
-    made() { stat -c '%n %i %s %Z' /etc/hosts /etc/hostname /etc/resolv.conf /.empty /.no-root /usr/bin/su 2>&1; }
+    made() { stat -c '%n %i %s %Z' /etc/hosts /etc/hostname /etc/resolv.conf /.empty /.no-root /usr/bin/su 2>&1 || true; }
     before=$(made)
     run "$BAWN" --net off --full-access --i-know -- true
     [ "$status" -eq 0 ]
