@@ -25,7 +25,7 @@ static void print_overview(const struct world *world)
         "  --publish [HOSTPORT:]PORT             --host-port PORT\n"
         "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"
         "  --use PROFILE        --policy FILE    --help           --version\n"
-        "Modes: --read-only, --nested, --full-access --i-know, --degrade=WALL (`bawn run --help` says more)\n"
+        "Modes: --read-only, --nested, --full-access --i-know, --degrade=WALL\n"
         "\n"
         "Examples:\n"
         "  bawn show -- claude                   what claude could do here\n"
