@@ -15,26 +15,25 @@ static void print_overview(const struct world *world)
           world->out);
     for (const struct verb_entry *verb = verb_table; verb->name; verb++)
         fprintf(world->out, "    %-10s %s\n", verb->name, verb->summary);
-    fputs(
-        "\n"
-        "Rules as flags, each as often as needed, in the words of a policy file:\n"
-        "  --workspace DIR      --read PATH      --write PATH     --hide PATH\n"
-        "  --freeze PATH        --flag PATH      --copy PATH      --sync FILE\n"
-        "  --seal PATH          --socket PATH    --net off|allow|open\n"
-        "  --connect HOST[:PORT]                 --refuse HOST[:PORT]\n"
-        "  --publish [HOSTPORT:]PORT             --host-port PORT\n"
-        "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"
-        "  --use PROFILE        --policy FILE    --help           --version\n"
-        "Modes: --read-only, --nested, --full-access --i-know, --degrade=WALL\n"
-        "\n"
-        "Examples:\n"
-        "  bawn show -- claude                   what claude could do here\n"
-        "  bawn show --read /srv/data -- claude  the same with one more grant\n"
-        "  bawn why ~/.ssh                       which rule hides it\n"
-        "  bawn why api.anthropic.com -- claude  which rule lets it out\n"
-        "\n"
-        "`bawn VERB --help` says more; `man 5 bawn-policy` describes the language.\n",
-        world->out);
+    fputs("\n"
+          "Rules as flags, each as often as needed, in the words of a policy file:\n"
+          "  --workspace DIR      --read PATH      --write PATH     --hide PATH\n"
+          "  --freeze PATH        --flag PATH      --copy PATH      --sync FILE\n"
+          "  --seal PATH          --socket PATH    --net off|allow|open\n"
+          "  --connect HOST[:PORT]                 --refuse HOST[:PORT]\n"
+          "  --publish [HOSTPORT:]PORT             --host-port PORT\n"
+          "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"
+          "  --use PROFILE        --policy FILE    --help           --version\n"
+          "Modes: --read-only, --nested, --full-access --i-know, --degrade=WALL\n"
+          "\n"
+          "Examples:\n"
+          "  bawn show -- claude                   what claude could do here\n"
+          "  bawn show --read /srv/data -- claude  the same with one more grant\n"
+          "  bawn why ~/.ssh                       which rule hides it\n"
+          "  bawn why api.anthropic.com -- claude  which rule lets it out\n"
+          "\n"
+          "`bawn VERB --help` says more; `man 5 bawn-policy` describes the language.\n",
+          world->out);
 }
 
 static int print_verb(const struct world *world, const struct verb_entry *verb)
