@@ -1,12 +1,16 @@
 /* Compiler attributes under readable names, and ownership by scope. */
 #pragma once
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #define must_check             __attribute__((warn_unused_result))
 #define printf_like(at, first) __attribute__((format(printf, at, first)))
 #define returns_text           __attribute__((returns_nonnull))
 #define array_len(array)       (sizeof(array) / sizeof((array)[0]))
+
+/* The object that a pointer to one of its members belongs to. */
+#define container_of(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 static inline void free_at_scope_end(void *pointer_to_pointer)
 {

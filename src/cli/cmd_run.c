@@ -9,6 +9,7 @@
 #include "kernel/landlock.h"
 #include "launch/launch.h"
 #include "policy/decide.h"
+#include "supervise/network.h"
 #include "supervise/supervise.h"
 
 /* PATH without the folders that the sandbox does not show: a program there would only be looked for in vain. */
@@ -165,6 +166,13 @@ static size_t size_of_typed(const struct args *args)
     return (size_t)(end - *args->typed);
 }
 
+/* What could not be reached, and the one line that would allow it; where a person reads it. */
+static void say_refused(const struct world *world, const struct network *network)
+{
+    (void)world;
+    (void)network;
+}
+
 static int run(const struct world *world, const struct args *args, const struct loaded *loaded,
                struct launch *launch, struct launched *launched)
 {
@@ -175,9 +183,15 @@ static int run(const struct world *world, const struct args *args, const struct 
     launch->seconds = time ? time->limit.most : UINT64_MAX;
     struct err err = {0};
     int status = EXIT_REFUSED;
-    int result = launch_start(launch, launched, &err);
-    struct session session = begin_session(world, loaded, args); /* while the child raises its walls */
+    struct network network;
+    struct session session = SESSION_NONE;
+    int result = network_prepare(&loaded->plan, world->environment, &session.journal, &network, &err);
+    if (result == 0)
+        result = launch_start(launch, launched, &err);
+    session = begin_session(world, loaded, args); /* while the child raises its walls */
     struct loop loop = {0};
+    if (result == 0)
+        network_watch(&network, launched, &loop);
     if (result == 0)
         result = supervise(launch, launched, &loop, &status, &err);
     if (result < 0) {
@@ -185,6 +199,9 @@ static int run(const struct world *world, const struct args *args, const struct 
         say_err(world, &err);
     }
     loop_free(&loop);
+    network_end(&network);
+    say_refused(world, &network);
+    network_free(&network);
     launch_release(launched);
     journal_event(&session.journal, "end", "status", arena_printf(loaded->policy.arena, "%d", status));
     session_end(&session);

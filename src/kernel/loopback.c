@@ -1,21 +1,103 @@
 #include "kernel/loopback.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
 
-int loopback_up(struct err *err)
+enum { LOOPBACK_INDEX = 1 }; /* the first interface of every network namespace */
+
+/* Requests for the kernel's routing, put together in one message. */
+struct batch {
+    _Alignas(struct nlmsghdr) char bytes[512];
+    size_t size, count;
+    struct nlmsghdr *newest;
+};
+
+/* `body` is the fixed part of the request; attributes follow. The buffer has room for the few that this file makes. */
+static void begin(struct batch *batch, unsigned short type, const void *body, size_t size)
 {
-    auto_fd int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct ifreq request = {.ifr_name = "lo"};
-    if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-        return err_sys(err, errno, "cannot look at the sandbox's loopback");
-    request.ifr_flags |= IFF_UP;
-    if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-        return err_sys(err, errno, "cannot bring the sandbox's loopback up");
+    struct nlmsghdr header = {
+        .nlmsg_len = (unsigned)NLMSG_LENGTH(size),
+        .nlmsg_type = type,
+        .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE,
+        .nlmsg_seq = (unsigned)++batch->count,
+    };
+    batch->newest = (void *)(batch->bytes + batch->size);
+    memcpy(batch->newest, &header, sizeof(header));
+    memcpy(NLMSG_DATA(batch->newest), body, size);
+    batch->size += NLMSG_ALIGN(header.nlmsg_len);
+}
+
+static void add(struct batch *batch, unsigned short type, const void *value, size_t size)
+{
+    struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(size), .rta_type = type};
+    char *at = batch->bytes + batch->size;
+    memcpy(at, &attribute, sizeof(attribute));
+    memcpy(at + RTA_LENGTH(0), value, size);
+    batch->size += RTA_ALIGN(attribute.rta_len);
+    batch->newest->nlmsg_len = (unsigned)(batch->bytes + batch->size - (char *)batch->newest);
+}
+
+static void add_route(struct batch *batch, unsigned char family)
+{
+    static const int index = LOOPBACK_INDEX;
+    struct rtmsg route = {
+        .rtm_family = family,
+        .rtm_table = RT_TABLE_LOCAL,
+        .rtm_protocol = RTPROT_STATIC,
+        .rtm_scope = family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
+        .rtm_type = RTN_LOCAL,
+    };
+    begin(batch, RTM_NEWROUTE, &route, sizeof(route));
+    add(batch, RTA_OIF, &index, sizeof(index));
+}
+
+/* The kernel's answers, one a request. The one for IPv6 may be that there is no IPv6. */
+static int hear_answers(int fd, size_t count, struct err *err)
+{
+    _Alignas(struct nlmsghdr) char answer[4096];
+    for (size_t heard = 0; heard < count;) {
+        ssize_t got = recv(fd, answer, sizeof(answer), 0);
+        if (got <= 0)
+            return err_sys(err, got < 0 ? errno : EIO, "cannot hear from the kernel's routing");
+        for (size_t from = 0; from + NLMSG_LENGTH(sizeof(struct nlmsgerr)) <= (size_t)got;) {
+            const struct nlmsghdr *at = (const void *)(answer + from);
+            const struct nlmsgerr *answered = NLMSG_DATA(at);
+            from += NLMSG_ALIGN(at->nlmsg_len);
+            bool is_error = at->nlmsg_type == NLMSG_ERROR && answered->error != 0;
+            bool is_optional = answered->error == -EOPNOTSUPP || answered->error == -EAFNOSUPPORT ||
+                               answered->error == -EACCES;
+            if (is_error && !(at->nlmsg_seq == count && is_optional))
+                return err_sys(err, -answered->error, "cannot set up the sandbox's network (step %u)",
+                               at->nlmsg_seq);
+            heard++;
+        }
+    }
     return 0;
+}
+
+int loopback_take_all_addresses(unsigned address, struct err *err)
+{
+    auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    struct batch batch = {0};
+    struct ifinfomsg link = {.ifi_index = LOOPBACK_INDEX, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+    begin(&batch, RTM_NEWLINK, &link, sizeof(link));
+    struct ifaddrmsg own = {.ifa_family = AF_INET,
+                            .ifa_prefixlen = 32,
+                            .ifa_scope = RT_SCOPE_UNIVERSE,
+                            .ifa_index = LOOPBACK_INDEX};
+    in_addr_t wire = htonl(address);
+    begin(&batch, RTM_NEWADDR, &own, sizeof(own));
+    add(&batch, IFA_LOCAL, &wire, sizeof(wire));
+    add_route(&batch, AF_INET);
+    add_route(&batch, AF_INET6); /* last: see hear_answers */
+    if (fd < 0 || send(fd, batch.bytes, batch.size, 0) != (ssize_t)batch.size)
+        return err_sys(err, errno, "cannot set up the sandbox's network");
+    return hear_answers(fd, batch.count, err);
 }

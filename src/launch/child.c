@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "kernel/loopback.h"
+#include "kernel/ports.h"
 #include "kernel/process.h"
 #include "launch/handover.h"
 #include "launch/inside.h"
@@ -51,7 +52,8 @@ static int prepare(struct root *root, const struct child *child, struct err *err
         err_sys(err, errno, "this machine does not let bawn make namespaces");
         return explain_namespaces(err);
     }
-    if (!child->host_network && loopback_up(err) < 0)
+    /* Also where the plan will say that there is no network: then nobody answers, and that is said at once. */
+    if (!child->host_network && loopback_take_all_addresses(PORT_NAMES_ADDRESS, err) < 0)
         return -1;
     return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
 }
@@ -67,7 +69,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
         return -1;
     if (!is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
-    if (root_assemble(&root, err) < 0)
+    if (ports_hand_out(launch->plan, child->port_fd, err) < 0 || root_assemble(&root, err) < 0)
         return -1;
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);
@@ -87,7 +89,7 @@ _Noreturn void child_run(const struct child *child)
     if (launch.own_group)
         setpgid(0, 0); /* what the terminal sends to the caller's job is none of process 1's business */
     if (raise_walls(child, &launch, &report.err) == 0)
-        init_run(&launch, child->report_fd, child->control_fd);
+        init_run(&launch, child->report_fd, child->control_fd, child->port_fd);
     if (write(child->report_fd, &report, sizeof(report)) < 0)
         _exit(STATUS_REFUSED);
     _exit(STATUS_REFUSED);

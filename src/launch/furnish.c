@@ -69,6 +69,15 @@ static int close_user_namespaces(struct root *root, struct err *err)
     return 0;
 }
 
+/* Here every port is anybody's: nobody but the sandbox's own programs is there to be impersonated. */
+static int open_low_ports(struct root *root, struct err *err)
+{
+    auto_fd int file = openat(root->fd, "proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, "0", 1) != 1)
+        return err_sys(err, errno, "cannot open the sandbox's low ports");
+    return 0;
+}
+
 static int furnish_proc(struct root *root, struct err *err)
 {
     /* Read-only for good measure: what is writable there asks for an id or a capability that nobody has inside. */
@@ -83,6 +92,8 @@ static int furnish_proc(struct root *root, struct err *err)
     if (root_attach(root, tree, "/proc", err) < 0)
         return -1;
     if (!root->launch->nested && close_user_namespaces(root, err) < 0)
+        return -1;
+    if (!root->host_network && open_low_ports(root, err) < 0)
         return -1;
     /* Where the command may mount a /proc of its own, the kernel wants to see this one whole. */
     for (size_t i = 0; !root->launch->nested && i < array_len(read_only); i++) {
@@ -223,7 +234,13 @@ void furnish_prepare(struct root *root)
 int furnish_files(struct root *root, struct err *err)
 {
     static const char own_hosts[] = "127.0.0.1 localhost bawn\n::1 localhost bawn\n";
-    const char *hosts = arena_printf(&root->arena, "%s%s", root->hosts ? root->hosts : "", own_hosts);
+    static const char host_ports[] = "127.0.0.1 host.bawn.internal\n::1 host.bawn.internal\n";
+    const struct plan *plan = root->launch->plan;
+    if (ports_by_name(plan))
+        root->resolvers =
+            "nameserver 198.18.0.1\n"; /* PORT_NAMES_ADDRESS: the network's helper listens there */
+    const char *hosts = arena_printf(&root->arena, "%s%s%s", root->hosts ? root->hosts : "", own_hosts,
+                                     ports_have(plan, OP_HOST_PORT) ? host_ports : "");
     if (write_file(root, "/etc/hosts", hosts, err) < 0 ||
         (root->resolvers && write_file(root, "/etc/resolv.conf", root->resolvers, err) < 0))
         return -1;

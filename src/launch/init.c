@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/ports.h"
 #include "kernel/process.h"
 #include "launch/inside.h"
 
@@ -111,7 +112,7 @@ static void obey(const struct init *init)
     kill(init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
-_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd)
+_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd)
 {
     struct init init = {.launch = launch, .report_fd = report_fd, .control_fd = control_fd};
     sigset_t all;
@@ -127,13 +128,17 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
     }
     for (;;) {
         struct pollfd ready[] = {{.fd = init.signal_fd, .events = POLLIN},
-                                 {.fd = control_fd, .events = POLLIN}};
-        poll(ready, 2, -1);
+                                 {.fd = control_fd, .events = POLLIN},
+                                 {.fd = port_fd, .events = POLLIN}}; /* -1 is passed over */
+        poll(ready, array_len(ready), -1);
         struct signalfd_siginfo information;
         while (read(init.signal_fd, &information, sizeof(information)) > 0) {
         }
         reap(&init);
         if (ready[1].revents)
             obey(&init);
+        /* A socket of this network for the other side, which alone can use it to reach the host's. */
+        if (ready[2].revents && (port_serve(port_fd) == 0 || ready[2].revents & POLLERR))
+            port_fd = -1;
     }
 }

@@ -30,7 +30,7 @@ struct root {
 struct child {
     const struct launch *launch;
     const struct id_map *map;
-    int report_fd, control_fd;
+    int report_fd, control_fd, port_fd;
     int *tree_fds; /* real root's: opened already, with mapped ids */
     bool host_network;
     int cgroup_fd;             /* the control group that it is born in, or -1 */
@@ -96,8 +96,16 @@ int limits_set(const struct plan *plan, const struct rlimit *descriptors, struct
 /* limits.c: those that hold for every sandbox, whatever the plan. */
 int limits_set_fixed(struct err *err) must_check;
 
+/* ports.c: which network the plan wants. */
+bool ports_host_network(const struct plan *plan);
+bool ports_by_name(const struct plan *plan);
+bool ports_have(const struct plan *plan, enum operation_kind kind);
+
+/* ports.c: hands out the sockets that stand from the beginning. */
+int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err) must_check;
+
 /* lockdown.c */
 int lockdown(const struct launch *launch, struct err *err) must_check;
 
 /* init.c: never returns. */
-_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd);
+_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd);

@@ -9,6 +9,7 @@
  *   root.c      inside, before the walls: assembles the root from the plan's operations
  *   host_root.c the same for full access: the host's own tree
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
+ *   ports.c     inside, before the walls: sockets of the sandbox's network that are handed out
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
  *   init.c      inside: process 1, which starts the command, reaps, passes signals on and outlives everything else
  */
@@ -61,12 +62,13 @@ struct launched {
     int pid_fd;
     int report_fd;  /* read struct report from it */
     int control_fd; /* write struct order to it; closing it ends the sandbox */
+    int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
     bool host_network;
     struct cgroup cgroup;
 };
 
 #define LAUNCHED_NONE                                                                                        \
-    ((struct launched){.pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1, .cgroup = CGROUP_NONE})
+    ((struct launched){.pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1, .port_fd = -1, .cgroup = CGROUP_NONE})
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. It has no effect on

@@ -81,15 +81,6 @@ static int make_missing(const struct launch *launch, struct err *err)
     return 0;
 }
 
-static bool wants_host_network(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_NET)
-            return strcmp(plan->operations.at[i].value, "open") == 0;
-    }
-    return false;
-}
-
 int explain_namespaces(struct err *err)
 {
     return err_hint(
@@ -119,6 +110,7 @@ void launch_release(struct launched *launched)
         close(launched->pid_fd);
         close(launched->report_fd);
         close(launched->control_fd);
+        close(launched->port_fd);
     }
     *launched = LAUNCHED_NONE;
 }
@@ -143,7 +135,7 @@ static int explain_clone(int errnum, bool into_cgroup, struct err *err)
 /* Clones the child, which never returns, and keeps the ends that are the parent's. */
 static int start_child(struct child *child, struct launched *ret_launched, struct err *err)
 {
-    int reports[2], control[2];
+    int reports[2], control[2], ports[2];
     if (pipe2(reports, O_CLOEXEC) < 0)
         return err_sys(err, errno, "cannot make a pipe");
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) < 0) {
@@ -151,27 +143,39 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
         close(reports[1]);
         return err_sys(err, errno, "cannot make a socket");
     }
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ports) < 0) {
+        int errnum = errno;
+        const int made[] = {reports[0], reports[1], control[0], control[1]};
+        for (size_t i = 0; i < array_len(made); i++)
+            close(made[i]);
+        return err_sys(err, errnum, "cannot make a socket");
+    }
+    child->port_fd = ports[1];
     child->report_fd = reports[1];
     child->control_fd = control[0];
     child->descriptors = raise_descriptor_limit();
     struct launched launched = {.pid_fd = -1,
                                 .report_fd = reports[0],
                                 .control_fd = control[1],
+                                .port_fd = ports[0],
                                 .host_network = child->host_network,
                                 .cgroup = CGROUP_NONE};
     launched.pid = process_fork(CLONE_NEWUSER | CLONE_NEWPID, child->cgroup_fd, &launched.pid_fd);
     if (launched.pid == 0) {
         close(reports[0]);
         close(control[1]);
+        close(ports[0]);
         child_run(child);
     }
     int clone_errno = errno;
     close(reports[1]);
     close(control[0]);
+    close(ports[1]);
     setrlimit(RLIMIT_NOFILE, &child->descriptors);
     if (launched.pid < 0) {
         close(reports[0]);
         close(control[1]);
+        close(ports[0]);
         return explain_clone(clone_errno, child->cgroup_fd >= 0, err);
     }
     *ret_launched = launched;
@@ -284,7 +288,7 @@ static int set_limits(const struct plan *plan, const struct launched *launched, 
 
 int launch_start(const struct launch *launch, struct launched *launched, struct err *err)
 {
-    bool host_network = wants_host_network(launch->plan);
+    bool host_network = ports_host_network(launch->plan);
     if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
         return -1;
     /* The child that was started ahead took it that the network is the sandbox's own. */

@@ -22,7 +22,7 @@ struct host_object {
     uint16_t port;       /* 0: none was named */
 };
 
-enum { PORT_HTTPS = 443, NAME_LONGEST = 253 };
+enum { PORT_HTTP = 80, PORT_HTTPS = 443, NAME_LONGEST = 253 };
 
 /* Returns 0, or -1 with a sentence (and perhaps advice) about what is wrong with it. */
 int host_parse(struct arena *arena, const char *text, struct host_object *ret_host, const char **ret_problem,

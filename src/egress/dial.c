@@ -1,0 +1,271 @@
+/* Looks a host up outside, checks where that leads, and connects to just that address. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "egress/classes.h"
+#include "egress/egress.h"
+
+enum {
+    KEPT = 5000,           /* milliseconds that the addresses of a name are used for further connections */
+    OWN_KEPT = 1000,       /* the same for this machine's own addresses */
+    BEFORE_THE_NEXT = 250, /* milliseconds that an address may take before the next one is tried beside it */
+};
+
+static enum address_class class_of(struct egress *egress, const struct endpoint *address)
+{
+    enum address_class class = address_classify(address);
+    if (class != ADDRESS_PUBLIC && class != ADDRESS_PRIVATE)
+        return class;
+    if (egress->own.until <= now_milliseconds()) {
+        own_addresses_read(&egress->own);
+        egress->own.until = now_milliseconds() + OWN_KEPT;
+    }
+    return own_addresses_have(&egress->own, address) ? ADDRESS_OWN : class;
+}
+
+/* Leaves the addresses that may be dialled for this name. Returns the class of one that may not, or PUBLIC. */
+static enum address_class keep_permitted(struct connection *connection)
+{
+    struct lookup_result *found = &connection->addresses;
+    enum address_class refused = ADDRESS_PUBLIC;
+    size_t kept = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        enum address_class class = class_of(connection->egress, &found->addresses[i]);
+        bool is_permitted =
+            class == ADDRESS_PUBLIC || (class == ADDRESS_PRIVATE && table_trusts_name(connection->rule));
+        if (is_permitted)
+            found->addresses[kept++] = found->addresses[i];
+        else
+            refused = class;
+    }
+    found->count = kept;
+    return refused;
+}
+
+static void connected(struct connection *connection, struct attempt *attempt)
+{
+    struct egress *egress = connection->egress;
+    char text[ENDPOINT_TEXT_SIZE], reached[ENDPOINT_TEXT_SIZE] = "";
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof(peer);
+    struct endpoint endpoint;
+    /* The winner moves to its side, the others are given up. */
+    struct side *side = connection->published ? &connection->inner : &connection->outer;
+    side->connection = connection;
+    poller_move(&egress->poller, &attempt->watcher, &side->watcher, EPOLLIN, relay_ready);
+    for (size_t i = 0; i < connection->attempts_begun; i++)
+        poller_close(&connection->attempts[i].watcher);
+    if (getpeername(side->watcher.fd, (struct sockaddr *)&peer, &size) == 0 &&
+        endpoint_from_socket(&peer, &endpoint))
+        endpoint_text(&endpoint, reached);
+    tell(egress, "%s %s %u %s", connection->published ? "published" : "connected",
+         connection_host(connection, text), connection->asked.port, reached);
+    if (!connection->via_proxy) {
+        connection_relay(connection);
+        return;
+    }
+    auto_buf struct buf request = {0};
+    proxy_add_request(&egress->proxy, connection_host(connection, text), connection->asked.port, &request);
+    connection->stage = STAGE_PROXY;
+    if (send(side->watcher.fd, request.bytes, request.size, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+        (ssize_t)request.size)
+        connection_fail(connection, errno, "");
+    else
+        poller_change(&egress->poller, &side->watcher, EPOLLIN | EPOLLET);
+}
+
+static void attempts_are_over(struct connection *connection)
+{
+    if (connection->published && connection->last_errnum == ECONNREFUSED && !connection->tried_v6)
+        connection_dial_inside(connection);
+    else
+        connection_fail(connection, connection->last_errnum, "");
+}
+
+static void attempt_failed(struct connection *connection, struct attempt *attempt, int errnum)
+{
+    connection->last_errnum = errnum;
+    poller_close(&attempt->watcher);
+    connection->attempts_open--;
+    if (connection->attempts_begun < connection->addresses.count)
+        connection_attempt(connection);
+    else if (connection->attempts_open == 0)
+        attempts_are_over(connection);
+}
+
+static void attempt_ready(struct watcher *watcher, uint32_t events)
+{
+    (void)events;
+    struct attempt *attempt = (struct attempt *)watcher;
+    int errnum = 0;
+    socklen_t size = sizeof(errnum);
+    if (getsockopt(watcher->fd, SOL_SOCKET, SO_ERROR, &errnum, &size) < 0)
+        errnum = errno;
+    if (errnum)
+        attempt_failed(attempt->connection, attempt, errnum);
+    else
+        connected(attempt->connection, attempt);
+}
+
+static void attempt_begin(struct connection *connection, int fd)
+{
+    struct attempt *attempt = &connection->attempts[connection->attempts_begun++];
+    connection->stage = STAGE_DIAL;
+    connection->attempts_open++;
+    attempt->connection = connection;
+    if (poller_add(&connection->egress->poller, &attempt->watcher, fd, EPOLLOUT, attempt_ready) < 0)
+        attempt_failed(connection, attempt, errno);
+}
+
+/* The next address, beside those that have not answered yet. */
+void connection_attempt(struct connection *connection)
+{
+    static const int on = 1;
+    connection->next_attempt = now_milliseconds() + BEFORE_THE_NEXT;
+    struct sockaddr_storage address;
+    socklen_t size =
+        endpoint_to_socket(&connection->addresses.addresses[connection->attempts_begun], &address);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    }
+    if (fd >= 0 && (connect(fd, (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS)) {
+        attempt_begin(connection, fd);
+        return;
+    }
+    struct attempt *failed = &connection->attempts[connection->attempts_begun++];
+    int errnum = errno;
+    if (fd >= 0)
+        close(fd);
+    connection->attempts_open++;
+    attempt_failed(connection, failed, errnum);
+}
+
+static void dial_addresses(struct connection *connection, uint16_t port)
+{
+    for (size_t i = 0; i < connection->addresses.count; i++)
+        connection->addresses.addresses[i].port = port;
+    connection->stage = STAGE_DIAL;
+    connection_attempt(connection);
+}
+
+void connection_found(struct connection *connection)
+{
+    const struct name *name = connection->name;
+    if (connection->via_proxy) { /* what was looked up is the proxy, which is the caller's own choice */
+        if (connection->addresses.count == 0)
+            connection_fail(connection, 0, connection->addresses.problem);
+        else
+            dial_addresses(connection, connection->egress->proxy.port);
+        return;
+    }
+    connection->addresses = name->found;
+    if (connection->addresses.count == 0) {
+        connection_fail(connection, 0, name->found.problem);
+        return;
+    }
+    enum address_class refused = keep_permitted(connection);
+    if (connection->addresses.count == 0) {
+        char sentence[160];
+        snprintf(sentence, sizeof(sentence), "its name leads to %s, and %s", address_class_text(refused),
+                 refused == ADDRESS_PRIVATE ? "only your own rule for just that name opens it"
+                                            : "only a rule with the address itself opens it");
+        connection_refuse(connection, sentence);
+        return;
+    }
+    dial_addresses(connection, connection->asked.port);
+}
+
+/* An address that a rule names is dialled as it is. */
+static void dial_address(struct connection *connection)
+{
+    enum address_class class = class_of(connection->egress, &connection->asked);
+    if (connection->rule && !address_is_meant(&connection->rule->host, class)) {
+        connection_refuse(connection,
+                          "a rule for a network does not mean what is special in it; name the address");
+        return;
+    }
+    connection->addresses = (struct lookup_result){.count = 1, .addresses = {connection->asked}};
+    dial_addresses(connection, connection->asked.port);
+}
+
+void connection_dial(struct connection *connection)
+{
+    struct egress *egress = connection->egress;
+    struct name *name = connection->name;
+    char text[ENDPOINT_TEXT_SIZE];
+    bool is_special = !name && class_of(egress, &connection->asked) != ADDRESS_PUBLIC;
+    connection->via_proxy =
+        egress->proxy.host && !is_special &&
+        !proxy_is_excepted(&egress->proxy, connection_host(connection, text), connection->asked.port);
+    connection->stage = STAGE_LOOKUP;
+    if (connection->via_proxy) {
+        lookup_start(egress->lookup, egress->proxy.host, &egress->proxy);
+    } else if (!name) {
+        dial_address(connection);
+    } else if (name->found_until > now_milliseconds()) {
+        connection_found(connection);
+    } else if (!name->is_looked_up) {
+        name->is_looked_up = true;
+        lookup_start(egress->lookup, name->text, name);
+    }
+}
+
+static void inside_made(void *self, int fd, int errnum)
+{
+    struct connection *connection = self;
+    if (fd < 0) {
+        connection_fail(connection, errnum, "");
+        return;
+    }
+    connection->attempts_begun = 0;
+    attempt_begin(connection, fd);
+}
+
+/* First 127.0.0.1, then ::1: some servers listen at one of them only. */
+void connection_dial_inside(struct connection *connection)
+{
+    struct endpoint v6 = {.address = {[15] = 1}, .port = connection->published};
+    bool again = connection->attempts_begun > 0;
+    connection->tried_v6 = again;
+    ask_port(connection->egress, PORT_CONNECTION, again ? v6 : connection->asked, inside_made, connection);
+}
+
+static void looked_up_ready(struct watcher *watcher, uint32_t events)
+{
+    (void)events;
+    struct egress *egress = container_of(watcher, struct egress, looked_up);
+    struct lookup_result result;
+    for (void *self; (self = lookup_next(egress->lookup, &result));) {
+        struct name *name = self == &egress->proxy ? NULL : self;
+        if (name) {
+            name->found = result;
+            name->found_until = result.count ? now_milliseconds() + KEPT : 0;
+            name->is_looked_up = false;
+        }
+        for (struct connection *at = egress->connections, *next; at; at = next) {
+            next = at->next;
+            bool is_for =
+                at->stage == STAGE_LOOKUP && (name ? !at->via_proxy && at->name == name : at->via_proxy);
+            if (is_for && !name)
+                at->addresses = result;
+            if (is_for)
+                connection_found(at);
+        }
+    }
+}
+
+int dial_open(struct egress *egress)
+{
+    int ready_fd = -1;
+    egress->lookup = lookup_open(&ready_fd);
+    if (!egress->lookup)
+        return -1;
+    return poller_add(&egress->poller, &egress->looked_up, ready_fd, EPOLLIN, looked_up_ready);
+}

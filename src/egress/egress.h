@@ -1,0 +1,206 @@
+/*
+ * The network's helper: a program of its own, outside, that holds the other ends of the sandbox's sockets.
+ *
+ *   main.c        starts, locks itself in, goes round
+ *   settings.c    what bawn tells it: rules, sockets, names; and what it tells bawn
+ *   table.c       what may be reached
+ *   resolver.c    answers questions for names, with addresses that stand for them    dns.c    as spoken on the wire
+ *   names.c       which address stands for which name, and where connections to it are taken
+ *   asks.c        asks the sandbox's process 1 for sockets
+ *   accept.c      takes connections and finds out what they are for
+ *   inspect.c     the first words of a connection must name the same host            hello.c, http.c
+ *   dial.c        looks the host up and connects to it                                 lookup.c, classes.c, proxy.c
+ *   relay.c       moves bytes both ways
+ *   sandbox.c     what this program itself may do
+ *
+ * It may open sockets and read what name lookups need. It must not write a file, run a program, or believe anything that
+ * comes from inside: every name, length and descriptor is checked.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "egress/classes.h"
+#include "egress/dns.h"
+#include "egress/http.h"
+#include "egress/lookup.h"
+#include "egress/poller.h"
+#include "egress/proxy.h"
+#include "egress/table.h"
+#include "kernel/ports.h"
+
+enum { MOST_NAMES = 4096, MOST_CONNECTIONS = 8192, MOST_ASKS = 1024, MOST_TOLD = 4096 };
+
+struct egress;
+struct connection;
+struct name;
+
+/* --- asks.c ----------------------------------------------------------------------------------------------------- */
+
+/* `fd` is the socket, the callee's from now on, or -1 with errnum. */
+typedef void ask_done(void *self, int fd, int errnum);
+
+struct ask {
+    struct port_request request;
+    ask_done *done;
+    void *self;
+};
+
+int asks_open(struct egress *egress, int channel_fd) must_check;
+void ask_port(struct egress *egress, enum port_kind kind, struct endpoint at, ask_done *done, void *self);
+void ask_forget(struct egress *egress, const void *self);
+
+/* --- names.c ---------------------------------------------------------------------------------------------------- */
+
+struct waiting_question {
+    struct dns_question question;
+    void (*answer)(struct egress *egress, const struct waiting_question *waiting, const struct name *name);
+    struct endpoint from; /* UDP */
+    void *stream;         /* TCP */
+};
+
+struct name {
+    struct egress *egress;
+    const char *text;
+    struct host_object host;
+    struct endpoint address; /* that stands for it inside; port 0 */
+    VEC(uint16_t) ports;     /* where connections to it are taken, or will be */
+    size_t outstanding, listening;
+    VEC(struct waiting_question) questions;
+    struct lookup_result found; /* outside */
+    int64_t found_until;
+    bool is_looked_up;
+};
+
+/* The name's entry, made where it is new; NULL where there are too many. `address` 0: the next free one. */
+struct name *name_enter(struct egress *egress, const char *text, uint32_t address);
+struct name *name_of_address(struct egress *egress, const struct endpoint *address);
+
+/* Takes connections at every port that the table allows. */
+void name_listen(struct name *name);
+
+/* --- resolver.c ------------------------------------------------------------------------------------------------- */
+
+int resolver_add_datagrams(struct egress *egress, int fd) must_check;
+int resolver_add_streams(struct egress *egress, int fd) must_check;
+
+/* --- accept.c, inspect.c, dial.c, relay.c ------------------------------------------------------------------------ */
+
+struct listener {
+    struct watcher watcher;
+    struct egress *egress;
+    struct listener *next;
+    uint16_t published; /* the port inside that it stands for on the host; 0: a listener of the inside */
+};
+
+enum stage {
+    STAGE_INSPECT,  /* waits for the first words */
+    STAGE_LOOKUP,   /* waits for addresses */
+    STAGE_DIAL,     /* waits for one of them to answer */
+    STAGE_PROXY,    /* waits for the proxy's word */
+    STAGE_RELAY,    /* moves bytes */
+    STAGE_FAREWELL, /* has said why not, and waits for the other side to hang up */
+};
+
+struct flow {
+    int pipe[2];
+    size_t held; /* bytes in the pipe */
+    bool has_pipe, ended /* nothing more comes */, is_shut /* and the other side was told */;
+};
+
+struct side {
+    struct watcher watcher;
+    struct connection *connection;
+};
+
+struct attempt {
+    struct watcher watcher;
+    struct connection *connection;
+};
+
+struct connection {
+    struct egress *egress;
+    struct connection *next, *previous;
+    struct side inner, outer;
+    struct flow outward, inward;
+    enum stage stage;
+    struct name *name; /* NULL: an address, or a port of the host or of the sandbox */
+    struct endpoint asked;
+    const struct rule *rule;
+    bool is_inspected, speaks_http, via_proxy;
+    uint16_t published;
+    bool tried_v6; /* of a published port */
+    int64_t deadline, next_attempt;
+    struct lookup_result addresses;
+    size_t attempts_begun, attempts_open;
+    struct attempt attempts[LOOKUP_MOST_ADDRESSES];
+    int last_errnum;
+    struct http http;
+    struct buf to_outer; /* what of HTTP may go, and how much of it has gone */
+    size_t to_outer_sent;
+};
+
+int listener_add(struct egress *egress, int fd, uint16_t published) must_check;
+void listeners_pause(struct egress *egress, bool pause);
+
+/* inspect.c: looks at the first words. Decides, refuses, or waits for more. */
+void connection_inspect(struct connection *connection);
+
+/* dial.c */
+void connection_dial(struct connection *connection);
+void connection_found(struct connection *connection); /* its name's addresses are there */
+void connection_attempt(struct connection *connection);
+void connection_dial_inside(struct connection *connection); /* a published port */
+int dial_open(struct egress *egress) must_check;
+
+/* relay.c */
+void connection_relay(struct connection *connection);
+void relay_ready(struct watcher *watcher, uint32_t events); /* of both sides, at every stage */
+
+/* accept.c: the end of a connection. */
+void connection_close(struct connection *connection); /* orderly */
+void connection_reset(struct connection *connection); /* both sides see that it broke */
+void connection_refuse(struct connection *connection,
+                       const char *sentence); /* told to bawn, and where possible inside */
+void connection_fail(struct connection *connection, int errnum, const char *sentence);
+const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE]);
+
+/* --- settings.c ------------------------------------------------------------------------------------------------- */
+
+int settings_read(struct egress *egress, int settings_fd, struct err *err) must_check;
+int settings_open_link(struct egress *egress, int link_fd) must_check;
+
+/* One line for bawn; the same only once. */
+void tell(struct egress *egress, const char *format, ...) printf_like(2, 3);
+
+/* --- sandbox.c -------------------------------------------------------------------------------------------------- */
+
+int sandbox_enter(struct err *err) must_check;
+
+/* --- main.c ----------------------------------------------------------------------------------------------------- */
+
+int64_t now_milliseconds(void);
+
+struct egress {
+    struct arena arena;
+    struct poller poller;
+    struct table table;
+    struct proxy proxy;
+    struct own_addresses own;
+    struct watcher link, channel, looked_up, datagrams, streams;
+    VEC(struct ask) asks;
+    uint64_t last_ask;
+    struct map names;
+    VEC(struct name *) by_address; /* the n-th stands at 198.18.0.2 + n */
+    struct lookup *lookup;
+    struct listener *listeners;
+    bool listeners_are_paused;
+    struct connection *connections;
+    size_t connection_count, stream_count;
+    VEC(int) spare_pipes; /* in pairs */
+    struct map told;
+    size_t told_count;
+    bool is_over; /* bawn is gone */
+};

@@ -1,0 +1,244 @@
+#include "egress/http.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+
+/* What one head says about what follows it. */
+struct head {
+    unsigned hosts, lengths, encodings;
+    uint64_t length;
+    bool host_is_right, wants_websocket;
+};
+
+static bool is_token(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (!isalnum((unsigned char)text[i]) && !memchr("!#$%&'*+-.^_`|~", text[i], 15))
+            return false;
+    }
+    return size > 0;
+}
+
+static bool is_host(const char *text, size_t size, const char *host, uint16_t port)
+{
+    size_t length = strlen(host);
+    if (size < length || strncasecmp(text, host, length) != 0)
+        return false;
+    char with_port[8];
+    int digits = snprintf(with_port, sizeof(with_port), ":%u", port);
+    size_t rest = size - length;
+    return rest == 0 || (rest == (size_t)digits && memcmp(text + length, with_port, rest) == 0);
+}
+
+/* "GET /path HTTP/1.1": no other version, and no target that names another host. */
+static const char *read_request_line(const char *line, size_t size, const char *host, uint16_t port)
+{
+    const char *end = line + size, *space = memchr(line, ' ', size);
+    if (!space || !is_token(line, (size_t)(space - line)))
+        return "the request line is malformed";
+    if (space - line == 7 && memcmp(line, "CONNECT", 7) == 0)
+        return "CONNECT asks for another connection";
+    const char *target = space + 1, *last = memrchr(target, ' ', (size_t)(end - target));
+    if (!last || end - last != 9 || (memcmp(last, " HTTP/1.1", 9) != 0 && memcmp(last, " HTTP/1.0", 9) != 0))
+        return "the request is not of HTTP/1.1";
+    size_t target_size = (size_t)(last - target);
+    if (target_size == 0 || memchr(target, ' ', target_size))
+        return "the request line is malformed";
+    if (*target == '/' || (target_size == 1 && *target == '*'))
+        return NULL;
+    if (target_size < 7 || strncasecmp(target, "http://", 7) != 0)
+        return "the request's target is neither a path nor a URL";
+    const char *authority = target + 7, *slash = memchr(authority, '/', target_size - 7);
+    size_t authority_size = slash ? (size_t)(slash - authority) : target_size - 7;
+    return is_host(authority, authority_size, host, port) ? NULL : "the request is for another host";
+}
+
+static bool is_field(const char *name, size_t size, const char *wanted)
+{
+    return size == strlen(wanted) && strncasecmp(name, wanted, size) == 0;
+}
+
+static bool read_length(const char *digits, size_t size, uint64_t *ret_length)
+{
+    uint64_t length = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (!isdigit((unsigned char)digits[i]))
+            return false;
+        length = length * 10 + (uint64_t)(digits[i] - '0');
+    }
+    *ret_length = length;
+    return size > 0 && size <= 18;
+}
+
+static const char *read_field(const char *line, size_t size, const char *host, uint16_t port,
+                              struct head *head)
+{
+    const char *colon = memchr(line, ':', size);
+    if (!colon || !is_token(line, (size_t)(colon - line)))
+        return "a header line is malformed";
+    size_t name_size = (size_t)(colon - line);
+    const char *value = colon + 1, *end = line + size;
+    while (value < end && (*value == ' ' || *value == '\t'))
+        value++;
+    while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    size_t value_size = (size_t)(end - value);
+    if (is_field(line, name_size, "host")) {
+        head->hosts++;
+        head->host_is_right = is_host(value, value_size, host, port);
+    } else if (is_field(line, name_size, "content-length")) {
+        head->lengths++;
+        if (!read_length(value, value_size, &head->length))
+            return "the content's length is not a number";
+    } else if (is_field(line, name_size, "transfer-encoding")) {
+        head->encodings++;
+        if (!is_field(value, value_size, "chunked"))
+            return "the transfer encoding is not plain chunked";
+    } else if (is_field(line, name_size, "upgrade")) {
+        head->wants_websocket = is_field(value, value_size, "websocket");
+    }
+    return NULL;
+}
+
+/* Lines end in CR LF, and neither byte stands elsewhere, nor does NUL. */
+static const char *next_line(const char **at, const char *end, size_t *ret_size)
+{
+    const char *line = *at, *feed = memchr(line, '\n', (size_t)(end - line));
+    if (!feed || feed == line || feed[-1] != '\r')
+        return NULL;
+    *ret_size = (size_t)(feed - line) - 1;
+    *at = feed + 1;
+    return memchr(line, '\r', *ret_size) || memchr(line, '\0', *ret_size) ? NULL : line;
+}
+
+static const char *read_head(const struct buf *text, const char *host, uint16_t port, struct head *head)
+{
+    const char *at = text->bytes, *end = text->bytes + text->size;
+    size_t size = 0;
+    const char *line = next_line(&at, end, &size);
+    const char *problem = line ? read_request_line(line, size, host, port) : "the request line is malformed";
+    while (!problem && at < end) {
+        line = next_line(&at, end, &size);
+        if (!line || (size && (*line == ' ' || *line == '\t')))
+            return "a header line is malformed";
+        if (size == 0)
+            break;
+        problem = read_field(line, size, host, port, head);
+    }
+    if (problem)
+        return problem;
+    if (head->hosts != 1 || !head->host_is_right)
+        return "the request is for another host";
+    if (head->lengths > 1 || head->encodings > 1 || (head->lengths && head->encodings))
+        return "the content's length is said twice";
+    return NULL;
+}
+
+static const char *end_head(struct http *http, const char *host, uint16_t port)
+{
+    struct head head = {0};
+    const char *problem = read_head(&http->line, host, port, &head);
+    if (problem)
+        return problem;
+    http->left = head.length;
+    http->state = head.encodings ? HTTP_CHUNK_SIZE : head.length ? HTTP_BODY : HTTP_HEAD;
+    /* Only the first answer of a connection can be told apart without reading all of them. */
+    if (head.wants_websocket && http->is_first_done)
+        return "a change of protocol must be the first request of a connection";
+    if (head.wants_websocket)
+        http->state = HTTP_UPGRADING;
+    http->is_first_done = true;
+    return NULL;
+}
+
+/* A chunk's size in hexadecimal, without the extensions that nobody uses. */
+static const char *end_chunk_size(struct http *http)
+{
+    uint64_t size = 0;
+    size_t digits = http->line.size - 2;
+    if (http->line.size < 3 || digits > 8 || http->line.bytes[digits] != '\r')
+        return "a chunk's size is malformed";
+    for (size_t i = 0; i < digits; i++) {
+        if (!isxdigit((unsigned char)http->line.bytes[i]))
+            return "a chunk's size is malformed";
+        int digit = tolower((unsigned char)http->line.bytes[i]);
+        size = size << 4 | (uint64_t)(isdigit(digit) ? digit - '0' : digit - 'a' + 10);
+    }
+    http->left = size;
+    http->state = size ? HTTP_CHUNK : HTTP_TRAILER;
+    return NULL;
+}
+
+static const char *end_line(struct http *http, const char *host, uint16_t port, bool *ret_is_whole)
+{
+    bool is_empty = http->line.size == 2 && memcmp(http->line.bytes, "\r\n", 2) == 0;
+    *ret_is_whole = true;
+    switch (http->state) {
+    case HTTP_CHUNK_SIZE:
+        return end_chunk_size(http);
+    case HTTP_CHUNK_END:
+    case HTTP_TRAILER: /* fields after the content are not needed by anybody */
+        if (!is_empty)
+            return "a chunk does not end as it must";
+        http->state = http->state == HTTP_TRAILER ? HTTP_HEAD : HTTP_CHUNK_SIZE;
+        return NULL;
+    default:
+        *ret_is_whole =
+            http->line.size >= 4 && memcmp(http->line.bytes + http->line.size - 4, "\r\n\r\n", 4) == 0;
+        if (is_empty)
+            return "the request line is malformed";
+        return *ret_is_whole ? end_head(http, host, port) : NULL;
+    }
+}
+
+ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const char *bytes, size_t size,
+                    struct buf *out, const char **ret_problem)
+{
+    size_t at = 0;
+    while (at < size && http->state != HTTP_UPGRADING) {
+        if (http->state == HTTP_UPGRADED) {
+            buf_add(out, bytes + at, size - at);
+            return (ptrdiff_t)size;
+        }
+        if (http->state == HTTP_BODY || http->state == HTTP_CHUNK) {
+            size_t part = size - at < http->left ? size - at : (size_t)http->left;
+            buf_add(out, bytes + at, part);
+            at += part;
+            http->left -= part;
+            if (http->left == 0)
+                http->state = http->state == HTTP_BODY ? HTTP_HEAD : HTTP_CHUNK_END;
+            continue;
+        }
+        const char *feed = memchr(bytes + at, '\n', size - at);
+        size_t part = feed ? (size_t)(feed - bytes) + 1 - at : size - at;
+        buf_add(&http->line, bytes + at, part);
+        at += part;
+        bool is_whole = false;
+        *ret_problem = http->line.size > HTTP_LARGEST_HEAD ? "the request's head is too large"
+                       : feed                              ? end_line(http, host, port, &is_whole)
+                                                           : NULL;
+        if (*ret_problem)
+            return -1;
+        if (is_whole) {
+            buf_add(out, http->line.bytes, http->line.size);
+            http->line.size = 0;
+        }
+    }
+    return (ptrdiff_t)at;
+}
+
+bool http_looks_like_request(const uint8_t *bytes, size_t size)
+{
+    static const char *const methods[] = {"GET ",     "HEAD ",    "POST ",  "PUT ",   "DELETE ",
+                                          "OPTIONS ", "CONNECT ", "PATCH ", "TRACE ", "PRI * "};
+    for (size_t i = 0; i < array_len(methods); i++) {
+        size_t length = strlen(methods[i]);
+        if (memcmp(bytes, methods[i], size < length ? size : length) == 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,79 @@
+/*
+ * The first words of a connection. The network of the host that is dialled may hold many others: what the client itself
+ * calls it, in TLS or in HTTP, must be the name that it asked for. The bytes are only looked at and stay where they are.
+ */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+
+#include "egress/egress.h"
+#include "egress/hello.h"
+
+enum verdict { VERDICT_WAIT, VERDICT_PASS, VERDICT_HTTP, VERDICT_REFUSE };
+
+static enum verdict inspect_tls(const uint8_t *bytes, size_t size, const char *host, const char **ret_problem)
+{
+    char name[NAME_LONGEST + 1];
+    switch (hello_read(bytes, size, name)) {
+    case HELLO_MORE:
+        return VERDICT_WAIT;
+    case HELLO_NAMELESS:
+        *ret_problem = "its TLS names no host, so that it could be any; name it by its address in a rule";
+        return VERDICT_REFUSE;
+    case HELLO_BAD:
+        *ret_problem = "its first words are not those of TLS";
+        return VERDICT_REFUSE;
+    case HELLO_NAMED:
+        break;
+    }
+    *ret_problem = "its TLS is for another host";
+    return strcmp(name, host) == 0 ? VERDICT_PASS : VERDICT_REFUSE;
+}
+
+static enum verdict inspect(const struct connection *connection, const uint8_t *bytes, size_t size,
+                            const char **ret_problem)
+{
+    enum { TLS_HANDSHAKE = 22, METHOD_LONGEST = 8 };
+    static const char ssh[] = "SSH-";
+    uint16_t port = connection->asked.port;
+    if (bytes[0] == TLS_HANDSHAKE)
+        return inspect_tls(bytes, size, connection->name->text, ret_problem);
+    size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
+    if (memcmp(bytes, ssh, known) == 0)
+        return known == sizeof(ssh) - 1 ? VERDICT_PASS
+                                        : VERDICT_WAIT; /* ssh has no names that could differ */
+    if (port != PORT_HTTPS && http_looks_like_request(bytes, size))
+        return size >= METHOD_LONGEST ? VERDICT_HTTP : VERDICT_WAIT;
+    *ret_problem = port == PORT_HTTPS ? "its first words are not those of TLS" : "it does not speak HTTP";
+    return port == PORT_HTTPS || port == PORT_HTTP ? VERDICT_REFUSE : VERDICT_PASS;
+}
+
+void connection_inspect(struct connection *connection)
+{
+    uint8_t bytes[2 * HELLO_LARGEST];
+    ssize_t got = recv(connection->inner.watcher.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    bool is_early = connection->stage == STAGE_INSPECT;
+    if (got < 0 || (got == 0 && is_early)) {
+        connection_reset(connection);
+        return;
+    }
+    const char *problem = NULL;
+    enum verdict verdict = got == 0 ? VERDICT_PASS : inspect(connection, bytes, (size_t)got, &problem);
+    if (verdict == VERDICT_WAIT && (size_t)got == sizeof(bytes))
+        verdict = VERDICT_REFUSE;
+    if (verdict == VERDICT_WAIT)
+        return;
+    if (verdict == VERDICT_REFUSE) {
+        connection_refuse(connection, problem);
+        return;
+    }
+    connection->is_inspected = true;
+    connection->speaks_http = verdict == VERDICT_HTTP;
+    if (is_early)
+        connection_dial(connection);
+    else
+        connection_relay(connection);
+}

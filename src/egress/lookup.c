@@ -1,0 +1,146 @@
+#include "egress/lookup.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+enum { MOST_THREADS = 16 };
+
+struct job {
+    struct job *next;
+    void *self;
+    struct lookup_result result;
+    char name[256];
+};
+
+struct queue {
+    struct job *first, **end;
+};
+
+struct lookup {
+    pthread_mutex_t mutex;
+    pthread_cond_t has_work;
+    struct queue waiting, done;
+    unsigned threads, idle;
+    int ready_fd;
+};
+
+static void put(struct queue *queue, struct job *job)
+{
+    job->next = NULL;
+    *queue->end = job;
+    queue->end = &job->next;
+}
+
+static struct job *get(struct queue *queue)
+{
+    struct job *job = queue->first;
+    if (job && !(queue->first = job->next))
+        queue->end = &queue->first;
+    return job;
+}
+
+static void ask_system(struct job *job)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
+    int failed = getaddrinfo(job->name, NULL, &hints, &found);
+    if (failed) {
+        job->result.problem = gai_strerror(failed);
+        return;
+    }
+    for (const struct addrinfo *at = found; at && job->result.count < LOOKUP_MOST_ADDRESSES;
+         at = at->ai_next) {
+        struct sockaddr_storage address = {0};
+        memcpy(&address, at->ai_addr, at->ai_addrlen);
+        if (endpoint_from_socket(&address, &job->result.addresses[job->result.count]))
+            job->result.count++;
+    }
+    job->result.problem = job->result.count ? NULL : "it has no address";
+    freeaddrinfo(found);
+}
+
+static void *work(void *self)
+{
+    struct lookup *lookup = self;
+    pthread_mutex_lock(&lookup->mutex);
+    for (;;) {
+        struct job *job;
+        while (!(job = get(&lookup->waiting))) {
+            lookup->idle++;
+            pthread_cond_wait(&lookup->has_work, &lookup->mutex);
+            lookup->idle--;
+        }
+        pthread_mutex_unlock(&lookup->mutex);
+        ask_system(job);
+        pthread_mutex_lock(&lookup->mutex);
+        put(&lookup->done, job);
+        static const uint64_t one = 1;
+        if (write(lookup->ready_fd, &one, sizeof(one)) < 0)
+            continue; /* full: it is readable anyway */
+    }
+    return NULL;
+}
+
+struct lookup *lookup_open(int *ret_ready_fd)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    struct lookup *lookup = must_realloc(NULL, 1, sizeof(*lookup));
+    *lookup = (struct lookup){.ready_fd = fd};
+    lookup->waiting.end = &lookup->waiting.first;
+    lookup->done.end = &lookup->done.first;
+    pthread_mutex_init(&lookup->mutex, NULL);
+    pthread_cond_init(&lookup->has_work, NULL);
+    *ret_ready_fd = fd;
+    return lookup;
+}
+
+/* Threads are made as they are needed. Without a single one the lookup fails, and does not wait for ever. */
+void lookup_start(struct lookup *lookup, const char *name, void *self)
+{
+    struct job *job = must_realloc(NULL, 1, sizeof(*job));
+    *job = (struct job){.self = self};
+    size_t size = strnlen(name, sizeof(job->name) - 1);
+    memcpy(job->name, name, size);
+    pthread_mutex_lock(&lookup->mutex);
+    if (lookup->idle == 0 && lookup->threads < MOST_THREADS) {
+        pthread_t thread;
+        pthread_attr_t small;
+        pthread_attr_init(&small);
+        pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setstacksize(&small, 1024UL * 1024);
+        lookup->threads += pthread_create(&thread, &small, work, lookup) == 0;
+        pthread_attr_destroy(&small);
+    }
+    if (lookup->threads) {
+        put(&lookup->waiting, job);
+        pthread_cond_signal(&lookup->has_work);
+    } else {
+        job->result.problem = "there is no thread for it";
+        put(&lookup->done, job);
+        eventfd_write(lookup->ready_fd, 1);
+    }
+    pthread_mutex_unlock(&lookup->mutex);
+}
+
+void *lookup_next(struct lookup *lookup, struct lookup_result *ret_result)
+{
+    eventfd_t ignored;
+    eventfd_read(lookup->ready_fd, &ignored);
+    pthread_mutex_lock(&lookup->mutex);
+    struct job *job = get(&lookup->done);
+    pthread_mutex_unlock(&lookup->mutex);
+    if (!job)
+        return NULL;
+    *ret_result = job->result;
+    void *self = job->self;
+    free(job);
+    return self;
+}

@@ -1,0 +1,46 @@
+/* Who is called when a descriptor is ready, for thousands of them (epoll). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/vec.h"
+
+struct watcher;
+typedef void watcher_ready(struct watcher *watcher, uint32_t events);
+
+/* Part of the object that is called. Zeroed it watches nothing; `is_open` says whether it holds a descriptor. */
+struct watcher {
+    bool is_open;
+    int fd;
+    uint32_t events;
+    watcher_ready *ready;
+};
+
+struct poller {
+    int fd;
+    VEC(void *) retired;
+};
+
+int poller_open(struct poller *poller) must_check;
+
+/* Takes the descriptor over. Returns -1 with errno, and closes it then. */
+int poller_add(struct poller *poller, struct watcher *watcher, int fd, uint32_t events, watcher_ready *ready)
+    must_check;
+
+/* What to wait for from now on; costs nothing where that does not change. */
+void poller_change(struct poller *poller, struct watcher *watcher, uint32_t events);
+
+/* Closes the descriptor. */
+void poller_close(struct watcher *watcher);
+
+/* Frees memory that holds watchers, once nothing of this round can call them any more. */
+void poller_retire(struct poller *poller, void *memory);
+
+/* Waits at most so long (-1: for ever) and calls whoever is ready. */
+void poller_run_once(struct poller *poller, int milliseconds);
+
+/* Hands the descriptor from one watcher to another. */
+void poller_move(struct poller *poller, struct watcher *from, struct watcher *to, uint32_t events,
+                 watcher_ready *ready);

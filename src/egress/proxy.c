@@ -1,0 +1,119 @@
+#include "egress/proxy.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "policy/host.h"
+
+static const char *base64(struct arena *arena, const char *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = arena_alloc(arena, (size + 2) / 3 * 4 + 1), *end = text;
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t group = 0;
+        for (size_t j = 0; j < 3; j++)
+            group = group << 8 | (i + j < size ? (unsigned char)bytes[i + j] : 0);
+        for (size_t j = 0; j < 4; j++)
+            *end++ = (char)(i + j <= size ? digits[group >> (18 - 6 * j) & 63] : '=');
+    }
+    return text;
+}
+
+/* %40 for '@' and the like, in place. */
+static size_t decode(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at; at++) {
+        if (at[0] == '%' && isxdigit((unsigned char)at[1]) && isxdigit((unsigned char)at[2])) {
+            char code[3] = {at[1], at[2], '\0'};
+            *to++ = (char)strtoul(code, NULL, 16);
+            at += 2;
+        } else {
+            *to++ = *at;
+        }
+    }
+    return (size_t)(to - text);
+}
+
+int proxy_parse(struct arena *arena, const char *url, struct proxy *proxy, struct err *err)
+{
+    enum { DEFAULT_PORT = 3128 };
+    const char *scheme_end = strstr(url, "://");
+    const char *rest = scheme_end ? scheme_end + 3 : url;
+    if (scheme_end && strncasecmp(url, "http://", 7) != 0)
+        return err_set(err, "the proxy is not reached by http://, and bawn speaks no other language to one");
+    char *authority = arena_copy(arena, rest, strcspn(rest, "/"));
+    char *at = strrchr(authority, '@'), *host = at ? at + 1 : authority;
+    struct host_object parsed;
+    const char *problem = NULL, *hint = NULL;
+    if (host_parse(arena, host, &parsed, &problem, &hint) < 0)
+        return err_set(err, "the proxy %s: %s", host, problem);
+    if (at) {
+        *at = '\0';
+        size_t size = decode(authority);
+        proxy->authorization = base64(arena, authority, size);
+    }
+    proxy->host = host_text(arena, &parsed);
+    proxy->port = parsed.port ? parsed.port : DEFAULT_PORT;
+    return 0;
+}
+
+/* As most programs read it: "*", a name and all below it, with or without a dot before it, perhaps with a port. */
+bool proxy_is_excepted(const struct proxy *proxy, const char *host, uint16_t port)
+{
+    size_t host_size = strlen(host);
+    for (const char *at = proxy->exceptions; at && *at;) {
+        size_t size = strcspn(at, ", ");
+        const char *entry = at, *colon = memchr(at, ':', size);
+        at += size + (at[size] != '\0');
+        uint16_t only = 0;
+        if (colon && !memchr(colon + 1, ':', size - (size_t)(colon + 1 - entry))) {
+            char digits[8] = "";
+            size_t count = size - (size_t)(colon + 1 - entry);
+            memcpy(digits, colon + 1, count < sizeof(digits) ? count : 0);
+            if (!port_parse(digits, &only) || only != port)
+                continue;
+            size = (size_t)(colon - entry);
+        }
+        if (size == 1 && *entry == '*')
+            return true;
+        if (size > 1 && entry[0] == '*' && entry[1] == '.') {
+            entry++;
+            size--;
+        }
+        bool is_dotted = size && *entry == '.';
+        if (is_dotted) {
+            entry++;
+            size--;
+        }
+        if (size == 0 || size > host_size || strncasecmp(host + host_size - size, entry, size) != 0)
+            continue;
+        if (host_size == size || host[host_size - size - 1] == '.')
+            return true;
+    }
+    return false;
+}
+
+void proxy_add_request(const struct proxy *proxy, const char *host, uint16_t port, struct buf *out)
+{
+    const char *open = strchr(host, ':') ? "[" : "", *close = *open ? "]" : "";
+    buf_printf(out, "CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\n", open, host, close, port, open, host,
+               close, port);
+    if (proxy->authorization)
+        buf_printf(out, "Proxy-Authorization: Basic %s\r\n", proxy->authorization);
+    buf_add_str(out, "\r\n");
+}
+
+ptrdiff_t proxy_read_answer(const char *bytes, size_t size)
+{
+    static const char agreed[] = "HTTP/1.";
+    size_t known = size < sizeof(agreed) - 1 ? size : sizeof(agreed) - 1;
+    if (memcmp(bytes, agreed, known) != 0 || (size >= 12 && memcmp(bytes + 8, " 2", 2) != 0))
+        return -1;
+    const char *end = memmem(bytes, size, "\r\n\r\n", 4);
+    if (!end)
+        return size >= PROXY_LARGEST_ANSWER ? -1 : 0;
+    return end - bytes + 4;
+}

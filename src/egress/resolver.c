@@ -1,0 +1,253 @@
+/* Answers questions for names. Who is on the list has an address of its own in here; nobody else exists. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "egress/egress.h"
+
+enum { MOST_STREAMS = 64, MOST_WAITING = 256 };
+
+/* A connection that asks for names (DNS over TCP): one question after the other, each with its size before it. */
+struct stream {
+    struct watcher watcher;
+    struct egress *egress;
+    struct name *waits_for;
+    size_t size;
+    uint8_t bytes[2 + DNS_LARGEST_QUESTION];
+};
+
+static struct dns_answer answer_with(const struct dns_question *question, const struct name *name)
+{
+    if (!name->listening)
+        return (struct dns_answer){.code = DNS_FAILED};
+    bool has_data = question->type == DNS_A;
+    return (struct dns_answer){
+        .code = DNS_FINE, .address = has_data ? name->address.address + 12 : NULL, .address_size = 4};
+}
+
+/* The sandbox's own names. A name below localhost is localhost too (RFC 6761). */
+static bool is_own_name(const char *name)
+{
+    size_t size = strlen(name);
+    return strcmp(name, "localhost") == 0 || strcmp(name, "bawn") == 0 ||
+           strcmp(name, "host.bawn.internal") == 0 ||
+           (size > 10 && strcmp(name + size - 10, ".localhost") == 0);
+}
+
+static struct dns_answer answer_own(const struct dns_question *question)
+{
+    static const uint8_t v4[4] = {127, 0, 0, 1}, v6[16] = {[15] = 1};
+    struct dns_answer answer = {.code = DNS_FINE};
+    if (question->type == DNS_A)
+        answer = (struct dns_answer){DNS_FINE, v4, sizeof(v4), NULL};
+    if (question->type == DNS_AAAA)
+        answer = (struct dns_answer){DNS_FINE, v6, sizeof(v6), NULL};
+    return answer;
+}
+
+static bool is_reverse(const char *name)
+{
+    size_t size = strlen(name);
+    return (size > 13 && strcmp(name + size - 13, ".in-addr.arpa") == 0) ||
+           (size > 9 && strcmp(name + size - 9, ".ip6.arpa") == 0);
+}
+
+static bool is_allowed(const struct egress *egress, const char *text)
+{
+    struct arena scratch = {0};
+    struct host_object host;
+    const char *problem = NULL, *hint = NULL;
+    bool allowed = false;
+    if (host_parse(&scratch, text, &host, &problem, &hint) == 0 && host.kind == HOST_NAME) {
+        for (size_t i = 0; !allowed && i < egress->table.ports.count; i++)
+            allowed = table_allows(&egress->table, &host, egress->table.ports.at[i]) != NULL;
+    }
+    arena_free(&scratch);
+    return allowed;
+}
+
+/* Answers now, or returns the name whose sockets must be made first. */
+static struct name *consider(struct egress *egress, const struct dns_question *question,
+                             struct dns_answer *ret_answer)
+{
+    if (is_own_name(question->name)) {
+        *ret_answer = answer_own(question);
+        return NULL;
+    }
+    *ret_answer = (struct dns_answer){.code = DNS_NO_SUCH_NAME};
+    if (!is_allowed(egress, question->name)) {
+        if (!*question->name || is_reverse(question->name))
+            return NULL;
+        ret_answer->reason = "bawn: this name is not on the sandbox's list of hosts, on purpose. "
+                             "A person can add it with `bawn allow NAME`.";
+        tell(egress, "refused %s 0 is not on the list of hosts", question->name);
+        return NULL;
+    }
+    ret_answer->code = DNS_FAILED;
+    struct name *name = name_enter(egress, question->name, 0);
+    if (!name) {
+        tell(egress, "trouble more than %d different names were asked for", (int)MOST_NAMES);
+        return NULL;
+    }
+    name_listen(name);
+    if (name->outstanding && name->questions.count < MOST_WAITING)
+        return name;
+    *ret_answer = answer_with(question, name);
+    return NULL;
+}
+
+static void send_datagram(struct egress *egress, const struct dns_question *question,
+                          const struct dns_answer *answer, const struct endpoint *to)
+{
+    uint8_t bytes[DNS_LARGEST_ANSWER];
+    size_t size = dns_write(question, answer, bytes);
+    struct sockaddr_storage address;
+    socklen_t address_size = endpoint_to_socket(to, &address);
+    if (sendto(egress->datagrams.fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
+               address_size) < 0)
+        return; /* whoever asked is gone, or does not read: it will ask again */
+}
+
+static void answer_datagram(struct egress *egress, const struct waiting_question *waiting,
+                            const struct name *name)
+{
+    struct dns_answer answer = answer_with(&waiting->question, name);
+    send_datagram(egress, &waiting->question, &answer, &waiting->from);
+}
+
+static void datagrams_ready(struct watcher *watcher, uint32_t events)
+{
+    (void)events;
+    struct egress *egress = container_of(watcher, struct egress, datagrams);
+    for (int i = 0; i < 64; i++) {
+        uint8_t bytes[DNS_LARGEST_QUESTION];
+        struct sockaddr_storage address = {0};
+        socklen_t address_size = sizeof(address);
+        struct waiting_question waiting = {.answer = answer_datagram};
+        ssize_t got = recvfrom(watcher->fd, bytes, sizeof(bytes), MSG_DONTWAIT, (struct sockaddr *)&address,
+                               &address_size);
+        if (got < 0 && errno != ECONNREFUSED)
+            return;
+        if (got < 0 || !endpoint_from_socket(&address, &waiting.from))
+            continue;
+        struct dns_answer answer = {.code = dns_read(bytes, (size_t)got, &waiting.question)};
+        struct name *name = NULL;
+        if (answer.code == DNS_IGNORED)
+            continue;
+        if (answer.code == DNS_FINE)
+            name = consider(egress, &waiting.question, &answer);
+        if (name)
+            vec_push(&name->questions, waiting);
+        else
+            send_datagram(egress, &waiting.question, &answer, &waiting.from);
+    }
+}
+
+static void stream_close(struct stream *stream)
+{
+    struct name *name = stream->waits_for;
+    for (size_t i = 0; name && i < name->questions.count; i++) {
+        if (name->questions.at[i].stream == stream)
+            name->questions.at[i--] = name->questions.at[--name->questions.count];
+    }
+    stream->egress->stream_count--;
+    poller_close(&stream->watcher);
+    poller_retire(&stream->egress->poller, stream);
+}
+
+/* An answer is far smaller than what a socket takes at once; a client that does not read loses its connection. */
+static bool send_on_stream(struct stream *stream, const struct dns_question *question,
+                           const struct dns_answer *answer)
+{
+    uint8_t bytes[2 + DNS_LARGEST_ANSWER];
+    size_t size = dns_write(question, answer, bytes + 2);
+    bytes[0] = (uint8_t)(size >> 8);
+    bytes[1] = (uint8_t)size;
+    return send(stream->watcher.fd, bytes, size + 2, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size + 2;
+}
+
+static void answer_on_stream(struct egress *egress, const struct waiting_question *waiting,
+                             const struct name *name)
+{
+    (void)egress;
+    struct stream *stream = waiting->stream;
+    struct dns_answer answer = answer_with(&waiting->question, name);
+    stream->waits_for = NULL;
+    poller_change(&egress->poller, &stream->watcher, EPOLLIN);
+    if (!send_on_stream(stream, &waiting->question, &answer))
+        shutdown(stream->watcher.fd, SHUT_RDWR); /* and it is closed when that is seen */
+}
+
+/* Takes one whole question off the front. Returns false where the connection is over. */
+static bool take_question(struct stream *stream, size_t size)
+{
+    struct waiting_question waiting = {.answer = answer_on_stream, .stream = stream};
+    struct dns_answer answer = {.code = dns_read(stream->bytes + 2, size, &waiting.question)};
+    stream->size -= size + 2;
+    memmove(stream->bytes, stream->bytes + 2 + size, stream->size);
+    if (answer.code == DNS_IGNORED)
+        return false;
+    if (answer.code == DNS_FINE)
+        stream->waits_for = consider(stream->egress, &waiting.question, &answer);
+    if (!stream->waits_for)
+        return send_on_stream(stream, &waiting.question, &answer);
+    vec_push(&stream->waits_for->questions, waiting);
+    poller_change(&stream->egress->poller, &stream->watcher, 0);
+    return true;
+}
+
+static void stream_ready(struct watcher *watcher, uint32_t events)
+{
+    (void)events;
+    struct stream *stream = (struct stream *)watcher;
+    ssize_t got =
+        recv(watcher->fd, stream->bytes + stream->size, sizeof(stream->bytes) - stream->size, MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN)
+        return;
+    if (got <= 0) {
+        stream_close(stream);
+        return;
+    }
+    stream->size += (size_t)got;
+    while (stream->size >= 2 && !stream->waits_for) {
+        size_t size = (size_t)stream->bytes[0] << 8 | stream->bytes[1];
+        if (size > DNS_LARGEST_QUESTION || (stream->size >= size + 2 && !take_question(stream, size))) {
+            stream_close(stream);
+            return;
+        }
+        if (stream->size < size + 2)
+            return;
+    }
+}
+
+static void streams_ready(struct watcher *watcher, uint32_t events)
+{
+    (void)events;
+    struct egress *egress = container_of(watcher, struct egress, streams);
+    int fd = accept4(watcher->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0 && egress->stream_count >= MOST_STREAMS) {
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0)
+        return;
+    struct stream *stream = must_realloc(NULL, 1, sizeof(*stream));
+    *stream = (struct stream){.egress = egress};
+    if (poller_add(&egress->poller, &stream->watcher, fd, EPOLLIN, stream_ready) < 0)
+        free(stream);
+    else
+        egress->stream_count++;
+}
+
+int resolver_add_datagrams(struct egress *egress, int fd)
+{
+    return poller_add(&egress->poller, &egress->datagrams, fd, EPOLLIN, datagrams_ready);
+}
+
+int resolver_add_streams(struct egress *egress, int fd)
+{
+    return poller_add(&egress->poller, &egress->streams, fd, EPOLLIN, streams_ready);
+}

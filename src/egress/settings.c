@@ -1,0 +1,185 @@
+/* What bawn tells this program, and what it tells bawn: lines of words. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "egress/egress.h"
+#include "kernel/passing.h"
+
+enum { LONGEST_LINE = 1024, LARGEST_SETTINGS = 16 << 20, MOST_WORDS = 3 };
+
+static bool parse_fd(const char *text, int *ret_fd)
+{
+    uint16_t number;
+    if (!port_parse(text, &number)) /* a descriptor above 65535 is not handed over */
+        return false;
+    *ret_fd = number;
+    return true;
+}
+
+/* A socket that stands from the beginning; what it is for, it says itself. */
+static int take_socket(struct egress *egress, int fd, struct err *err)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address), type_size = sizeof(int);
+    struct endpoint at, names = endpoint_v4(PORT_NAMES_ADDRESS, PORT_NAMES);
+    int type = 0;
+    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 || !endpoint_from_socket(&address, &at) ||
+        getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) < 0)
+        return err_sys(err, errno, "descriptor %d is no socket of the internet", fd);
+    bool is_names = endpoint_equal(&at, &names);
+    int result = is_names && type == SOCK_DGRAM ? resolver_add_datagrams(egress, fd)
+                 : is_names                     ? resolver_add_streams(egress, fd)
+                                                : listener_add(egress, fd, 0);
+    return result < 0 ? err_sys(err, errno, "cannot wait for a socket") : 0;
+}
+
+static int take_published(struct egress *egress, const char *port_text, int fd, struct err *err)
+{
+    uint16_t port;
+    if (fd < 0 || !port_parse(port_text, &port))
+        return err_set(err, "a published port needs a number and a socket");
+    return listener_add(egress, fd, port) < 0 ? err_sys(err, errno, "cannot wait for a socket") : 0;
+}
+
+/* An address that was granted later has no socket yet. */
+static void listener_made(void *self, int fd, int errnum)
+{
+    struct egress *egress = self;
+    if (fd < 0 || listener_add(egress, fd, 0) < 0)
+        tell(egress, "trouble an address that was allowed later cannot be reached: %s",
+             strerrordesc_np(errnum));
+}
+
+static void listen_for_newest_rule(struct egress *egress)
+{
+    const struct rule *rule = &egress->table.policy.rules.at[egress->table.policy.rules.count - 1];
+    if (rule->verb != VERB_CONNECT || rule->host.kind != HOST_ADDRESS)
+        return;
+    struct endpoint at = {.port = rule->host.port};
+    memcpy(at.address, rule->host.address, sizeof(at.address));
+    if (rule->host.prefix < 128)
+        at = endpoint_is_v4(&at) ? endpoint_v4(0, at.port) : (struct endpoint){.port = at.port};
+    ask_port(egress, PORT_LISTENER, at, listener_made, egress);
+}
+
+/* Rules were added: names that are known already may now be reached at more ports. */
+static void put_to_use(struct egress *egress)
+{
+    table_index(&egress->table);
+    for (size_t i = 0; i < egress->by_address.count; i++) {
+        if (egress->by_address.at[i])
+            name_listen(egress->by_address.at[i]);
+    }
+}
+
+/* One line. `fd` came with it, or is -1. */
+static int take_line(struct egress *egress, char *line, int fd, bool is_late, struct err *err)
+{
+    char *words[MOST_WORDS] = {NULL};
+    size_t count = 0;
+    for (char *rest = line, *word; count < MOST_WORDS && (word = strsep(&rest, " "));)
+        words[count++] = word;
+    const char *verb = words[0], *object = words[1];
+    if (!object)
+        return err_set(err, "'%s' is not understood", line);
+    int given = -1;
+    if (strcmp(verb, "socket") == 0)
+        return parse_fd(object, &given) ? take_socket(egress, given, err) : err_set(err, "no descriptor");
+    if (strcmp(verb, "publish") == 0) {
+        if (fd < 0 && words[2] && parse_fd(words[2], &given))
+            fd = given;
+        return take_published(egress, object, fd, err);
+    }
+    if (strcmp(verb, "name") == 0) {
+        struct host_object host;
+        const char *problem = NULL, *hint = NULL;
+        struct endpoint address = {0};
+        if (!words[2] || host_parse(&egress->arena, object, &host, &problem, &hint) < 0 ||
+            host.kind != HOST_ADDRESS)
+            return err_set(err, "a name needs its address");
+        memcpy(address.address, host.address, sizeof(address.address));
+        return name_enter(egress, words[2], endpoint_v4_address(&address)) ? 0 : err_set(err, "a bad name");
+    }
+    if (strcmp(verb, "proxy") == 0)
+        return proxy_parse(&egress->arena, object, &egress->proxy, err);
+    if (strcmp(verb, "no-proxy") == 0) {
+        egress->proxy.exceptions = arena_str(&egress->arena, object);
+        return 0;
+    }
+    if (table_add(&egress->table, verb, object, words[2] != NULL, err) < 0)
+        return -1;
+    if (is_late) {
+        put_to_use(egress);
+        listen_for_newest_rule(egress);
+    }
+    return 0;
+}
+
+int settings_read(struct egress *egress, int settings_fd, struct err *err)
+{
+    auto_buf struct buf text = {0};
+    char part[16384];
+    ssize_t got;
+    while ((got = pread(settings_fd, part, sizeof(part), (off_t)text.size)) > 0 &&
+           text.size < LARGEST_SETTINGS)
+        buf_add(&text, part, (size_t)got);
+    if (got != 0)
+        return err_sys(err, errno, "cannot read the settings");
+    for (char *at = text.bytes; at && *at;) {
+        char *end = strchr(at, '\n');
+        if (!end)
+            return err_set(err, "the settings end in the middle of a line");
+        *end = '\0';
+        if (take_line(egress, at, -1, false, err) < 0)
+            return -1;
+        at = end + 1;
+    }
+    put_to_use(egress);
+    return 0;
+}
+
+static void link_ready(struct watcher *watcher, uint32_t events)
+{
+    (void)events;
+    struct egress *egress = container_of(watcher, struct egress, link);
+    char line[LONGEST_LINE + 1];
+    int fd = -1;
+    ssize_t got = passing_receive(watcher->fd, line, LONGEST_LINE, &fd);
+    if (got < 0 && errno == EAGAIN)
+        return;
+    if (got <= 0) {
+        egress->is_over = true;
+        return;
+    }
+    line[got] = '\0';
+    struct err err;
+    if (take_line(egress, line, fd, true, &err) < 0)
+        tell(egress, "trouble %s", err.message);
+}
+
+int settings_open_link(struct egress *egress, int link_fd)
+{
+    return poller_add(&egress->poller, &egress->link, link_fd, EPOLLIN, link_ready);
+}
+
+void tell(struct egress *egress, const char *format, ...)
+{
+    char line[LONGEST_LINE];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    size_t size = (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1;
+    if (map_get(&egress->told, line, size) || egress->told_count >= MOST_TOLD)
+        return; /* what is asked for a million times is one line of the journal */
+    egress->told_count++;
+    *map_at(&egress->told, arena_copy(&egress->arena, line, size), size) = egress;
+    if (send(egress->link.fd, line, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EPIPE)
+        egress->is_over = true;
+}

@@ -1,0 +1,76 @@
+#include "egress/table.h"
+
+#include <string.h>
+
+#include "egress/classes.h"
+#include "policy/compose.h"
+#include "policy/decide.h"
+
+/* Only these two kinds of origin matter out here. */
+static const struct source shipped = {.name = "profile", .layer = LAYER_PROFILE};
+static const struct source by_a_person = {.name = "user", .layer = LAYER_USER};
+
+int table_add(struct table *table, const char *verb, const char *object, bool by_person, struct err *err)
+{
+    struct rule rule = {.verb = verb_from_word(verb), .source = by_person ? &by_a_person : &shipped};
+    const char *problem = NULL, *hint = NULL;
+    if (rule.verb == VERB_HOST_PORT) {
+        uint16_t port;
+        if (!port_parse(object, &port))
+            return err_set(err, "%s is not a port", object);
+        vec_push(&table->host_ports, port);
+        return 0;
+    }
+    if (verb_object(rule.verb) != OBJECT_HOST)
+        return err_set(err, "%s is not about a host", verb);
+    if (host_parse(&table->arena, object, &rule.host, &problem, &hint) < 0)
+        return err_set(err, "%s: %s", object, problem);
+    if (rule.host.port == 0 && rule.verb == VERB_CONNECT)
+        rule.host.port = PORT_HTTPS;
+    vec_push(&table->policy.rules, rule);
+    bool is_known = rule.verb != VERB_CONNECT;
+    for (size_t i = 0; i < table->ports.count; i++)
+        is_known |= table->ports.at[i] == rule.host.port;
+    if (!is_known)
+        vec_push(&table->ports, rule.host.port);
+    return 0;
+}
+
+/* The old chains stay behind in the arena: they are small, and a person adds rules by hand. */
+void table_index(struct table *table)
+{
+    table->policy.arena = &table->arena;
+    map_free(&table->policy.by_host);
+    table->policy.by_host = (struct map){0};
+    table->policy.by_address = NULL;
+    index_rules(&table->policy);
+}
+
+const struct rule *table_allows(const struct table *table, const struct host_object *host, uint16_t port)
+{
+    const struct rule *rule = decide_host(&table->policy, host, port, NULL).decides;
+    return rule && rule->verb == VERB_CONNECT ? rule : NULL;
+}
+
+bool table_trusts_name(const struct rule *rule)
+{
+    return rule->source->layer == LAYER_USER && rule->host.kind == HOST_NAME;
+}
+
+bool table_is_host_port(const struct table *table, const struct endpoint *endpoint)
+{
+    if (address_classify(endpoint) != ADDRESS_LOOPBACK)
+        return false;
+    for (size_t i = 0; i < table->host_ports.count; i++) {
+        if (table->host_ports.at[i] == endpoint->port)
+            return true;
+    }
+    return false;
+}
+
+struct host_object table_address(const struct endpoint *endpoint)
+{
+    struct host_object host = {.kind = HOST_ADDRESS, .prefix = 128, .port = endpoint->port};
+    memcpy(host.address, endpoint->address, sizeof(host.address));
+    return host;
+}

@@ -1,0 +1,72 @@
+#include "kernel/ports.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "kernel/passing.h"
+
+enum { BACKLOG = 1024 };
+
+int port_make(const struct port_request *request)
+{
+    struct sockaddr_storage address;
+    socklen_t size = endpoint_to_socket(&request->at, &address);
+    bool is_datagram = request->kind == PORT_DATAGRAM;
+    auto_fd int fd =
+        socket(address.ss_family, (is_datagram ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    static const int on = 1;
+    if (fd < 0)
+        return -1;
+    if (request->kind == PORT_CONNECTION)
+        return connect(fd, (struct sockaddr *)&address, size) < 0 && errno != EINPROGRESS ? -1 : fd_take(&fd);
+    if (request->kind != PORT_LISTENER && !is_datagram) {
+        errno = EINVAL;
+        return -1;
+    }
+    /* Every IPv6 address leads here, but IPv6 binds only what an interface has, unless told that it is meant. */
+    if (address.ss_family == AF_INET6 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
+                                          setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0))
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        bind(fd, (struct sockaddr *)&address, size) < 0 || (!is_datagram && listen(fd, BACKLOG) < 0))
+        return -1;
+    return fd_take(&fd);
+}
+
+int port_send(int channel_fd, const struct port_request *message, int fd)
+{
+    return passing_send(channel_fd, message, sizeof(*message), fd);
+}
+
+int port_receive(int channel_fd, struct port_request *ret_message, int *ret_fd)
+{
+    struct port_request message;
+    int fd = -1;
+    ssize_t got = passing_receive(channel_fd, &message, sizeof(message), &fd);
+    if (got <= 0)
+        return (int)got;
+    if (got != sizeof(message) || message.kind > PORT_CONNECTION) {
+        if (fd >= 0)
+            close(fd);
+        errno = EPROTO;
+        return -1;
+    }
+    *ret_message = message;
+    *ret_fd = fd;
+    return 1;
+}
+
+int port_serve(int channel_fd)
+{
+    struct port_request request;
+    auto_fd int unwanted = -1;
+    int result = port_receive(channel_fd, &request, &unwanted);
+    if (result <= 0)
+        return result;
+    auto_fd int fd = port_make(&request);
+    request.errnum = fd < 0 ? errno : 0;
+    return port_send(channel_fd, &request, fd) < 0 ? -1 : 1;
+}

@@ -1,0 +1,112 @@
+/*
+ * The sockets of the sandbox's network that stand from the beginning: where names are asked for, addresses that a rule
+ * grants, ports of the host. They are made inside, before the walls, and handed out; what comes to them is accepted
+ * outside. Later ones are made by process 1 on request (kernel/ports.h).
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fd.h"
+#include "kernel/ports.h"
+#include "launch/inside.h"
+
+static const char *net_mode(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_NET)
+            return plan->operations.at[i].value;
+    }
+    return "off";
+}
+
+bool ports_host_network(const struct plan *plan)
+{
+    return strcmp(net_mode(plan), "open") == 0;
+}
+
+bool ports_by_name(const struct plan *plan)
+{
+    return strcmp(net_mode(plan), "allow") == 0;
+}
+
+bool ports_have(const struct plan *plan, enum operation_kind kind)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+/* The supervisor takes what is sent as soon as it has let this process go. */
+static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, struct err *err)
+{
+    struct port_request port = {.kind = kind, .at = at};
+    auto_fd int fd = port_make(&port);
+    /* No IPv6 here, or something wider (a network's port) is there already and takes what comes to this address too. */
+    if (fd < 0 && (errno == EAFNOSUPPORT || errno == EADDRINUSE))
+        return 0;
+    if (fd < 0) {
+        char text[ENDPOINT_TEXT_SIZE];
+        endpoint_text(&at, text);
+        return err_sys(err, errno, "cannot wait for connections to %s port %u inside", text, at.port);
+    }
+    while (port_send(channel_fd, &port, fd) < 0) {
+        struct pollfd full = {.fd = channel_fd, .events = POLLOUT};
+        if (errno != EAGAIN || poll(&full, 1, -1) < 0)
+            return err_sys(err, errno, "cannot hand a socket out");
+    }
+    return 0;
+}
+
+/* A network's addresses are too many to be named: its port is taken on all, and who asks for which is told outside. */
+static int hand_out_granted(int channel_fd, const struct plan *plan, bool networks, struct err *err)
+{
+    struct arena scratch = {0};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        struct host_object host;
+        const char *problem, *hint;
+        if (operation->kind != OP_CONNECT ||
+            host_parse(&scratch, operation->value, &host, &problem, &hint) < 0 || host.kind != HOST_ADDRESS ||
+            (host.prefix < 128) != networks)
+            continue;
+        struct endpoint at = {.port = operation->port};
+        memcpy(at.address, host.address, sizeof(at.address));
+        if (networks)
+            at = endpoint_is_v4(&at) ? endpoint_v4(0, at.port) : (struct endpoint){.port = at.port};
+        result = hand_out(channel_fd, PORT_LISTENER, at, err);
+    }
+    arena_free(&scratch);
+    return result;
+}
+
+static int hand_out_host_ports(int channel_fd, const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind != OP_HOST_PORT)
+            continue;
+        struct endpoint v6 = {.address = {[15] = 1}, .port = operation->port};
+        if (hand_out(channel_fd, PORT_LISTENER, endpoint_v4(INADDR_LOOPBACK, operation->port), err) < 0 ||
+            hand_out(channel_fd, PORT_LISTENER, v6, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err)
+{
+    struct endpoint names = endpoint_v4(PORT_NAMES_ADDRESS, PORT_NAMES);
+    if (ports_host_network(plan))
+        return 0;
+    if (ports_by_name(plan) &&
+        (hand_out(channel_fd, PORT_DATAGRAM, names, err) < 0 || hand_out(channel_fd, PORT_LISTENER, names, err) < 0 ||
+         hand_out_granted(channel_fd, plan, true, err) < 0 || hand_out_granted(channel_fd, plan, false, err) < 0))
+        return -1;
+    return hand_out_host_ports(channel_fd, plan, err);
+}

@@ -1,0 +1,164 @@
+#include "supervise/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+
+const char *helper_find(struct arena *arena)
+{
+    char self[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof(self));
+    if (size <= 0 || (size_t)size >= sizeof(self))
+        return NULL;
+    const char *folder = path_parent(arena, arena_copy(arena, self, (size_t)size));
+    const char *const candidates[] = {
+        path_join(arena, folder, "bawn-egress"),
+        path_clean(arena, folder, "../libexec/bawn-egress"),
+        BAWN_LIBEXEC "/bawn-egress",
+    };
+    for (size_t i = 0; i < array_len(candidates); i++) {
+        if (access(candidates[i], X_OK) == 0)
+            return candidates[i];
+    }
+    return NULL;
+}
+
+/* A rule that a person wrote, and not a shipped profile: a name in it may lead into the company's own network. */
+static bool is_by_person(const struct rule *rule)
+{
+    enum layer layer = rule->source->layer;
+    return layer == LAYER_ADMIN || layer == LAYER_USER || layer == LAYER_COMMAND_LINE;
+}
+
+static void add_operations(const struct network *network, struct buf *lines)
+{
+    for (size_t i = 0; i < network->plan->operations.count; i++) {
+        const struct operation *operation = &network->plan->operations.at[i];
+        if (operation->kind == OP_CONNECT || operation->kind == OP_REFUSE) {
+            struct arena *arena = network->plan->policy->arena;
+            buf_printf(lines, "%s %s%s\n", operation_name(operation->kind),
+                       host_with_port(arena, operation->value, operation->port),
+                       is_by_person(operation->because) ? " own" : "");
+        } else if (operation->kind == OP_HOST_PORT) {
+            buf_printf(lines, "host-port %u\n", operation->port);
+        }
+    }
+}
+
+/* The caller's proxy, as most programs look for it. A line holds it, or it is not one. */
+static void add_proxy(const struct network *network, struct buf *lines)
+{
+    static const struct {
+        const char *word, *variables[5];
+    } settings[] = {
+        {"proxy", {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", NULL}},
+        {"no-proxy", {"no_proxy", "NO_PROXY", NULL}},
+    };
+    for (size_t i = 0; i < array_len(settings); i++) {
+        const char *value = NULL;
+        for (size_t j = 0; !value && settings[i].variables[j]; j++)
+            value = text_variable(network->environment, settings[i].variables[j]);
+        if (!value || !*value || strpbrk(value, "\n"))
+            continue;
+        buf_printf(lines, "%s ", settings[i].word);
+        for (; *value; value++) { /* a space would begin another word, and means nothing in either */
+            if (*value != ' ')
+                buf_add_char(lines, *value);
+        }
+        buf_add_char(lines, '\n');
+    }
+}
+
+static int write_settings(const struct network *network, struct err *err)
+{
+    auto_buf struct buf lines = {0};
+    add_operations(network, &lines);
+    add_proxy(network, &lines);
+    for (size_t i = 0; i < network->added.count; i++)
+        buf_printf(&lines, "%s\n", network->added.at[i]);
+    for (size_t i = 0; i < network->sockets.count; i++) {
+        struct standing_socket at = network->sockets.at[i];
+        if (at.published)
+            buf_printf(&lines, "publish %u %d\n", at.published, at.fd);
+        else
+            buf_printf(&lines, "socket %d\n", at.fd);
+    }
+    auto_fd int fd = memfd_create("bawn-egress", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, buf_text(&lines), lines.size) != (ssize_t)lines.size)
+        return err_sys(err, errno, "cannot write the helper's settings");
+    return fd_take(&fd);
+}
+
+static void keep_open(int fd)
+{
+    fcntl(fd, F_SETFD, 0);
+}
+
+/* In the new process. It must neither hold the caller's streams open nor hear what the terminal sends. */
+static _Noreturn void become_helper(const struct network *network, pid_t parent, int settings_fd, int link_fd)
+{
+    static const char *const kept[] = {"LOCALDOMAIN", "RES_OPTIONS"}; /* of libc's lookups */
+    const char *environment[array_len(kept) + 1] = {NULL};
+    char variables[array_len(kept)][256], numbers[3][16];
+    size_t count = 0;
+    for (size_t i = 0; i < array_len(kept); i++) {
+        const char *value = text_variable(network->environment, kept[i]);
+        if (value && snprintf(variables[count], sizeof(variables[count]), "%s=%s", kept[i], value) <
+                         (int)sizeof(variables[count])) {
+            environment[count] = variables[count];
+            count++;
+        }
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent || null_fd < 0)
+        _exit(1);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        dup2(null_fd, fd);
+    for (size_t i = 0; i < network->sockets.count; i++)
+        keep_open(network->sockets.at[i].fd);
+    const int fds[] = {settings_fd, link_fd, network->port_fd};
+    const char *arguments[] = {"bawn-egress", numbers[0], numbers[1], numbers[2], NULL};
+    for (size_t i = 0; i < array_len(fds); i++) {
+        keep_open(fds[i]);
+        snprintf(numbers[i], sizeof(numbers[i]), "%d", fds[i]);
+    }
+    execve(network->helper_path, (char *const *)arguments, (char *const *)environment);
+    _exit(1);
+}
+
+int helper_start(struct network *network, struct err *err)
+{
+    auto_fd int settings_fd = write_settings(network, err);
+    if (settings_fd < 0)
+        return -1;
+    int link[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, link) < 0)
+        return err_sys(err, errno, "cannot make a socket");
+    pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        become_helper(network, parent, settings_fd, link[1]);
+    int errnum = errno;
+    close(link[1]);
+    if (child < 0) {
+        close(link[0]);
+        return err_sys(err, errnum, "cannot make a process for the network's helper");
+    }
+    network->helper = child;
+    network->link_fd = link[0];
+    return 0;
+}

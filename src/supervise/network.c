@@ -1,0 +1,274 @@
+#include "supervise/network.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "kernel/passing.h"
+#include "kernel/ports.h"
+#include "supervise/helper.h"
+
+enum { MOST_STARTS = 32, MOST_ADDED = 8192, MOST_REFUSED = 256, LONGEST_LINE = 1024 };
+
+static void start_helper(struct network *network);
+
+static int take_host_port(struct network *network, uint16_t inside, uint16_t outside, struct err *err)
+{
+    struct port_request request = {.kind = PORT_LISTENER, .at = endpoint_v4(INADDR_LOOPBACK, outside)};
+    auto_fd int fd = port_make(&request);
+    if (fd < 0) {
+        err_sys(err, errno, "cannot publish port %u of the sandbox at 127.0.0.1:%u", inside, outside);
+        return err_hint(err,
+                        errno == EACCES ? "choose a port from 1024 on: publish 8080:80"
+                                        : "choose another port on the host: publish OTHER:%u",
+                        inside);
+    }
+    vec_push(&network->sockets, (struct standing_socket){fd_take(&fd), inside});
+    return 0;
+}
+
+int network_prepare(const struct plan *plan, const char *const *environment, struct journal *journal,
+                    struct network *ret_network, struct err *err)
+{
+    *ret_network = (struct network){
+        .plan = plan, .environment = environment, .journal = journal, .port_fd = -1, .link_fd = -1};
+    bool host_network = false;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        host_network |= operation->kind == OP_NET && strcmp(operation->value, "open") == 0;
+        if (operation->kind == OP_PUBLISH && !host_network &&
+            take_host_port(ret_network, operation->port, operation->host_port, err) < 0)
+            return -1; /* what was taken is given back by network_free */
+    }
+    return 0;
+}
+
+/* Words of a line from the helper, which speaks with strangers: what they hold is shown, never acted upon. */
+static const char *next_word(char **rest)
+{
+    const char *word = *rest ? strsep(rest, " ") : NULL;
+    return word ? word : "";
+}
+
+static void note_refused(struct network *network, const char *host, const char *port, const char *sentence)
+{
+    uint16_t number = 0;
+    if (!port_parse(port, &number))
+        number = 0;
+    network->refused_in_all++;
+    if (network->refused.count < MOST_REFUSED)
+        vec_push(&network->refused, (struct refused_host){arena_str(&network->arena, host), number,
+                                                          arena_str(&network->arena, sentence)});
+}
+
+static void take_event(struct network *network, char *line)
+{
+    char *rest = line;
+    const char *what = next_word(&rest);
+    if (strcmp(what, "trouble") == 0) {
+        journal_event(network->journal, "network-trouble", "why", rest ? rest : "");
+        return;
+    }
+    if (strcmp(what, "name") == 0) {
+        const char *address = next_word(&rest), *name = rest ? rest : "";
+        if (network->added.count < MOST_ADDED)
+            vec_push(&network->added, arena_printf(&network->arena, "name %s %s", address, name));
+        journal_event(network->journal, "name", "host", name, "stands-at", address);
+        return;
+    }
+    const char *host = next_word(&rest), *port = next_word(&rest), *detail = rest ? rest : "";
+    if (strcmp(what, "refused") == 0) {
+        note_refused(network, host, port, detail);
+        journal_event(network->journal, "refused", "host", host, "port", port, "why", detail);
+    } else if (strcmp(what, "failed") == 0) {
+        journal_event(network->journal, "unreachable", "host", host, "port", port, "why", detail);
+    } else if (strcmp(what, "connected") == 0 || strcmp(what, "published") == 0) {
+        journal_event(network->journal, what, "host", host, "port", port, "address", detail);
+    }
+}
+
+/* Reads what the helper has told. Returns false when it is gone. */
+static bool hear_helper(struct network *network)
+{
+    char line[LONGEST_LINE + 1];
+    int fd = -1;
+    ssize_t got;
+    while ((got = passing_receive(network->link_fd, line, LONGEST_LINE, &fd)) > 0) {
+        if (fd >= 0)
+            close(fd); /* none is expected */
+        line[got] = '\0';
+        take_event(network, line);
+    }
+    return got < 0 && (errno == EAGAIN || errno == EPROTO);
+}
+
+static int socket_ready(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    start_helper(self);
+    return 0;
+}
+
+static void watch_sockets(struct network *network, bool watch)
+{
+    for (size_t i = 0; i < network->sockets.count; i++) {
+        if (watch)
+            loop_add(network->loop, network->sockets.at[i].fd, POLLIN, socket_ready, network);
+        else
+            loop_remove(network->loop, network->sockets.at[i].fd);
+    }
+}
+
+/* Nobody will ever answer: whoever asks is told at once, by sockets that are not there. */
+static void give_up(struct network *network, const char *why)
+{
+    watch_sockets(network, false);
+    for (size_t i = 0; i < network->sockets.count; i++)
+        close(network->sockets.at[i].fd);
+    network->sockets.count = 0;
+    journal_event(network->journal, "network-trouble", "why", why);
+    note_refused(network, "", "", why);
+}
+
+static int link_ready(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    struct network *network = self;
+    if (hear_helper(network))
+        return 0;
+    loop_remove(network->loop, network->link_fd);
+    close(network->link_fd);
+    network->link_fd = -1;
+    int status = 0;
+    waitpid(network->helper, &status, 0);
+    network->helper = 0;
+    char text[32];
+    snprintf(text, sizeof(text), "%d", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    journal_event(network->journal, "helper-died", "status", text);
+    if (network->starts < MOST_STARTS)
+        watch_sockets(network, true);
+    else
+        give_up(network, "the network's helper died again and again");
+    return 0;
+}
+
+static void start_helper(struct network *network)
+{
+    if (network->link_fd >= 0)
+        return;
+    if (!network->helper_path) {
+        give_up(network, "bawn-egress is not installed beside bawn, so that nothing can be reached");
+        return;
+    }
+    struct err err = {0};
+    network->starts++;
+    watch_sockets(network, false);
+    loop_remove(network->loop, network->port_fd); /* from here on process 1 answers the helper */
+    if (helper_start(network, &err) < 0) {
+        give_up(network, err.message);
+        return;
+    }
+    journal_event(network->journal, "helper-started");
+    loop_add(network->loop, network->link_fd, POLLIN, link_ready, network);
+}
+
+/* Sockets that process 1 made before the command began. After that it only makes what the helper asks for. */
+static int ports_ready(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    struct network *network = self;
+    struct port_request port;
+    int fd = -1, result;
+    while ((result = port_receive(network->port_fd, &port, &fd)) > 0) {
+        if (fd < 0)
+            continue;
+        vec_push(&network->sockets, (struct standing_socket){fd, 0});
+        loop_add(network->loop, fd, POLLIN, socket_ready, network);
+    }
+    if (result == 0)
+        loop_remove(network->loop, network->port_fd);
+    return 0;
+}
+
+void network_watch(struct network *network, const struct launched *launched, struct loop *loop)
+{
+    network->loop = loop;
+    network->port_fd = launched->port_fd;
+    if (network->port_fd < 0)
+        return;
+    network->helper_path = helper_find(&network->arena);
+    loop_add(loop, network->port_fd, POLLIN, ports_ready, network);
+    watch_sockets(network, true);
+}
+
+static int send_line(struct network *network, const char *line, int fd, struct err *err)
+{
+    if (network->link_fd >= 0 && passing_send(network->link_fd, line, strlen(line), fd) < 0)
+        return err_sys(err, errno, "cannot reach the network's helper");
+    return 0;
+}
+
+int network_allow(struct network *network, const char *host, struct err *err)
+{
+    if (network->port_fd < 0 || network->added.count >= MOST_ADDED)
+        return err_set(err, "this session has no network to which hosts could be added");
+    const char *line = arena_printf(&network->arena, "connect %s own", host);
+    if (send_line(network, line, -1, err) < 0)
+        return -1;
+    vec_push(&network->added, line);
+    journal_event(network->journal, "allowed", "host", host);
+    if (network->link_fd < 0)
+        start_helper(network); /* an address needs a socket inside before anybody comes */
+    return 0;
+}
+
+int network_publish(struct network *network, uint16_t inside, uint16_t outside, struct err *err)
+{
+    if (network->port_fd < 0)
+        return err_set(err, "this session has the host's network: its ports are the host's already");
+    if (take_host_port(network, inside, outside, err) < 0)
+        return -1;
+    int fd = network->sockets.at[network->sockets.count - 1].fd;
+    const char *line = arena_printf(&network->arena, "publish %u", inside);
+    if (send_line(network, line, fd, err) < 0)
+        return -1;
+    if (network->link_fd < 0)
+        loop_add(network->loop, fd, POLLIN, socket_ready, network);
+    journal_event(network->journal, "published-port", "port", line + strlen("publish "));
+    return 0;
+}
+
+void network_end(struct network *network)
+{
+    if (network->link_fd >= 0)
+        hear_helper(network);
+    if (network->helper > 0) {
+        kill(network->helper, SIGKILL);
+        waitpid(network->helper, NULL, 0);
+    }
+    network->helper = 0;
+}
+
+void network_free(struct network *network)
+{
+    network_end(network);
+    for (size_t i = 0; i < network->sockets.count; i++)
+        close(network->sockets.at[i].fd);
+    if (network->link_fd >= 0)
+        close(network->link_fd);
+    vec_free(&network->sockets);
+    vec_free(&network->added);
+    vec_free(&network->refused);
+    arena_free(&network->arena);
+}

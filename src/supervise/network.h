@@ -1,0 +1,57 @@
+/*
+ * The network's part of standing by: holds the sockets of the sandbox until something comes to one of them, starts the
+ * helper then (bawn-egress), starts it again should it die, and keeps what it tells. Without a use of the network no
+ * helper runs.
+ *
+ * May start that one program and read its lines, each of bounded length; must not read what comes from inside.
+ */
+#pragma once
+
+#include "journal/journal.h"
+#include "launch/launch.h"
+#include "supervise/loop.h"
+
+/* Something that was asked for and not given. */
+struct refused_host {
+    const char *host;
+    uint16_t port; /* 0: the name was asked for, and no port */
+    const char *sentence;
+};
+
+struct standing_socket {
+    int fd;
+    uint16_t published; /* a port of the host's that stands for this one inside; 0: a socket of the inside */
+};
+
+struct network {
+    struct arena arena;
+    const struct plan *plan;
+    const char *const *environment; /* the caller's: its proxy is the helper's business */
+    struct journal *journal;
+    struct loop *loop;
+    const char *helper_path; /* NULL: it is not installed */
+    int port_fd, link_fd;
+    pid_t helper;
+    unsigned starts;
+    VEC(struct standing_socket) sockets;
+    VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
+    VEC(struct refused_host) refused;
+    size_t refused_in_all;
+};
+
+/* Takes the host's ports that are to be published: one that is taken is an error before anything runs. */
+int network_prepare(const struct plan *plan, const char *const *environment, struct journal *journal,
+                    struct network *ret_network, struct err *err) must_check;
+
+/* From now on its sockets are watched. */
+void network_watch(struct network *network, const struct launched *launched, struct loop *loop);
+
+/* Ends the helper. What was refused can still be read. */
+void network_end(struct network *network);
+void network_free(struct network *network);
+
+/* A running session gets more: "connect HOST:PORT". */
+int network_allow(struct network *network, const char *host, struct err *err) must_check;
+
+/* And a port of the sandbox, at the same number on the host's loopback or another. */
+int network_publish(struct network *network, uint16_t inside, uint16_t outside, struct err *err) must_check;

@@ -1,0 +1,149 @@
+"""That it works at all, and that nothing else does."""
+import time
+
+import lab as labs
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+@test
+def curl_reaches_an_allowed_name_over_TLS(session):
+    done = session.run(["connect allowed.test"], "curl", "-sS", "-m", "10", "--cacert", "cert.pem", "https://allowed.test/x")
+    assert done.status == 0 and done.out == "hello from 203.0.113.5 for allowed.test\n", done
+    assert ("sni", "allowed.test") in session.lab.take()
+
+
+@test
+def a_name_that_is_not_on_the_list_does_not_exist_and_is_never_asked_for(session):
+    done = session.run(["connect allowed.test"], "curl", "-sS", "-m", "10", "https://other.test/")
+    assert done.status == 6, done  # could not resolve
+    assert session.lab.take() == []
+    assert [(e["host"], e["port"]) for e in session.events("refused")] == [("other.test", "0")]
+
+
+@test
+def without_a_rule_nothing_is_reached_and_no_helper_runs_without_a_question(session):
+    done = session.run([], "true")
+    assert done.status == 0 and done.err == ""
+    assert session.events("helper-started") == []
+
+
+@test
+def everything_else_fails_at_once(session):
+    began = time.monotonic()
+    done = session.python(["connect allowed.test"], f"""
+def ask(kind, port, address, family=socket.AF_INET):
+    with socket.socket(family, kind) as s:
+        s.settimeout(5)
+        s.connect((address, port))
+        s.send(b"x")
+        return s.recv(10)
+stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
+print(attempt(lambda: ask(stream, 443, "{labs.PUBLIC}")), attempt(lambda: ask(stream, 80, "198.18.0.77")),
+      attempt(lambda: ask(datagram, 53, "{labs.PUBLIC}")), attempt(lambda: ask(datagram, 443, "198.18.0.2")),
+      attempt(lambda: ask(stream, 443, "{labs.PUBLIC6}", socket.AF_INET6)),
+      attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)),
+      attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)))""")
+    assert done.out.split() == ["ECONNREFUSED"] * 5 + ["EACCES", "EPERM"], done
+    assert time.monotonic() - began < 4
+    assert session.lab.take() == []
+
+
+@test
+def a_port_that_is_not_named_is_not_reached(session):
+    done = session.python(["connect allowed.test:9000"], """
+print(exchange("allowed.test", 9000, b"hello"), attempt(lambda: dial("allowed.test", 5432)))""")
+    assert done.out == "b'hellothe end' ECONNREFUSED\n", done
+
+
+@test
+def wildcards_cover_what_is_below_and_nothing_else(session):
+    done = session.python(["connect *.example.test:9000", "refuse secret.example.test"], """
+print(exchange("wild.example.test", 9000, b"x"), attempt(lambda: dial("example.test", 9000)),
+      attempt(lambda: dial("secret.example.test", 9000)))""")
+    assert done.out == "b'xthe end' EAI-2 EAI-2\n", done
+
+
+@test
+def names_have_one_meaning(session):
+    done = session.python(["connect allowed.test:9000"], """
+for name in ("ALLOWED.Test", "allowed.test.", "xn--allowed-.test", "allowed.test.test", "0x7f.1", "2130706433", "0177.0.0.1",
+             "a" * 64 + ".test", "allowed..test"):
+    try:
+        print(attempt(lambda: exchange(name, 9000, b"x")))
+    except UnicodeError:
+        print("UnicodeError")
+""")
+    lines = done.out.split("\n")
+    assert lines[:2] == ["b'xthe end'"] * 2, done
+    assert set(lines[2:4]) == {"EAI-2"} and all("the end" not in line for line in lines[2:]), done
+    assert {e[1] for e in session.lab.take() if e[0] == "dns"} == {"allowed.test"}
+
+
+@test
+def addresses_are_stable_and_there_is_no_IPv6_for_names(session):
+    done = session.python(["connect allowed.test", "connect other.test:80"], """
+get = lambda name, family: attempt(lambda: sorted({i[4][0] for i in socket.getaddrinfo(name, 443, family)}))
+print(get("allowed.test", socket.AF_INET), get("other.test", socket.AF_INET), get("allowed.test", socket.AF_INET),
+      get("allowed.test", socket.AF_INET6), get("localhost", socket.AF_INET), get("bawn", socket.AF_INET))""")
+    assert done.out == "['198.18.0.2'] ['198.18.0.3'] ['198.18.0.2'] EAI-5 ['127.0.0.1'] ['127.0.0.1']\n", done
+
+
+@test
+def a_server_inside_may_use_a_granted_port_on_localhost(session):
+    done = session.python(["connect allowed.test:5432"], """
+print(exchange("allowed.test", 5432, b"out"))
+server = socket.create_server(("127.0.0.1", 5432))
+client = socket.create_connection(("127.0.0.1", 5432))
+print(server.accept()[1][0], exchange("allowed.test", 5432, b"again"))""")
+    assert done.out == "b'outthe end'\n127.0.0.1 b'againthe end'\n", done
+
+
+@test
+def half_close_greetings_resets_and_silence_are_kept(session):
+    done = session.python(["connect allowed.test:9000", "connect allowed.test:2525", "connect allowed.test:9002",
+                           "connect nobody.test:9000", "connect allowed.test:1"], """
+print(exchange("allowed.test", 9000, b"x" * 3000000) == b"x" * 3000000 + b"the end")
+with dial("allowed.test", 2525) as s:
+    print(s.recv(100))
+    s.sendall(b"EHLO\\r\\n")
+    print(s.recv(100), s.recv(100))
+def reset():
+    with dial("allowed.test", 9002) as s:
+        s.sendall(b"x")
+        return s.recv(10)
+print(attempt(reset), attempt(lambda: dial("allowed.test", 1).recv(1)))""")
+    assert done.out == "True\nb'220 welcome\\r\\n'\nb'221 bye\\r\\n' b''\nECONNRESET ECONNRESET\n", done
+    failed = [(e["host"], e["port"], e["why"]) for e in session.events("unreachable")]
+    assert failed == [("allowed.test", "1", "Connection refused")], failed
+
+
+@test
+def both_families_are_dialled_and_a_dead_one_costs_little(session):
+    done = session.python([f"connect {name}:9000" for name in ("six.test", "both.test", "half.test")], """
+began = time.monotonic()
+print([exchange(name, 9000, b"x") for name in ("six.test", "both.test", "half.test")], time.monotonic() - began < 3)""")
+    assert done.out.startswith("[b'xthe end', b'xthe end', b'xthe end'] True"), done
+
+
+@test
+def names_are_looked_up_as_the_host_does(session):
+    done = session.python(["connect from-hosts-file.test:9000"], """print(exchange("from-hosts-file.test", 9000, b"x"))""")
+    assert done.out == "b'xthe end'\n", done
+    assert all(event[0] != "dns" for event in session.lab.take())
+
+
+@test
+def DNS_over_TCP_answers_too_and_refusals_say_why(session):
+    done = session.run(["connect allowed.test"], "sh", "-c",
+                       "dig +tcp +short allowed.test; dig +short AAAA allowed.test; dig +short HTTPS allowed.test;"
+                       "dig other.test; dig TXT other.test; dig +short -x 198.18.0.2; dig +short MX allowed.test")
+    assert done.out.startswith("198.18.0.2\n"), done
+    assert done.out.count("status: NXDOMAIN") == 2, done
+    assert "EDE: 18 (Prohibited)" in done.out and "bawn allow NAME" in done.out, done
+    assert session.lab.take() == []

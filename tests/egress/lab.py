@@ -1,0 +1,145 @@
+"""A machine with a network of its own, made of namespaces: here the host, beyond a wire the world (world.py). Nothing of
+the real network is used or reached. Works as root and, where user namespaces are allowed, as an ordinary user."""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+CLONE_NEWNET = 0x40000000
+PUBLIC, PRIVATE, METADATA, PUBLIC6 = "203.0.113.5", "10.9.0.5", "169.254.169.254", "2001:db8:1::5"
+HOST, HOST6 = "203.0.113.1", "2001:db8:1::1"
+
+# Who the world says they are.
+NAMES = {
+    "allowed.test": [PUBLIC],
+    "other.test": [PUBLIC],
+    "six.test": [PUBLIC6],
+    "both.test": [PUBLIC6, PUBLIC],
+    "half.test": ["2001:db8:1::dead", PUBLIC],
+    "wild.example.test": [PUBLIC],
+    "corp.test": [PRIVATE],
+    "leads-home.test": ["127.0.0.1"],
+    "leads-host.test": [HOST],
+    "leads-metadata.test": [METADATA],
+    "leads-mapped.test": ["::ffff:127.0.0.1"],
+    "leads-nat64.test": ["64:ff9b::7f00:1"],
+    "leads-zero.test": ["0.0.0.0"],
+    "rebinds.test": [[PUBLIC], ["127.0.0.1"]],
+    "nobody.test": ["203.0.113.77"],
+    "forbidden.test": [PUBLIC],
+}
+
+
+class Lacking(Exception):
+    pass
+
+
+def enter_namespaces():
+    """Starts this program again in namespaces of its own. Real root stays real root."""
+    if os.environ.get("BAWN_LAB") == "inside":
+        return
+    flags = ["--net", "--mount", "--fork", "--kill-child"]
+    if os.geteuid() != 0:
+        flags += ["--user", "--map-root-user"]
+    if not shutil.which("ip") or not shutil.which("nsenter"):
+        raise Lacking("needs iproute2 and util-linux")
+    if subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode:
+        raise Lacking("needs network namespaces")
+    os.environ["BAWN_LAB"] = "inside"
+    os.execvp("unshare", ["unshare", *flags, sys.executable, *sys.argv])
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+class Lab:
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bawn-egress-"))
+        self.folder.chmod(0o755)
+        (self.folder / "www").mkdir()
+        self.make_certificate()
+        self.beyond = subprocess.Popen(
+            ["unshare", "--net", "--kill-child", "--fork", "sh", "-c", "echo up; exec sleep 100000"], stdout=subprocess.PIPE
+        )
+        self.beyond.stdout.readline()
+        self.beyond_pid = self.child_of(self.beyond.pid)
+        self.wire()
+        self.names_of_host()
+        self.world = subprocess.Popen(
+            ["nsenter", "--net", "--target", str(self.beyond_pid), sys.executable, str(HERE / "world.py"), str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        if self.world.stdout.readline() != "ready\n":
+            raise RuntimeError("the world did not start")
+        self.ask(names=NAMES)
+
+    @staticmethod
+    def child_of(pid: int) -> int:
+        return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+
+    def make_certificate(self):
+        names = ",".join(f"DNS:{name}" for name in [*NAMES, "*.example.test"])
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-subj", "/CN=bawn test", "-addext", f"subjectAltName={names},IP:{PUBLIC}",
+             "-keyout", str(self.folder / "key.pem"), "-out", str(self.folder / "cert.pem")],
+            check=True, capture_output=True,
+        )
+        (self.folder / "key.pem").chmod(0o644)
+
+    def wire(self):
+        beyond = ["nsenter", "--net", "--target", str(self.beyond_pid), "ip"]
+        ip("link", "set", "lo", "up")
+        ip("link", "add", "here", "type", "veth", "peer", "name", "there", "netns", str(self.beyond_pid))
+        ip("addr", "add", f"{HOST}/24", "dev", "here")
+        ip("-6", "addr", "add", f"{HOST6}/64", "dev", "here", "nodad")
+        ip("link", "set", "here", "up")
+        for words in (
+            ["link", "set", "lo", "up"],
+            ["addr", "add", f"{PUBLIC}/24", "dev", "there"],
+            ["addr", "add", f"{PRIVATE}/24", "dev", "there"],
+            ["addr", "add", f"{METADATA}/32", "dev", "there"],
+            ["-6", "addr", "add", f"{PUBLIC6}/64", "dev", "there", "nodad"],
+            ["link", "set", "there", "up"],
+        ):
+            subprocess.run(beyond + words, check=True)
+        for network in ("10.9.0.0/24", f"{METADATA}/32", "198.51.100.0/24"):
+            ip("route", "add", network, "via", PUBLIC)
+
+    def names_of_host(self):
+        """The host asks the world for names; the tests replace the files in a mount namespace of their own."""
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+        for path, text in (
+            ("/etc/resolv.conf", f"nameserver {PUBLIC}\noptions timeout:1 attempts:2\n"),
+            ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+            ("/etc/hosts", "127.0.0.1 localhost\n203.0.113.5 from-hosts-file.test\n"),
+        ):
+            source = self.folder / path.replace("/", "_")
+            source.write_text(text)
+            source.chmod(0o644)
+            if os.path.exists(path):
+                subprocess.run(["mount", "--bind", str(source), os.path.realpath(path)], check=True)
+
+    def ask(self, **command) -> list:
+        self.world.stdin.write(json.dumps(command) + "\n")
+        self.world.stdin.flush()
+        return [tuple(event) for event in json.loads(self.world.stdout.readline())]
+
+    def take(self) -> list:
+        """What the world has seen since the last time."""
+        return self.ask(take=True)
+
+    def close(self):
+        for process in (self.world, self.beyond):
+            process.kill()
+            process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)

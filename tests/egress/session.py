@@ -1,0 +1,104 @@
+"""One person's machine in the lab, and bawn on it."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+BAWN = os.environ["BAWN"]
+
+
+class Skip(Exception):
+    pass
+
+
+class Result:
+    def __init__(self, done):
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def __repr__(self):
+        return f"status {self.status}\nout: {self.out[-1500:]}\nerr: {self.err[-1500:]}"
+
+
+class Session:
+    def __init__(self, lab):
+        self.lab = lab
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="home-", dir=lab.folder))
+        self.work = self.home / "work"
+        self.work.mkdir()
+        self.results = []
+        self.started = []
+        for name in ("cert.pem",):
+            shutil.copy(lab.folder / name, self.work / name)
+
+    def environment(self, more=None) -> dict:
+        return {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8",
+                **(more or {})}
+
+    def command(self, rules, command) -> list:
+        words = [BAWN]
+        for rule in rules:
+            verb, _, rest = rule.partition(" ")
+            words += [f"--{verb}", rest]
+        return words + ["--"] + list(command)
+
+    def run(self, rules, *command, env=None, timeout=30) -> Result:
+        """bawn with these rules ("connect allowed.test:80") and this command."""
+        done = subprocess.run(self.command(rules, command), cwd=self.work, env=self.environment(env), text=True,
+                              capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL, errors="replace")
+        self.results.append(Result(done))
+        return self.results[-1]
+
+    def start(self, rules, *command, env=None) -> subprocess.Popen:
+        process = subprocess.Popen(self.command(rules, command), cwd=self.work, env=self.environment(env), text=True,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.started.append(process)
+        return process
+
+    def python(self, rules, code, env=None, timeout=30) -> Result:
+        """A program inside, with a few words that every test needs."""
+        return self.run(rules, "/usr/bin/python3", "-c", HELPERS + code, env=env, timeout=timeout)
+
+    def journal(self) -> list:
+        """Everything that was recorded, of all runs."""
+        events = []
+        for path in sorted((self.home / ".local/state/bawn/sessions").glob("*/journal*")):
+            events += [json.loads(line) for line in path.read_text().splitlines()]
+        return events
+
+    def events(self, kind) -> list:
+        return [event for event in self.journal() if event["event"] == kind]
+
+    def tell(self) -> str:
+        return "\n".join(map(repr, self.results)) + "\nseen outside: " + repr(self.lab.ask()) + "\njournal: " + "\n".join(
+            json.dumps({key: value for key, value in event.items() if key not in ("chain", "at")}) for event in self.journal())
+
+    def close(self):
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+
+HELPERS = '''
+import errno, socket, struct, sys, time
+def attempt(action):
+    """What it gives, or the name of its errno."""
+    try:
+        return action()
+    except socket.gaierror as error:
+        return "EAI" + str(error.errno)
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error))
+def dial(host, port, timeout=10):
+    return socket.create_connection((host, port), timeout)
+def exchange(host, port, data, timeout=10):
+    with dial(host, port, timeout) as s:
+        s.sendall(data)
+        s.shutdown(socket.SHUT_WR)
+        got = b""
+        while part := s.recv(65536):
+            got += part
+        return got
+'''

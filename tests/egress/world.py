@@ -1,0 +1,238 @@
+"""The world outside, for the tests of the network: servers in a network namespace of their own that remember who came.
+
+Started by lab.py as `world.py FOLDER` in that namespace. Commands come on standard input, one a line, as JSON, and each is
+answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers."""
+import http.server
+import json
+import os
+import pathlib
+import socket
+import socketserver
+import ssl
+import struct
+import sys
+import threading
+import time
+
+FOLDER = pathlib.Path(sys.argv[1])
+SEEN, LOCK = [], threading.Lock()
+NAMES = {}
+HOST4, HOST6 = "0.0.0.0", "::"
+
+
+def saw(*what):
+    with LOCK:
+        SEEN.append(what)
+
+
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+    request_queue_size = 1024
+
+
+class Server6(Server):
+    address_family = socket.AF_INET6
+
+    def server_bind(self):
+        self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        super().server_bind()
+
+
+class Web(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    kind = "http"
+
+    def log_message(self, *_):
+        pass
+
+    def reply(self, body: bytes, status=200):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        here = self.connection.getsockname()[0]
+        saw(self.kind, here, self.headers.get("Host"), self.path)
+        if self.headers.get("Upgrade", "").lower() == "websocket" and "refuse" not in self.path:
+            self.send_response(101)
+            self.send_header("Upgrade", "websocket")
+            self.send_header("Connection", "Upgrade")
+            self.end_headers()
+            self.wfile.flush()
+            while True:
+                data = self.connection.recv(65536)
+                if not data:
+                    break
+                saw("upgraded", data.decode("latin-1"))
+                self.connection.sendall(data)
+            self.close_connection = True
+            return
+        if self.path.startswith("/bytes/"):
+            size, block = int(self.path.rsplit("/", 1)[1]), bytes(1 << 20)
+            self.send_response(200)
+            self.send_header("Content-Length", str(size))
+            self.end_headers()
+            while size > 0:
+                part = block[: min(size, len(block))]
+                self.wfile.write(part)
+                size -= len(part)
+            return
+        path = FOLDER / "www" / self.path.lstrip("/").split("?")[0]
+        if path.is_file():
+            self.reply(path.read_bytes())
+        else:
+            self.reply(f"hello from {here} for {self.headers.get('Host')}\n".encode())
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        saw(self.kind, "POST", len(body))
+        self.reply(body)
+
+    do_HEAD = do_GET
+
+
+class SecureWeb(Web):
+    kind = "https"
+
+
+class Echo(socketserver.BaseRequestHandler):
+    """Says who it is, then sends back what comes, until the other side has ended; then one word more."""
+
+    def handle(self):
+        saw("echo", self.request.getsockname()[0], self.request.getsockname()[1], self.client_address[0])
+        try:
+            while True:
+                data = self.request.recv(1 << 16)
+                if not data:
+                    break
+                self.request.sendall(data)
+            self.request.sendall(b"the end")
+        except OSError as error:
+            saw("broke", error.errno)
+
+
+class Greeter(socketserver.BaseRequestHandler):
+    """Speaks first, as ssh and mail servers do."""
+
+    def handle(self):
+        self.request.sendall(b"220 welcome\r\n")
+        saw("greeted", self.request.recv(4096).decode("latin-1"))
+        self.request.sendall(b"221 bye\r\n")
+
+
+class Silent(socketserver.BaseRequestHandler):
+    def handle(self):
+        saw("silent", self.request.getsockname()[0])
+        time.sleep(30)
+
+
+class Resetter(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.recv(10)
+        self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.request.close()
+
+
+class Proxy(socketserver.BaseRequestHandler):
+    """A company's proxy: CONNECT and nothing else, with a password."""
+
+    def handle(self):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            part = self.request.recv(4096)
+            if not part:
+                return
+            head += part
+        lines = head.decode("latin-1").split("\r\n")
+        saw("proxy", lines[0], next((line for line in lines if line.lower().startswith("proxy-authorization")), ""))
+        host, port = lines[0].split(" ")[1].rsplit(":", 1)
+        if host == "forbidden.test":
+            self.request.sendall(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+            return
+        other = socket.create_connection((NAMES.get(host, [host])[0], int(port)))
+        self.request.sendall(b"HTTP/1.1 200 Connection established\r\nX-Proxy: yes\r\n\r\n")
+
+        def pump(source, target):
+            try:
+                while data := source.recv(65536):
+                    target.sendall(data)
+                target.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+
+        thread = threading.Thread(target=pump, args=(self.request, other), daemon=True)
+        thread.start()
+        pump(other, self.request)
+        thread.join()
+
+
+def serve_dns():
+    """Answers A and AAAA from NAMES. A list of lists is answered in turns: that is how rebinding works."""
+    turns = {}
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind((HOST4, 53))
+    while True:
+        data, peer = sock.recvfrom(2048)
+        labels, at = [], 12
+        while data[at]:
+            labels.append(data[at + 1 : at + 1 + data[at]].decode("latin-1"))
+            at += data[at] + 1
+        name = ".".join(labels).lower()
+        kind = struct.unpack("!H", data[at + 1 : at + 3])[0]
+        question = data[12 : at + 5]
+        saw("dns", name)
+        known = NAMES.get(name)
+        if known and isinstance(known[0], list):
+            if kind == 1:
+                turns[name] = turns.get(name, -1) + 1
+            known = known[min(max(turns.get(name, 0), 0), len(known) - 1)]
+        answers = b""
+        count = 0
+        for address in known or []:
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            if (family == socket.AF_INET6) != (kind == 28) or kind not in (1, 28):
+                continue
+            wire = socket.inet_pton(family, address)
+            answers += b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(wire)) + wire
+            count += 1
+        code = 0 if known else 3
+        sock.sendto(data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, count, 0, 0) + question + answers, peer)
+
+
+def start(address, port, handler, tls=None):
+    server = (Server6 if ":" in address else Server)((address, port), handler)
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 5}, daemon=True).start()
+
+
+def main():
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(FOLDER / "cert.pem", FOLDER / "key.pem")
+    tls.sni_callback = lambda sock, name, context: saw("sni", name)
+    for address in (HOST4, HOST6):
+        start(address, 80, Web)
+        start(address, 443, SecureWeb, tls)
+        for port in (5432, 9000):
+            start(address, port, Echo)
+    start(HOST4, 2525, Greeter)
+    start(HOST4, 9001, Silent)
+    start(HOST4, 9002, Resetter)
+    start(HOST4, 3128, Proxy)
+    threading.Thread(target=serve_dns, daemon=True).start()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        command = json.loads(line)
+        if "names" in command:
+            NAMES.clear()
+            NAMES.update(command["names"])
+        with LOCK:
+            seen = list(SEEN)
+            if command.get("take"):
+                SEEN.clear()
+        print(json.dumps(seen), flush=True)
+
+
+main()
