@@ -84,20 +84,24 @@ static enum hello read_message(struct span message, char ret_name[NAME_LONGEST +
     return extensions.failed ? HELLO_BAD : found;
 }
 
+/* What the bytes of the handshake so far are: a whole message, or the beginning of one that may become a hello. */
+static enum hello read_so_far(const uint8_t *message, size_t have, char ret_name[NAME_LONGEST + 1])
+{
+    if (have && message[0] != TYPE_CLIENT_HELLO)
+        return HELLO_BAD;
+    if (have < 4)
+        return HELLO_MORE;
+    size_t length = (size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3];
+    if (length + 4 > HELLO_LARGEST)
+        return HELLO_BAD;
+    return have < length + 4 ? HELLO_MORE : read_message((struct span){message + 4, length, false}, ret_name);
+}
+
 enum hello hello_read(const uint8_t *bytes, size_t size, char ret_name[NAME_LONGEST + 1])
 {
     uint8_t message[HELLO_LARGEST];
     size_t have = 0;
     for (size_t at = 0;;) {
-        if (have >= 4) {
-            size_t length = (size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3];
-            if (message[0] != TYPE_CLIENT_HELLO || length + 4 > sizeof(message))
-                return HELLO_BAD;
-            if (have > length + 4)
-                return HELLO_BAD; /* a second message in the same breath: no client sends one */
-            if (have == length + 4)
-                return read_message((struct span){message + 4, length, false}, ret_name);
-        }
         const uint8_t *record = bytes + at;
         size_t left = size - at;
         if ((left > 0 && record[0] != TYPE_HANDSHAKE) || (left > 1 && record[1] != 3))
@@ -110,10 +114,9 @@ enum hello hello_read(const uint8_t *bytes, size_t size, char ret_name[NAME_LONG
         size_t there = left - RECORD_HEADER < length ? left - RECORD_HEADER : length;
         memcpy(message + have, record + RECORD_HEADER, there);
         have += there;
-        if (there < length) {
-            bool is_wrong = have > 0 && message[0] != TYPE_CLIENT_HELLO;
-            return is_wrong ? HELLO_BAD : HELLO_MORE;
-        }
+        enum hello so_far = read_so_far(message, have, ret_name);
+        if (so_far != HELLO_MORE || there < length)
+            return so_far;
         at += RECORD_HEADER + length;
     }
 }

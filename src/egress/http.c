@@ -187,6 +187,8 @@ static const char *end_line(struct http *http, const char *host, uint16_t port, 
         http->state = http->state == HTTP_TRAILER ? HTTP_HEAD : HTTP_CHUNK_SIZE;
         return NULL;
     default:
+        if (http->line.size < 2 || http->line.bytes[http->line.size - 2] != '\r')
+            return "a line of the request ends in another way than CR LF";
         *ret_is_whole =
             http->line.size >= 4 && memcmp(http->line.bytes + http->line.size - 4, "\r\n\r\n", 4) == 0;
         if (is_empty)

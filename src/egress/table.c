@@ -74,3 +74,12 @@ struct host_object table_address(const struct endpoint *endpoint)
     memcpy(host.address, endpoint->address, sizeof(host.address));
     return host;
 }
+
+void table_free(struct table *table)
+{
+    map_free(&table->policy.by_host);
+    vec_free(&table->policy.rules);
+    vec_free(&table->ports);
+    vec_free(&table->host_ports);
+    arena_free(&table->arena);
+}

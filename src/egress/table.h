@@ -33,3 +33,5 @@ bool table_is_host_port(const struct table *table, const struct endpoint *endpoi
 
 /* An address as the policy has it. */
 struct host_object table_address(const struct endpoint *endpoint);
+
+void table_free(struct table *table);

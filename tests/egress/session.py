@@ -78,7 +78,9 @@ class Session:
         for process in self.started:
             if process.poll() is None:
                 process.kill()
-            process.communicate()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                stream.close()
 
 
 HELPERS = '''
@@ -96,7 +98,10 @@ def dial(host, port, timeout=10):
 def exchange(host, port, data, timeout=10):
     with dial(host, port, timeout) as s:
         s.sendall(data)
-        s.shutdown(socket.SHUT_WR)
+        try:
+            s.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass   # it was reset meanwhile, and reading tells
         got = b""
         while part := s.recv(65536):
             got += part

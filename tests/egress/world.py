@@ -30,6 +30,9 @@ class Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 1024
 
+    def handle_error(self, request, client_address):
+        pass
+
 
 class Server6(Server):
     address_family = socket.AF_INET6

@@ -1,0 +1,488 @@
+/* The parsers of the network's helper: what strangers say, and what is made of it. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#include "egress/classes.h"
+#include "egress/dns.h"
+#include "egress/hello.h"
+#include "egress/http.h"
+#include "egress/proxy.h"
+#include "egress/table.h"
+#include "unit.h"
+
+/* --- questions for names --------------------------------------------------------------------------------------- */
+
+static size_t make_question(uint8_t *bytes, const char *name, uint8_t type)
+{
+    static const uint8_t head[12] = {0x12, 0x34, 1, 0, 0, 1};
+    memcpy(bytes, head, sizeof(head));
+    size_t size = sizeof(head);
+    while (*name) {
+        size_t length = strcspn(name, ".");
+        bytes[size++] = (uint8_t)length;
+        memcpy(bytes + size, name, length);
+        size += length;
+        name += length + (name[length] == '.');
+    }
+    const uint8_t tail[5] = {0, 0, type, 0, 1};
+    memcpy(bytes + size, tail, sizeof(tail));
+    return size + sizeof(tail);
+}
+
+TEST(a_question_is_read_and_its_name_is_in_lower_case)
+{
+    uint8_t bytes[512];
+    struct dns_question question;
+    size_t size = make_question(bytes, "Api.Example.COM", DNS_A);
+    CHECK_INT(dns_read(bytes, size, &question), DNS_FINE);
+    CHECK_STR(question.name, "api.example.com");
+    CHECK_INT(question.type, DNS_A);
+    CHECK(!question.has_options);
+}
+
+TEST(a_question_that_ends_early_or_late_or_has_other_bytes_is_malformed)
+{
+    uint8_t bytes[512];
+    struct dns_question question;
+    size_t size = make_question(bytes, "example.com", DNS_A);
+    for (size_t cut = 12; cut < size; cut++)
+        CHECK_INT(dns_read(bytes, cut, &question), DNS_MALFORMED);
+    CHECK_INT(dns_read(bytes, 11, &question), DNS_IGNORED);
+    bytes[size] = 0;
+    CHECK_INT(dns_read(bytes, size + 1, &question), DNS_MALFORMED);
+    static const char wrong[] = {'\0', '.', ' ', '*', '\xc3', '\n', ':'};
+    for (size_t i = 0; i < sizeof(wrong); i++) {
+        bytes[14] = (uint8_t)wrong[i];
+        CHECK_INT(dns_read(bytes, size, &question), DNS_MALFORMED);
+    }
+}
+
+TEST(pointers_two_questions_other_classes_and_answers_are_not_questions)
+{
+    uint8_t bytes[512];
+    struct dns_question question;
+    size_t size = make_question(bytes, "example.com", DNS_A);
+    bytes[12] = 0xc0;
+    CHECK_INT(dns_read(bytes, size, &question), DNS_MALFORMED);
+    bytes[12] = 7;
+    bytes[5] = 2;
+    CHECK_INT(dns_read(bytes, size, &question), DNS_MALFORMED);
+    bytes[5] = 1;
+    bytes[size - 1] = 3;
+    CHECK_INT(dns_read(bytes, size, &question), DNS_MALFORMED);
+    bytes[size - 1] = 1;
+    bytes[2] = 0x81;
+    CHECK_INT(dns_read(bytes, size, &question), DNS_IGNORED);
+    bytes[2] = 0x28;
+    CHECK_INT(dns_read(bytes, size, &question), DNS_NOT_IMPLEMENTED);
+}
+
+TEST(a_name_has_at_most_253_characters)
+{
+    uint8_t bytes[512];
+    char name[300] = "";
+    struct dns_question question;
+    for (int i = 0; i < 126; i++)
+        strncat(name, "a.", sizeof(name) - strlen(name) - 1);
+    strncat(name, "a", sizeof(name) - strlen(name) - 1);
+    CHECK_INT(dns_read(bytes, make_question(bytes, name, DNS_A), &question), DNS_FINE);
+    CHECK_INT(strlen(question.name), 253);
+    strncat(name, ".a", sizeof(name) - strlen(name) - 1);
+    CHECK_INT(dns_read(bytes, make_question(bytes, name, DNS_A), &question), DNS_MALFORMED);
+}
+
+TEST(an_answer_repeats_the_question_as_it_was_spelled)
+{
+    uint8_t bytes[512], answer[DNS_LARGEST_ANSWER];
+    static const uint8_t address[4] = {198, 18, 0, 2};
+    struct dns_question question;
+    size_t size = make_question(bytes, "eXample.com", DNS_A);
+    REQUIRE(dns_read(bytes, size, &question) == DNS_FINE);
+    size_t made = dns_write(&question, &(struct dns_answer){DNS_FINE, address, 4, NULL}, answer);
+    CHECK_INT(made, size + 16);
+    CHECK(memcmp(answer + 12, bytes + 12, size - 12) == 0);
+    CHECK(memcmp(answer + made - 4, address, 4) == 0);
+    CHECK_INT(answer[2] & 0x80, 0x80);
+}
+
+/* --- first words of TLS ------------------------------------------------------------------------------------------ */
+
+struct bytes {
+    uint8_t at[4096];
+    size_t size;
+};
+
+static void put(struct bytes *bytes, const void *more, size_t size)
+{
+    memcpy(bytes->at + bytes->size, more, size);
+    bytes->size += size;
+}
+
+static void put_number(struct bytes *bytes, size_t value, size_t size)
+{
+    while (size--)
+        bytes->at[bytes->size++] = (uint8_t)(value >> 8 * size);
+}
+
+static void put_name(struct bytes *extensions, const char *name, size_t size)
+{
+    put_number(extensions, 0, 2);
+    put_number(extensions, size + 5, 2);
+    put_number(extensions, size + 3, 2);
+    put_number(extensions, 0, 1);
+    put_number(extensions, size, 2);
+    put(extensions, name, size);
+}
+
+static struct bytes message_with(const struct bytes *extensions)
+{
+    static const uint8_t random[32];
+    struct bytes body = {0}, message = {0};
+    put_number(&body, 0x0303, 2);
+    put(&body, random, sizeof(random));
+    put_number(&body, 0, 1);
+    put_number(&body, 2, 2);
+    put_number(&body, 0x1301, 2);
+    put_number(&body, 1, 1);
+    put_number(&body, 0, 1);
+    put_number(&body, extensions->size, 2);
+    put(&body, extensions->at, extensions->size);
+    put_number(&message, 1, 1);
+    put_number(&message, body.size, 3);
+    put(&message, body.at, body.size);
+    return message;
+}
+
+/* In records of at most so many bytes. */
+static struct bytes in_records(const struct bytes *message, size_t most)
+{
+    struct bytes records = {0};
+    for (size_t at = 0; at < message->size; at += most) {
+        size_t part = message->size - at < most ? message->size - at : most;
+        put_number(&records, 22, 1);
+        put_number(&records, 0x0301, 2);
+        put_number(&records, part, 2);
+        put(&records, message->at + at, part);
+    }
+    return records;
+}
+
+static struct bytes hello_for(const char *name, size_t size, size_t most)
+{
+    struct bytes extensions = {0};
+    put_number(&extensions, 0x0a0a, 2);
+    put_number(&extensions, 0, 2);
+    put_name(&extensions, name, size);
+    struct bytes message = message_with(&extensions);
+    return in_records(&message, most);
+}
+
+TEST(a_hello_names_its_host_however_it_is_cut_into_records)
+{
+    char name[NAME_LONGEST + 1];
+    static const size_t cuts[] = {1, 2, 3, 5, 50, 4000};
+    for (size_t i = 0; i < array_len(cuts); i++) {
+        struct bytes hello = hello_for("Api.example.com", 15, cuts[i]);
+        CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_NAMED);
+        CHECK_STR(name, "api.example.com");
+        for (size_t cut = 0; cut < hello.size; cut++)
+            CHECK_INT(hello_read(hello.at, cut, name), HELLO_MORE);
+    }
+}
+
+TEST(a_hello_with_two_names_a_NUL_or_bytes_left_over_is_bad)
+{
+    char name[NAME_LONGEST + 1];
+    struct bytes extensions = {0};
+    put_name(&extensions, "a.com", 5);
+    put_name(&extensions, "b.com", 5);
+    struct bytes message = message_with(&extensions), hello = in_records(&message, 4000);
+    CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_BAD);
+    hello = hello_for("a.com\0.b.com", 12, 4000);
+    CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_BAD);
+    extensions.size = 9;
+    extensions.at[8] = 200; /* the name is longer than its extension */
+    message = message_with(&extensions);
+    hello = in_records(&message, 4000);
+    CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_BAD);
+    extensions.size = 0;
+    message = message_with(&extensions);
+    message.at[3]--; /* a byte is left over */
+    hello = in_records(&message, 4000);
+    CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_BAD);
+}
+
+TEST(a_hello_without_a_name_says_so)
+{
+    char name[NAME_LONGEST + 1];
+    struct bytes extensions = {0};
+    struct bytes message = message_with(&extensions), hello = in_records(&message, 4000);
+    CHECK_INT(hello_read(hello.at, hello.size, name), HELLO_NAMELESS);
+}
+
+TEST(other_records_and_empty_or_huge_ones_are_no_hello)
+{
+    char name[NAME_LONGEST + 1];
+    CHECK_INT(hello_read((const uint8_t *)"\x17\x03\x01", 3, name), HELLO_BAD);
+    CHECK_INT(hello_read((const uint8_t *)"\x16\x02\x01", 3, name), HELLO_BAD);
+    CHECK_INT(hello_read((const uint8_t *)"\x16\x03\x01\x00\x00", 5, name), HELLO_BAD);
+    CHECK_INT(hello_read((const uint8_t *)"\x16\x03\x01\xff\xff", 5, name), HELLO_BAD);
+    CHECK_INT(hello_read((const uint8_t *)"\x16\x03\x01\x00\x04\x02\x00\x00\x00", 9, name), HELLO_BAD);
+    CHECK_INT(hello_read((const uint8_t *)"\x16\x03\x01\x00\x04\x01\xff\xff\xff", 9, name), HELLO_BAD);
+}
+
+/* --- requests of plain HTTP ---------------------------------------------------------------------------------------- */
+
+/* What passes of the text, whatever pieces it comes in; NULL where it is refused. */
+static const char *pass(const char *text, size_t piece)
+{
+    static struct buf out;
+    static char shown[4096];
+    struct http http = {0};
+    const char *problem = NULL, *result = shown;
+    out.size = 0;
+    for (size_t at = 0, size = strlen(text); at < size && result; at += piece) {
+        size_t part = size - at < piece ? size - at : piece;
+        if (http_take(&http, "a.test", 80, text + at, part, &out, &problem) != (ptrdiff_t)part)
+            result = NULL;
+    }
+    snprintf(shown, sizeof(shown), "%s", buf_text(&out));
+    buf_free(&http.line);
+    buf_free(&out);
+    return result;
+}
+
+#define HEAD "GET / HTTP/1.1\r\nHost: a.test\r\n"
+
+TEST(requests_for_the_right_host_pass_unchanged)
+{
+    static const char *const requests[] = {
+        HEAD "\r\n",
+        HEAD "\r\n" HEAD "Accept: */*\r\n\r\n",
+        "GET http://a.test/x HTTP/1.1\r\nHost: A.test:80\r\n\r\n",
+        "OPTIONS * HTTP/1.0\r\nhost:a.test\r\n\r\n",
+        "POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello" HEAD "\r\n",
+        "POST /x HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA\r\n0123456789\r\n0\r\n\r\n" HEAD
+        "\r\n",
+    };
+    for (size_t i = 0; i < array_len(requests); i++) {
+        CHECK_STR(pass(requests[i], 1), requests[i]);
+        CHECK_STR(pass(requests[i], 7), requests[i]);
+        CHECK_STR(pass(requests[i], 4096), requests[i]);
+    }
+}
+
+TEST(no_byte_passes_before_the_head_is_whole)
+{
+    CHECK_STR(pass(HEAD, 4096), "");
+    CHECK_STR(pass("POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\n\r\nhello", 4096),
+              "POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\n\r\nhello");
+}
+
+TEST(requests_for_another_host_or_with_two_meanings_do_not_pass)
+{
+    static const char *const requests[] = {
+        "GET / HTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        HEAD "Host: b.test\r\n\r\n",
+        HEAD "Host: a.test\r\n\r\n",
+        HEAD "\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "GET http://b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        "GET http://a.test@b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a.test:81\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a.test.b.test\r\n\r\n",
+        "CONNECT b.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        "GET / HTTP/2.0\r\nHost: a.test\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET / HTTP/1.1\nHost: a.test\n\n",
+        "GET / HTTP/1.1\r\n Host: a.test\r\n\r\n",
+        HEAD " folded: b\r\n\r\n",
+        HEAD "Content-Length : 5\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: +5\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\nhello\r\n",
+        "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5;x=1\r\nhello\r\n",
+        "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloXX\r\n",
+        "\r\nGET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        HEAD "\r\n" HEAD "Upgrade: websocket\r\n\r\n",
+    };
+    for (size_t i = 0; i < array_len(requests); i++) {
+        CHECK(pass(requests[i], 4096) == NULL);
+        CHECK(pass(requests[i], 1) == NULL);
+    }
+}
+
+TEST(after_a_request_for_another_protocol_nothing_passes_until_the_server_agrees)
+{
+    struct http http = {0};
+    auto_buf struct buf out = {0};
+    const char *problem = NULL;
+    static const char request[] = HEAD "Upgrade: websocket\r\n\r\n";
+    CHECK_INT(http_take(&http, "a.test", 80, request, strlen(request), &out, &problem), strlen(request));
+    CHECK_INT(http.state, HTTP_UPGRADING);
+    CHECK_INT(http_take(&http, "a.test", 80, "x", 1, &out, &problem), 0);
+    buf_free(&http.line);
+}
+
+/* --- addresses --------------------------------------------------------------------------------------------------- */
+
+static struct endpoint at(const char *text)
+{
+    struct endpoint endpoint = {0};
+    struct in_addr v4;
+    if (inet_pton(AF_INET, text, &v4) == 1)
+        return endpoint_v4(ntohl(v4.s_addr), 0);
+    if (inet_pton(AF_INET6, text, endpoint.address) != 1)
+        abort();
+    return endpoint;
+}
+
+TEST(addresses_are_told_apart)
+{
+    static const struct {
+        const char *address;
+        enum address_class class;
+    } cases[] = {
+        {"93.184.216.34", ADDRESS_PUBLIC},
+        {"198.18.0.5", ADDRESS_PUBLIC},
+        {"2606:2800:220:1::1", ADDRESS_PUBLIC},
+        {"10.1.2.3", ADDRESS_PRIVATE},
+        {"172.16.0.1", ADDRESS_PRIVATE},
+        {"172.31.255.255", ADDRESS_PRIVATE},
+        {"172.32.0.0", ADDRESS_PUBLIC},
+        {"192.168.1.1", ADDRESS_PRIVATE},
+        {"100.64.0.1", ADDRESS_PRIVATE},
+        {"100.128.0.1", ADDRESS_PUBLIC},
+        {"fd12::1", ADDRESS_PRIVATE},
+        {"fec0::1", ADDRESS_PRIVATE},
+        {"127.0.0.1", ADDRESS_LOOPBACK},
+        {"127.255.0.1", ADDRESS_LOOPBACK},
+        {"::1", ADDRESS_LOOPBACK},
+        {"::ffff:127.0.0.1", ADDRESS_LOOPBACK},
+        {"::127.0.0.1", ADDRESS_LOOPBACK},
+        {"64:ff9b::7f00:1", ADDRESS_LOOPBACK},
+        {"2002:7f00:1::", ADDRESS_LOOPBACK},
+        {"2001:0:1::80ff:fffe", ADDRESS_LOOPBACK},
+        {"64:ff9b::a00:1", ADDRESS_PRIVATE},
+        {"64:ff9b:1::a00:1", ADDRESS_PRIVATE},
+        {"64:ff9b::808:808", ADDRESS_PUBLIC},
+        {"2002:a9fe:a9fe::", ADDRESS_LINK_LOCAL},
+        {"169.254.169.254", ADDRESS_LINK_LOCAL},
+        {"100.100.100.200", ADDRESS_LINK_LOCAL},
+        {"168.63.129.16", ADDRESS_LINK_LOCAL},
+        {"fd00:ec2::254", ADDRESS_LINK_LOCAL},
+        {"fe80::1", ADDRESS_LINK_LOCAL},
+        {"::ffff:169.254.169.254", ADDRESS_LINK_LOCAL},
+        {"0.0.0.0", ADDRESS_UNUSABLE},
+        {"0.1.2.3", ADDRESS_UNUSABLE},
+        {"::", ADDRESS_UNUSABLE},
+        {"::ffff:0:7f00:1", ADDRESS_UNUSABLE},
+        {"224.0.0.1", ADDRESS_MULTICAST},
+        {"255.255.255.255", ADDRESS_MULTICAST},
+        {"ff02::1", ADDRESS_MULTICAST},
+    };
+    for (size_t i = 0; i < array_len(cases); i++) {
+        struct endpoint endpoint = at(cases[i].address);
+        if (!CHECK_INT(address_classify(&endpoint), cases[i].class))
+            printf("# %s\n", cases[i].address);
+    }
+}
+
+TEST(a_wide_network_does_not_mean_what_is_special_in_it)
+{
+    struct arena arena = {0};
+    static const struct {
+        const char *rule;
+        enum address_class class;
+        bool is_meant;
+    } cases[] = {
+        {"0.0.0.0/0", ADDRESS_PUBLIC, true},          {"0.0.0.0/0", ADDRESS_PRIVATE, true},
+        {"0.0.0.0/0", ADDRESS_LOOPBACK, false},       {"0.0.0.0/0", ADDRESS_LINK_LOCAL, false},
+        {"127.0.0.0/8", ADDRESS_LOOPBACK, true},      {"127.0.0.1", ADDRESS_LOOPBACK, true},
+        {"10.0.0.0/8", ADDRESS_OWN, false},           {"10.0.0.5", ADDRESS_OWN, true},
+        {"169.254.0.0/16", ADDRESS_LINK_LOCAL, true},
+    };
+    for (size_t i = 0; i < array_len(cases); i++) {
+        struct host_object host;
+        const char *problem, *hint;
+        REQUIRE(host_parse(&arena, cases[i].rule, &host, &problem, &hint) == 0);
+        if (!CHECK_INT(address_is_meant(&host, cases[i].class), cases[i].is_meant))
+            printf("# %s, %s\n", cases[i].rule, address_class_text(cases[i].class));
+    }
+    arena_free(&arena);
+}
+
+/* --- the proxy ----------------------------------------------------------------------------------------------------- */
+
+TEST(a_proxy_is_read_from_its_URL)
+{
+    struct arena arena = {0};
+    struct proxy proxy = {0};
+    struct err err;
+    CHECK_INT(proxy_parse(&arena, "http://me:p%40ss@proxy.corp:8080/", &proxy, &err), 0);
+    CHECK_STR(proxy.host, "proxy.corp");
+    CHECK_INT(proxy.port, 8080);
+    CHECK_STR(proxy.authorization, "bWU6cEBzcw==");
+    auto_buf struct buf request = {0};
+    proxy_add_request(&proxy, "a.test", 443, &request);
+    CHECK_STR(request.bytes, "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n"
+                             "Proxy-Authorization: Basic bWU6cEBzcw==\r\n\r\n");
+    CHECK_INT(proxy_parse(&arena, "socks5://proxy.corp", &proxy, &err), -1);
+    arena_free(&arena);
+}
+
+TEST(exceptions_from_the_proxy_are_names_and_all_below_them)
+{
+    struct proxy proxy = {.host = "proxy",
+                          .exceptions = "localhost, .corp.test,direct.test:8443,*.star.test"};
+    CHECK(proxy_is_excepted(&proxy, "localhost", 80));
+    CHECK(proxy_is_excepted(&proxy, "db.corp.test", 443));
+    CHECK(proxy_is_excepted(&proxy, "corp.test", 443));
+    CHECK(proxy_is_excepted(&proxy, "a.star.test", 443));
+    CHECK(proxy_is_excepted(&proxy, "direct.test", 8443));
+    CHECK(!proxy_is_excepted(&proxy, "direct.test", 443));
+    CHECK(!proxy_is_excepted(&proxy, "notcorp.test", 443));
+    proxy.exceptions = "*";
+    CHECK(proxy_is_excepted(&proxy, "anything.test", 1));
+}
+
+TEST(a_proxys_answer_ends_where_its_head_ends)
+{
+    CHECK_INT(proxy_read_answer("HTTP/1.1 200 OK\r\nX: y\r\n\r\nSSH-2.0", 32), 25);
+    CHECK_INT(proxy_read_answer("HTTP/1.1 200 OK\r\n", 17), 0);
+    CHECK_INT(proxy_read_answer("HTTP/1.1 407 No\r\n\r\n", 19), -1);
+    CHECK_INT(proxy_read_answer("garbage", 7), -1);
+}
+
+/* --- the table ------------------------------------------------------------------------------------------------------ */
+
+TEST(the_table_decides_as_the_policy_does)
+{
+    struct table table = {0};
+    struct err err;
+    struct host_object host = {.kind = HOST_NAME};
+    CHECK_INT(table_add(&table, "connect", "*.example.com:443", false, &err), 0);
+    CHECK_INT(table_add(&table, "refuse", "bad.example.com:443", false, &err), 0);
+    CHECK_INT(table_add(&table, "connect", "db.corp:5432", true, &err), 0);
+    CHECK_INT(table_add(&table, "read", "/etc", true, &err), -1);
+    CHECK_INT(table_add(&table, "connect", "a b", true, &err), -1);
+    table_index(&table);
+    host.name = "api.example.com";
+    const struct rule *rule = table_allows(&table, &host, 443);
+    CHECK(rule && !table_trusts_name(rule));
+    CHECK(!table_allows(&table, &host, 80));
+    host.name = "bad.example.com";
+    CHECK(!table_allows(&table, &host, 443));
+    host.name = "db.corp";
+    rule = table_allows(&table, &host, 5432);
+    CHECK(rule && table_trusts_name(rule));
+    CHECK_INT(table_add(&table, "connect", "bad.example.com", true, &err), 0);
+    table_index(&table);
+    host.name = "bad.example.com";
+    CHECK(table_allows(&table, &host, 443));
+    table_free(&table);
+}
+
+UNIT_MAIN()
