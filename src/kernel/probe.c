@@ -23,8 +23,8 @@
 #include "kernel/cgroup.h"
 #include "kernel/landlock.h"
 #include "kernel/loopback.h"
-#include "kernel/ports.h"
 #include "kernel/mounts.h"
+#include "kernel/ports.h"
 #include "kernel/process.h"
 #include "kernel/seccomp.h"
 

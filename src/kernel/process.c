@@ -125,12 +125,18 @@ int process_map_ids(pid_t child, const struct id_map *map, struct err *err)
 
 int process_drop_capabilities(struct err *err)
 {
-    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0}, held[_LINUX_CAPABILITY_U32S_3] = {0};
+    if (syscall(SYS_capget, &header, held) < 0)
+        return err_sys(err, errno, "cannot look at the capabilities");
+    /* Who has none, and gains no new privileges, gets none: what it might get cannot be cut down, and need not be. */
+    bool may_get_none =
+        !held[0].permitted && !held[1].permitted && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+    for (int capability = 0; !may_get_none && prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0;
+         capability++) {
         if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
             return err_sys(err, errno, "cannot drop a capability");
     }
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
         syscall(SYS_capset, &header, none) < 0)
         return err_sys(err, errno, "cannot drop the capabilities");

@@ -68,7 +68,8 @@ struct launched {
 };
 
 #define LAUNCHED_NONE                                                                                        \
-    ((struct launched){.pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1, .port_fd = -1, .cgroup = CGROUP_NONE})
+    ((struct launched){                                                                                      \
+        .pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1, .port_fd = -1, .cgroup = CGROUP_NONE})
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. It has no effect on
