@@ -188,12 +188,15 @@ static int run(const struct world *world, const struct args *args, const struct 
     int result = network_prepare(&loaded->plan, world->environment, &session.journal, &network, &err);
     if (result == 0)
         result = launch_start(launch, launched, &err);
+    trace_point(world->trace, "outside", "the plan is handed over");
     session = begin_session(world, loaded, args); /* while the child raises its walls */
+    trace_point(world->trace, "outside", "the session's folder");
     struct loop loop = {0};
     if (result == 0)
         network_watch(&network, launched, &loop);
     if (result == 0)
         result = supervise(launch, launched, &loop, &status, &err);
+    trace_point(world->trace, "outside", "the command has ended");
     if (result < 0) {
         journal_event(&session.journal, "failed", "why", err.message);
         say_err(world, &err);
@@ -205,6 +208,7 @@ static int run(const struct world *world, const struct args *args, const struct 
     launch_release(launched);
     journal_event(&session.journal, "end", "status", arena_printf(loaded->policy.arena, "%d", status));
     session_end(&session);
+    trace_point(world->trace, "outside", "the session is closed");
     return status;
 }
 
@@ -228,13 +232,16 @@ int cmd_run(const struct world *world, const struct args *args)
         .own_arguments = *args->typed,
         .own_arguments_size = size_of_typed(args),
         .nested = args->flags & FLAG_NESTED,
+        .trace = world->trace,
     };
     find_terminal(&launch);
     struct launched launched = LAUNCHED_NONE;
     if (!(args->flags & FLAG_FULL_ACCESS)) /* whose root is another from the beginning */
         launch_begin(&launch, &launched);
+    trace_point(world->trace, "outside", "the child is started");
     struct loaded loaded = {0};
     int status = load_plan(world, args, &loaded);
+    trace_point(world->trace, "outside", "policy and plan");
     if (status == 0 && is_held(world, &loaded)) {
         say_notes(world, &loaded);
         status = run(world, args, &loaded, &launch, &launched);

@@ -42,6 +42,7 @@ int main(int argument_count, char **arguments)
         .root_fd = root_fd,
         .directory = directory,
         .environment = (const char *const *)environ,
+        .trace = trace_begin((const char *const *)environ),
         .look_at_machine = machine_look,
         .in = stdin,
         .out = stdout,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/trace.h"
 #include "cli/machine.h"
 
 struct world {
@@ -15,6 +16,7 @@ struct world {
     const char *const *environment; /* NAME=VALUE, ended by NULL */
     const char *account_home;       /* from the account database, where $HOME is not set; may be NULL */
     void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called where a plan is made */
+    struct trace trace;
     FILE *in, *out, *err;
     bool in_is_terminal, out_is_terminal, err_is_terminal;
 };

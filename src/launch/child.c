@@ -52,6 +52,7 @@ static int prepare(struct root *root, const struct child *child, struct err *err
         err_sys(err, errno, "this machine does not let bawn make namespaces");
         return explain_namespaces(err);
     }
+    trace_point(root->launch->trace, "inside", "namespaces");
     /* Also where the plan will say that there is no network: then nobody answers, and that is said at once. */
     if (!child->host_network && loopback_take_all_addresses(PORT_NAMES_ADDRESS, err) < 0)
         return -1;
@@ -67,10 +68,12 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
         return -1;
     if (prepare(&root, child, err) < 0)
         return -1;
+    trace_point(launch->trace, "inside", "an empty root, /dev, /proc, /tmp");
     if (!is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
     if (ports_hand_out(launch->plan, child->port_fd, err) < 0 || root_assemble(&root, err) < 0)
         return -1;
+    trace_point(launch->trace, "inside", "the plan's root");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);
     if (limits_set(launch->plan, &child->descriptors, err) < 0)
@@ -79,7 +82,9 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     scrub_arguments(launch);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot make process 1 opaque");
-    return lockdown(launch, err);
+    int result = lockdown(launch, err);
+    trace_point(launch->trace, "inside", "the walls, tried");
+    return result;
 }
 
 _Noreturn void child_run(const struct child *child)

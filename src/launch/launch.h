@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/trace.h"
 #include "kernel/cgroup.h"
 #include "plan/plan.h"
 
@@ -31,6 +32,7 @@ struct launch {
     bool foreground; /* the caller has the terminal to itself: the command shall have it */
     bool own_group;  /* the command gets a process group of its own */
     bool nested;     /* the command may make namespaces; the plan lets it write nothing of the host */
+    struct trace trace;
     /* Known when the plan is made. */
     const struct plan *plan;
     const char *const *environment; /* what the command gets, ended by NULL */
