@@ -227,11 +227,10 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
                              struct err *err)
 {
     const struct plan *plan = launch->plan;
-    int result = -1;
     if (!walls_have(plan->absent, WALL_ROOT)) {
         struct rlimit before = raise_descriptor_limit();
         auto_fd int userns_fd = make_map_namespace(map, err);
-        result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->tree_fds, err);
+        int result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->tree_fds, err);
         setrlimit(RLIMIT_NOFILE, &before);
         if (result == 0)
             return 0;
