@@ -1,0 +1,50 @@
+#include "kernel/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/path.h"
+
+int open_beneath(int top_fd, const char *path, int flags, mode_t mode)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_CLOEXEC | O_NOFOLLOW),
+        .mode = mode,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    return (int)syscall(SYS_openat2, top_fd, *path ? path : ".", &how, sizeof(how));
+}
+
+int open_parent_beneath(int top_fd, const char *path, const char **ret_name)
+{
+    char parent[PATH_LONGEST];
+    const char *slash = strrchr(path, '/');
+    size_t size = slash ? (size_t)(slash - path) : 0;
+    if (size >= sizeof(parent)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(parent, path, size);
+    parent[size] = '\0';
+    *ret_name = slash ? slash + 1 : path;
+    return open_beneath(top_fd, parent, O_PATH | O_DIRECTORY, 0);
+}
+
+int write_whole(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size) {
+        ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -1;
+        at += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * Files of a tree that others can write: every path starts at the descriptor of its top, and no link is followed on the
+ * way, not even at the end, so that what is opened lies beneath that top whatever is moved or linked meanwhile.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+
+/* As openat(), O_CLOEXEC and O_NOFOLLOW always. An empty path is the top itself. Returns -1 with errno. */
+int open_beneath(int top_fd, const char *path, int flags, mode_t mode);
+
+/* The directory that holds the path, and the path's last name. Returns -1 with errno. */
+int open_parent_beneath(int top_fd, const char *path, const char **ret_name);
+
+/* Writes all of it. */
+int write_whole(int fd, const void *bytes, size_t size);
