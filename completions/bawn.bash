@@ -79,8 +79,8 @@ _bawn_command() {
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested
-        --full-access --i-know --degrade'
-    local verbs='run show why check trust profiles doctor help'
+        --full-access --i-know --degrade --fresh-home'
+    local verbs='run show why check trust home profiles doctor help'
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -104,7 +104,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | profiles | doctor | help) ;;
+            trust | home | profiles | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -140,6 +140,7 @@ _bawn() {
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         trust) flags+=' --yes --revoke' ;;
+        home) flags+=' --all --yes' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"
@@ -160,6 +161,9 @@ _bawn() {
         why) _bawn_values question ;;
         check) _bawn_values file ;;
         trust) _bawn_values directory ;;
+        home)
+            if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi
+            ;;
         profiles) _bawn_values profile ;;
         help) _bawn_values "$verbs" ;;
         esac

@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb trust profiles doctor help; or set from (math $i + 1)
+                contains -- $verb trust home profiles doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust profiles doctor help
+                if test $verb = first; and contains -- $word run show why check trust home profiles doctor help
                     set verb $word
                 else if contains -- $verb first run show
                     set from $i
@@ -67,6 +67,7 @@ complete -c bawn -n '__bawn_at first' -a show -d 'The whole policy that would ho
 complete -c bawn -n '__bawn_at first' -a why -d 'Which rule decides a path, a host or a variable'
 complete -c bawn -n '__bawn_at first' -a check -d 'Read policies as a compiler would'
 complete -c bawn -n '__bawn_at first' -a trust -d "Let the repository's own .bawn grant what it asks for"
+complete -c bawn -n '__bawn_at first' -a home -d 'What runs left in the private home here'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
 complete -c bawn -n '__bawn_at first' -a doctor -d 'What this machine can hold, and what would help'
 complete -c bawn -n '__bawn_at first' -a help -d 'The overview, or the usage of a verb'
@@ -76,8 +77,9 @@ complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string coll
 complete -c bawn -n '__bawn_at run show' -a '(__fish_complete_command)'
 complete -c bawn -n '__bawn_at why check' -F
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
+complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust profiles doctor help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust home profiles doctor help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -85,8 +87,9 @@ complete -c bawn -n '__bawn_at first run' -s V -l version -d 'Print the version'
 complete -c bawn -n '__bawn_at show' -l plan -d 'The list of operations that a run would carry out'
 complete -c bawn -n '__bawn_at show' -l brief -d 'The text that tells an agent where it is'
 complete -c bawn -n '__bawn_at show' -l all -d 'Sealed places too that do not exist here'
+complete -c bawn -n '__bawn_at home' -l all -d 'Hidden files too'
 complete -c bawn -n '__bawn_at show why check profiles doctor' -l json -d 'Print JSON'
-complete -c bawn -n '__bawn_at trust' -s y -l yes -d 'Do not ask'
+complete -c bawn -n '__bawn_at trust home' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
 # Rules as flags.
@@ -96,6 +99,7 @@ complete -c bawn -n $rules -l nested -d 'Let the command make namespaces of its 
 complete -c bawn -n $rules -l full-access -d 'The host\'s files as they are'
 complete -c bawn -n $rules -l i-know -d 'What full access means'
 complete -c bawn -n $rules -x -l degrade -d 'Go on where this wall cannot be raised' -a 'landlock seccomp root memory'
+complete -c bawn -n $rules -l fresh-home -d 'A private home that is thrown away at the end'
 complete -c bawn -n $rules -l workspace -x -a '(__fish_complete_directories)' -d 'A project tree, writable'
 complete -c bawn -n $rules -l read -r -F -d 'Visible, executable, not writable'
 complete -c bawn -n $rules -l write -r -F -d 'Visible and writable'

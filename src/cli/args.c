@@ -9,12 +9,23 @@ static const struct {
     const char *name;
     enum flag flag;
 } plain_flags[] = {
-    {"--help", FLAG_HELP},       {"-h", FLAG_HELP},         {"--json", FLAG_JSON},
-    {"--plan", FLAG_PLAN},       {"--brief", FLAG_BRIEF},   {"--all", FLAG_ALL},
-    {"--revoke", FLAG_REVOKE},   {"--yes", FLAG_YES},       {"-y", FLAG_YES},
-    {"--version", FLAG_VERSION}, {"-V", FLAG_VERSION},      {"--read-only", FLAG_READ_ONLY},
-    {"--nested", FLAG_NESTED},   {"--i-know", FLAG_I_KNOW}, {"--full-access", FLAG_FULL_ACCESS},
+    {"--help", FLAG_HELP},
+    {"-h", FLAG_HELP},
+    {"--json", FLAG_JSON},
+    {"--plan", FLAG_PLAN},
+    {"--brief", FLAG_BRIEF},
+    {"--all", FLAG_ALL},
+    {"--revoke", FLAG_REVOKE},
+    {"--yes", FLAG_YES},
+    {"-y", FLAG_YES},
+    {"--version", FLAG_VERSION},
+    {"-V", FLAG_VERSION},
+    {"--read-only", FLAG_READ_ONLY},
+    {"--nested", FLAG_NESTED},
+    {"--i-know", FLAG_I_KNOW},
+    {"--full-access", FLAG_FULL_ACCESS},
     {"--degrade", FLAG_DEGRADE},
+    {"--fresh-home", FLAG_FRESH_HOME},
 };
 
 /* Flags that people know from other tools, and what they are called here. */

@@ -24,7 +24,9 @@ enum flag {
     FLAG_FULL_ACCESS = 1 << 11,
     FLAG_I_KNOW = 1 << 12,
     FLAG_DEGRADE = 1 << 13, /* takes the names of walls */
-    FLAG_MODES = FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE,
+    FLAG_FRESH_HOME = 1 << 14,
+    FLAG_MODES =
+        FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE,
 };
 
 struct args;

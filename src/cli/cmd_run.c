@@ -1,10 +1,15 @@
 /* Runs a command behind the walls. */
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "cli/commands.h"
+#include "cli/left.h"
 #include "cli/load.h"
+#include "home/git_settings.h"
+#include "home/home.h"
 #include "journal/session.h"
 #include "kernel/landlock.h"
 #include "launch/launch.h"
@@ -119,9 +124,8 @@ static bool is_held(const struct world *world, struct loaded *loaded)
 static int repair(void *context, struct session *session, struct err *err)
 {
     (void)context;
-    (void)err;
     journal_event(&session->journal, "killed");
-    return 0;
+    return home_repair(session, err);
 }
 
 /* Without a place for the journal the run goes on, and the user is told. */
@@ -173,29 +177,66 @@ static void say_refused(const struct world *world, const struct network *network
     (void)network;
 }
 
+/* The home with what belongs into it. Returns -1 where there is none; what could only not be filled in is said. */
+static int prepare_home(const struct world *world, const struct loaded *loaded, struct session *session,
+                        struct home *ret_home, struct loop *loop, struct err *err)
+{
+    if (home_open(loaded->policy.arena, &loaded->plan, session, ret_home, err) < 0)
+        return -1;
+    if (home_fill(loaded->policy.arena, &loaded->plan, session, ret_home, err) < 0) {
+        journal_event(&session->journal, "home", "why", err->message);
+        say_err(world, err);
+    }
+    if (ret_home->sync.fd >= 0)
+        loop_add(loop, ret_home->sync.fd, POLLIN, sync_ready, &ret_home->sync);
+    if (ret_home->sync.timer_fd >= 0)
+        loop_add(loop, ret_home->sync.timer_fd, POLLIN, sync_due, &ret_home->sync);
+    return 0;
+}
+
+/* The command has ended: what it left is told where a person reads it. */
+static void leave_home(const struct world *world, const struct loaded *loaded, const struct session *session,
+                       struct home *home)
+{
+    struct err err = {0};
+    if (home->fd >= 0 && world->err_is_terminal && !home->is_fresh)
+        say_left(world, loaded, home);
+    if (home_close(home, session, &err) < 0)
+        say_err(world, &err);
+}
+
 static int run(const struct world *world, const struct args *args, const struct loaded *loaded,
                struct launch *launch, struct launched *launched)
 {
     launch->plan = &loaded->plan;
     launch->environment = environment_for(world, loaded);
     launch->directory = loaded->request.directory;
+    launch->git_config = git_settings(&loaded->policy);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch->seconds = time ? time->limit.most : UINT64_MAX;
     struct err err = {0};
-    int status = EXIT_REFUSED;
+    struct loop loop = {0};
+    struct home home = HOME_NONE;
     struct network network;
     struct session session = SESSION_NONE;
+    struct outcome outcome = {.status = EXIT_REFUSED};
+    bool is_early = home_needs_session(&loaded->plan);
+    if (is_early)
+        session = begin_session(world, loaded, args);
     int result = network_prepare(&loaded->plan, world->environment, &session.journal, &network, &err);
+    if (result == 0)
+        result = prepare_home(world, loaded, &session, &home, &loop, &err);
+    launch->home = home.path;
     if (result == 0)
         result = launch_start(launch, launched, &err);
     trace_point(world->trace, "outside", "the plan is handed over");
-    session = begin_session(world, loaded, args); /* while the child raises its walls */
+    if (!is_early)
+        session = begin_session(world, loaded, args); /* while the child raises its walls */
     trace_point(world->trace, "outside", "the session's folder");
-    struct loop loop = {0};
     if (result == 0)
         network_watch(&network, launched, &loop);
     if (result == 0)
-        result = supervise(launch, launched, &loop, &status, &err);
+        result = supervise(launch, launched, &loop, &outcome, &err);
     trace_point(world->trace, "outside", "the command has ended");
     if (result < 0) {
         journal_event(&session.journal, "failed", "why", err.message);
@@ -206,10 +247,14 @@ static int run(const struct world *world, const struct args *args, const struct 
     say_refused(world, &network);
     network_free(&network);
     launch_release(launched);
-    journal_event(&session.journal, "end", "status", arena_printf(loaded->policy.arena, "%d", status));
+    leave_home(world, loaded, &session, &home);
+    journal_event(&session.journal, "end", "status",
+                  arena_printf(loaded->policy.arena, "%d", outcome.status));
     session_end(&session);
     trace_point(world->trace, "outside", "the session is closed");
-    return status;
+    if (outcome.is_interrupted)
+        kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
+    return outcome.status;
 }
 
 int cmd_run(const struct world *world, const struct args *args)

@@ -27,14 +27,6 @@ static size_t add_widenings(const struct loaded *loaded, const struct style *sty
     return count;
 }
 
-static bool user_agrees(const struct world *world)
-{
-    fputs("Trust it? [y/N] ", world->out);
-    fflush(world->out);
-    char answer[16];
-    return fgets(answer, sizeof(answer), world->in) && (answer[0] == 'y' || answer[0] == 'Y');
-}
-
 static int pin(const struct world *world, const struct args *args, struct loaded *loaded,
                const struct workspace *workspace)
 {
@@ -56,7 +48,7 @@ static int pin(const struct world *world, const struct args *args, struct loaded
                     "`bawn trust --yes` does not ask");
         return EXIT_BAD_INPUT;
     }
-    if (!(args->flags & FLAG_YES) && !user_agrees(world)) {
+    if (!(args->flags & FLAG_YES) && !ask(world, "Trust it?")) {
         fputs("Not trusted: it keeps tightening only.\n", world->out);
         return EXIT_FINE;
     }

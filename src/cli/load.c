@@ -93,6 +93,7 @@ int load_policy(const struct world *world, const struct args *args, struct loade
     request->full_access = args->flags & FLAG_FULL_ACCESS;
     world->look_at_machine(args->degraded, &loaded->machine);
     request->memory = loaded->machine.memory;
+    request->fresh_home = args->flags & FLAG_FRESH_HOME;
     request->command = *args->command;
     policy_compose(request, &loaded->arena, &loaded->policy, &loaded->diags);
     return 0;

@@ -55,6 +55,14 @@ void put(FILE *stream, const struct buf *buf)
     fwrite(buf_text(buf), 1, buf->size, stream);
 }
 
+bool ask(const struct world *world, const char *question)
+{
+    fprintf(world->out, "%s [y/N] ", question);
+    fflush(world->out);
+    char answer[16];
+    return fgets(answer, sizeof(answer), world->in) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
 /* A sentence gets its full stop unless it ends in punctuation already. */
 static void add_sentence(struct buf *buf, const struct style *style, const char *text)
 {

@@ -28,6 +28,9 @@ const char *style_path(const struct style *style, struct arena *arena, const cha
 /* Writes the whole buffer, whatever bytes it holds. */
 void put(FILE *stream, const struct buf *buf);
 
+/* Puts a question to the person at the terminal; anything but yes is no. */
+bool ask(const struct world *world, const char *question);
+
 /* "bawn: SENTENCE. HINT." on standard error. */
 void say_problem(const struct world *world, const char *message, const char *hint);
 void say_err(const struct world *world, const struct err *err);

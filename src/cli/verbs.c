@@ -19,6 +19,7 @@ const struct verb_entry verb_table[] = {
             "  --read-only   nothing of the host can be written, the workspace included\n"
             "  --nested      CMD may make namespaces of its own (an agent's own sandbox works inside). Gives up the\n"
             "                Landlock wall on files, and is therefore read-only\n"
+            "  --fresh-home  a private home that is empty at the start and thrown away at the end\n"
             "  --full-access --i-know\n"
             "                the host's files as they are, for you to answer for: only processes, IPC, the\n"
             "                network and the environment stay apart\n"
@@ -98,6 +99,29 @@ const struct verb_entry verb_table[] = {
             "\n"
             "  bawn trust\n"
             "  bawn trust --revoke ~/projects/my-app\n",
+    },
+    {
+        .name = "home",
+        .run = cmd_home,
+        .flags = FLAG_ALL | FLAG_YES,
+        .words = "list|fetch|reset",
+        .summary = "what runs left in the private home here",
+        .usage =
+            "bawn home [list] [--all]\n"
+            "       bawn home fetch [AGENT:]PATH [DEST]\n"
+            "       bawn home reset [--yes] [AGENT]\n"
+            "\n"
+            "Inside, your home directory is a private one, kept an agent and workspace. `list` names the files in\n"
+            "those of this workspace, the newest first; `fetch` copies one out, as a file that is not executable;\n"
+            "`reset` throws away the home of AGENT, or all of this workspace.\n"
+            "\n"
+            "  --all   hidden files too: what programs keep for themselves\n"
+            "  --yes   do not ask (needed where there is no terminal)\n"
+            "\n"
+            "  bawn home\n"
+            "  bawn home fetch '~/report.pdf'\n"
+            "  bawn home fetch claude:notes/today.md ~/today.md\n"
+            "  bawn home reset claude\n",
     },
     {
         .name = "profiles",

@@ -173,15 +173,21 @@ static int write_file(struct root *root, const char *path, const char *text, str
     return 0;
 }
 
-/* A program without a name of its own, to be shown in the place of others. Returns its tree. */
-static int make_script(struct root *root, const char *text, struct err *err)
+/* A file that will have no name of its own, to be shown in the place of others. Returns its tree. */
+static int make_nameless(struct root *root, const char *text, mode_t mode, struct err *err)
 {
-    if (write_file(root, "/.no-root", text, err) < 0)
+    if (write_file(root, "/.nameless", text, err) < 0)
         return -1;
-    if (fchmodat(root->fd, ".no-root", 0755, 0) < 0)
-        return err_sys(err, errno, "cannot make a program inside");
-    auto_fd int script = mount_open_tree(root->fd, ".no-root", err);
-    return script < 0 || mount_restrict(script, true, false, err) < 0 ? -1 : fd_take(&script);
+    if (fchmodat(root->fd, ".nameless", mode, 0) < 0)
+        return err_sys(err, errno, "cannot make a file inside");
+    auto_fd int tree = mount_open_tree(root->fd, ".nameless", err);
+    return tree < 0 || mount_restrict(tree, true, false, err) < 0 ? -1 : fd_take(&tree);
+}
+
+/* Once it is shown somewhere; not before, as what has no name cannot be mounted. */
+static int drop_name(struct root *root, struct err *err)
+{
+    return unlinkat(root->fd, ".nameless", 0) < 0 ? err_sys(err, errno, "cannot tidy up the new root") : 0;
 }
 
 /* Nothing inside can become root. The programs that would are told apart from broken ones, in one sentence. */
@@ -198,15 +204,68 @@ static int explain_root(struct root *root, struct err *err)
         auto_fd int place = root_find_place(root, programs[i]);
         if (place < 0)
             continue;
-        if (script < 0 && (script = make_script(root, text, err)) < 0)
+        if (script < 0 && (script = make_nameless(root, text, 0755, err)) < 0)
             return -1;
         auto_fd int copy = mount_open_tree(script, "", err);
         if (copy < 0 || mount_attach(copy, place, programs[i], err) < 0)
             return -1;
     }
-    if (script >= 0 && unlinkat(root->fd, ".no-root", 0) < 0)
-        return err_sys(err, errno, "cannot tidy up the new root");
-    return 0;
+    return script < 0 ? 0 : drop_name(root, err);
+}
+
+bool furnish_makes(const struct operation *operation)
+{
+    return operation->kind == OP_BIND_READ &&
+           (strcmp(operation->path, "/etc/profile") == 0 || strcmp(operation->path, "/etc/gitconfig") == 0);
+}
+
+/* Does the plan show the host's file, by its name or with all of /etc? */
+static bool is_shown(const struct root *root, const char *path)
+{
+    for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
+        const struct operation *operation = &root->launch->plan->operations.at[i];
+        if (operation->kind == OP_BIND_READ && path_is_beneath(path, operation->path))
+            return true;
+    }
+    return false;
+}
+
+/* A file that is made for the sandbox, in the place of the host's where all of /etc is shown. */
+static int make_file(struct root *root, const char *path, const char *text, struct err *err)
+{
+    auto_fd int place = root_find_place(root, path);
+    struct stat status;
+    if (place < 0)
+        return write_file(root, path, text, err);
+    if (fstat(place, &status) < 0 || !S_ISREG(status.st_mode))
+        return 0;
+    auto_fd int tree = make_nameless(root, text, 0644, err);
+    return tree < 0 || mount_attach(tree, place, path, err) < 0 ? -1 : drop_name(root, err);
+}
+
+/* Debian's /etc/profile sets PATH anew, and a login shell would lose what nvm, cargo or pyenv had put there. */
+static int keep_path(struct root *root, struct err *err)
+{
+    if (!is_shown(root, "/etc/profile"))
+        return 0;
+    const char *text =
+        arena_printf(&root->arena,
+                     "# Made by bawn: the system's own file, after which PATH is as before it.\n"
+                     "_bawn_path=${PATH-}\n"
+                     "%s\n"
+                     "if [ -n \"$_bawn_path\" ]; then PATH=$_bawn_path; export PATH; fi\n"
+                     "unset _bawn_path\n",
+                     root->profile);
+    return make_file(root, "/etc/profile", text, err);
+}
+
+/* git's system-wide settings are the host's, if the plan shows those, and then the launcher's. */
+static int configure_git(struct root *root, struct err *err)
+{
+    const char *text = arena_printf(&root->arena, "%s\n# Made by bawn.\n%s",
+                                    is_shown(root, "/etc/gitconfig") ? root->git_config : "",
+                                    root->launch->git_config ? root->launch->git_config : "");
+    return make_file(root, "/etc/gitconfig", text, err);
 }
 
 /* The content of a small file of the host's, "" where it cannot be read. */
@@ -224,6 +283,8 @@ static const char *read_host_file(struct root *root, const char *path)
 /* With the host's network names are looked up as the host does it. Must be called while the host's root is there. */
 void furnish_prepare(struct root *root)
 {
+    root->profile = read_host_file(root, "/etc/profile");
+    root->git_config = read_host_file(root, "/etc/gitconfig");
     if (!root->host_network)
         return;
     root->hosts = read_host_file(root, "/etc/hosts");
@@ -244,5 +305,8 @@ int furnish_files(struct root *root, struct err *err)
     if (write_file(root, "/etc/hosts", hosts, err) < 0 ||
         (root->resolvers && write_file(root, "/etc/resolv.conf", root->resolvers, err) < 0))
         return -1;
-    return write_file(root, "/etc/hostname", "bawn\n", err) < 0 ? -1 : explain_root(root, err);
+    if (write_file(root, "/etc/hostname", "bawn\n", err) < 0 || keep_path(root, err) < 0 ||
+        configure_git(root, err) < 0)
+        return -1;
+    return explain_root(root, err);
 }

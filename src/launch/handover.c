@@ -48,6 +48,8 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     for (size_t i = 0; i < head.variables; i++)
         put_text(&out, launch->environment[i]);
     put_text(&out, launch->directory);
+    put_text(&out, launch->home);
+    put_text(&out, launch->git_config);
     head.size = out.size - sizeof(head);
     memcpy(out.bytes, &head, sizeof(head));
     for (size_t sent = 0; sent < out.size;) {
@@ -111,5 +113,7 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     launch->plan = plan;
     launch->environment = environment;
     launch->directory = take_text(&at);
+    launch->home = take_text(&at);
+    launch->git_config = take_text(&at);
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "launch/launch.h"
 
-/* Sends the plan, the environment and the directory. A child that has died meanwhile is no error: it has reported why. */
+/* Sends the plan and what else is known by now. A child that has died meanwhile is no error: it has reported why. */
 int handover_send(const struct launch *launch, int socket_fd, struct err *err) must_check;
 
 /* Receives them into *launch, which holds already what was known before. */

@@ -11,16 +11,17 @@
 struct root {
     const struct launch *launch;
     struct arena arena;
-    int fd;                        /* of the new root's directory */
-    int empty_file;                /* a mount of an empty file, to hide files behind */
-    int host_dev;                  /* the host's /dev */
-    int terminal_tree;             /* a mount of the caller's terminal, or -1 */
-    int *tree_fds;                 /* one for each operation of the plan: the host's tree to show, or -1 */
-    bool ids_are_mapped;           /* the trees are real root's, opened outside */
-    bool host_network;             /* names are looked up as the host does */
-    const char *hosts, *resolvers; /* the host's /etc/hosts and /etc/resolv.conf, where they count */
-    const char *socket_list;       /* the host's /proc/net/unix */
-    const char *parent;            /* the directory whose entries were made last, or NULL */
+    int fd;                           /* of the new root's directory */
+    int empty_file;                   /* a mount of an empty file, to hide files behind */
+    int host_dev;                     /* the host's /dev */
+    int terminal_tree;                /* a mount of the caller's terminal, or -1 */
+    int *tree_fds;                    /* one for each operation of the plan: the host's tree to show, or -1 */
+    bool ids_are_mapped;              /* the trees are real root's, opened outside */
+    bool host_network;                /* names are looked up as the host does */
+    const char *hosts, *resolvers;    /* the host's /etc/hosts and /etc/resolv.conf, where they count */
+    const char *profile, *git_config; /* the host's /etc/profile and /etc/gitconfig, "" where there is none */
+    const char *socket_list;          /* the host's /proc/net/unix */
+    const char *parent;               /* the directory whose entries were made last, or NULL */
     int parent_fd;
     VEC(const char *) pinned; /* directories that were made mount points, so that they stay */
     VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
@@ -66,6 +67,9 @@ int root_find_place(const struct root *root, const char *path);
 
 /* root.c: shows a tree at a path, for which a place is made. */
 int root_attach(struct root *root, int tree_fd, const char *path, struct err *err) must_check;
+
+/* furnish.c: is what the operation shows made for each sandbox, from the host's? */
+bool furnish_makes(const struct operation *operation);
 
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 void furnish_prepare(struct root *root);

@@ -2,7 +2,7 @@
  * Carries a plan out: namespaces, a root that holds just what was granted, the lockdown, and the command. Knows no
  * policy: whatever has to be decided was decided when the plan was made.
  *
- *   start.c     outside: makes the home, the id map and the child
+ *   start.c     outside: makes the id map and the child
  *   handover.c  from outside to inside: the plan, when it is made
  *   child.c     inside: namespaces, then the steps below in their order
  *   limits.c    outside and inside: what the sandbox may use up
@@ -35,6 +35,8 @@ struct launch {
     struct trace trace;
     /* Known when the plan is made. */
     const struct plan *plan;
+    const char *home;               /* the directory on the host that is the private home */
+    const char *git_config;         /* added to the system's git configuration inside */
     const char *const *environment; /* what the command gets, ended by NULL */
     const char *directory;          /* where it starts */
     uint64_t seconds;               /* how long the command may run; UINT64_MAX: as long as it likes */

@@ -89,7 +89,7 @@ static int try_mounts(const struct launch *launch, struct err *err)
     bool tried_read = false, tried_write = false;
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
-        bool reads = operation->kind == OP_BIND_READ && !tried_read,
+        bool reads = operation->kind == OP_BIND_READ && !furnish_makes(operation) && !tried_read,
              writes = operation->kind == OP_BIND_WRITE && !tried_write;
         tried_read |= reads;
         tried_write |= writes;
@@ -97,14 +97,11 @@ static int try_mounts(const struct launch *launch, struct err *err)
             insist(has_flags(operation->path, ST_NOSUID | ST_NODEV | (reads ? ST_RDONLY : 0)), "mount",
                    "what a mount forbids", err) < 0)
             return -1;
-        if (operation->kind != OP_HOME)
-            continue;
-        /* Where the host keeps the private home is a path that no sandbox shows. */
-        if (insist(stat(operation->source, &status) < 0 && errno == ENOENT, "mount",
-                   "seeing the host's files", err) < 0)
-            return -1;
     }
-    return 0;
+    /* Where the host keeps the private home is a path that no sandbox shows. */
+    return launch->home ? insist(stat(launch->home, &status) < 0 && errno == ENOENT, "mount",
+                                 "seeing the host's files", err)
+                        : 0;
 }
 
 /* One forbidden act for each wall, which must fail in the way that only that wall makes it fail. */

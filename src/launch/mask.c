@@ -81,17 +81,6 @@ static bool is_searched(const struct operation *pattern, const struct operation 
            pattern_may_match_beneath(pattern->path, tree->path);
 }
 
-static bool is_shown(const struct plan *plan, const char *path)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
-        bool shows = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
-        if (shows && path_is_beneath(path, operation->path))
-            return true;
-    }
-    return false;
-}
-
 /* Each line of /proc/net/unix ends in the socket's path, if it has one; "@…" is an abstract name. */
 static void find_sockets(struct root *root)
 {
@@ -101,7 +90,7 @@ static void find_sockets(struct root *root)
         if (slash && slash > line && slash[-1] == ' ') {
             const char *path = arena_copy(&root->arena, slash, size - (size_t)(slash - line));
             struct stat status;
-            if (is_shown(root->launch->plan, path) && !is_named(root->launch->plan, path) &&
+            if (plan_shows(root->launch->plan, path) && !is_named(root->launch->plan, path) &&
                 lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
                 vec_push(&root->masked, path);
         }

@@ -8,13 +8,21 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "kernel/beneath.h"
 #include "kernel/mounts.h"
 #include "launch/inside.h"
+
+/* A copy that lies in a tree which is shown as it is: the host's own file must not be what is seen there. */
+static bool covers_shown(const struct launch *launch, const struct operation *operation)
+{
+    return operation->kind == OP_COPY && plan_shows(launch->plan, operation->source);
+}
 
 /* Does the operation show a tree of the host? */
 static bool shows_tree(const struct operation *operation)
 {
-    return (operation->kind == OP_BIND_READ && !furnish_is_own_view(operation->path)) ||
+    return (operation->kind == OP_BIND_READ && !furnish_is_own_view(operation->path) &&
+            !furnish_makes(operation)) ||
            operation->kind == OP_BIND_WRITE || operation->kind == OP_SOCKET || operation->kind == OP_HOME ||
            (operation->kind == OP_FREEZE && !operation->missing);
 }
@@ -26,9 +34,10 @@ static bool lies_in_kernel_tree(const char *path)
 }
 
 /* The host's tree for an operation, restricted and, with a user namespace, with its ids mapped. Returns its fd. */
-static int open_tree_of(const struct operation *operation, int userns_fd, struct err *err)
+static int open_tree_of(const struct launch *launch, const struct operation *operation, int userns_fd,
+                        struct err *err)
 {
-    const char *source = operation->kind == OP_HOME ? operation->source : operation->path;
+    const char *source = operation->kind == OP_HOME ? launch->home : operation->path;
     bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
     auto_fd int fd = mount_open_tree(AT_FDCWD, source, err);
     if (fd < 0 || mount_restrict(fd, read_only, false, err) < 0)
@@ -43,12 +52,30 @@ static int open_tree_of(const struct operation *operation, int userns_fd, struct
     return fd_take(&fd);
 }
 
+/* The copy in the private home. -1 where there is none, or none of the same kind: then nothing is shown. */
+static int open_copy(const struct launch *launch, const struct operation *operation, int userns_fd)
+{
+    struct err ignored;
+    struct stat status;
+    const char *destination = plan_destination(launch->plan, operation);
+    auto_fd int home = destination ? open(launch->home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    auto_fd int place = home < 0 ? -1 : open_beneath(home, destination + 1, O_PATH, 0);
+    if (place < 0 || fstat(place, &status) < 0 || S_ISDIR(status.st_mode) != operation->is_directory ||
+        !(S_ISDIR(status.st_mode) || S_ISREG(status.st_mode)))
+        return -1;
+    auto_fd int tree = mount_open_tree(place, "", &ignored);
+    if (tree < 0 || mount_restrict(tree, false, false, &ignored) < 0 ||
+        (userns_fd >= 0 && mount_map_ids(tree, userns_fd, &ignored) < 0))
+        return -1;
+    return fd_take(&tree);
+}
+
 int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err)
 {
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
-        tree_fds[i] = -1;
-        if (shows_tree(operation) && (tree_fds[i] = open_tree_of(operation, userns_fd, err)) < 0)
+        tree_fds[i] = covers_shown(launch, operation) ? open_copy(launch, operation, userns_fd) : -1;
+        if (shows_tree(operation) && (tree_fds[i] = open_tree_of(launch, operation, userns_fd, err)) < 0)
             return -1;
     }
     return 0;
@@ -165,7 +192,7 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
     int result = root_attach(root, root->tree_fds[index], operation->path, err);
     for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT && !root->ids_are_mapped; i++) {
         close(root->tree_fds[index]);
-        root->tree_fds[index] = open_tree_of(operation, -1, err);
+        root->tree_fds[index] = open_tree_of(root->launch, operation, -1, err);
         result =
             root->tree_fds[index] < 0 ? -1 : root_attach(root, root->tree_fds[index], operation->path, err);
     }
@@ -244,6 +271,11 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     switch (operation->kind) {
     case OP_LINK:
         return make_link(root, operation, err);
+    case OP_COPY:
+        if (!covers_shown(root->launch, operation))
+            return 0;
+        return root->tree_fds[index] < 0 ? hide(root, operation->source, err)
+                                         : root_attach(root, root->tree_fds[index], operation->source, err);
     case OP_HIDE:
         return operation->is_pattern ? 0 : hide(root, operation->path, err);
     case OP_FREEZE:
@@ -255,7 +287,7 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     case OP_BIND_READ:
         if (furnish_is_own_view(operation->path))
             return furnish_own_view(root, operation->path, err);
-        return attach_tree(root, index, err);
+        return furnish_makes(operation) ? 0 : attach_tree(root, index, err);
     case OP_HOME:
     case OP_BIND_WRITE:
     case OP_SOCKET:

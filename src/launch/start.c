@@ -67,15 +67,12 @@ static int check_standard_streams(const struct plan *plan, struct err *err)
     return 0;
 }
 
-/* What must exist on the host before it can be shown: the private home, and directories that a rule says to make. */
+/* What must exist on the host before it can be shown: directories that a rule says to make. */
 static int make_missing(const struct launch *launch, struct err *err)
 {
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
-        const char *path = operation->kind == OP_HOME ? operation->source
-                           : operation->make          ? operation->path
-                                                      : NULL;
-        if (path && directories_make(AT_FDCWD, path, err) < 0)
+        if (operation->make && directories_make(AT_FDCWD, operation->path, err) < 0)
             return -1;
     }
     return 0;

@@ -18,6 +18,16 @@ void plan_add(struct plan *plan, struct operation operation)
     vec_push(&plan->operations, operation);
 }
 
+const char *plan_home(const struct policy *policy, const char *agent)
+{
+    /* The name is for people, the hash tells apart what the same name would not. */
+    const char *workspace = policy->workspaces.at[0].path;
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(workspace, strlen(workspace), hash);
+    return arena_printf(policy->arena, "%s/bawn/homes/%s/%.40s-%.12s", policy->request.starts[START_DATA],
+                        agent, path_name(workspace), hash);
+}
+
 /* With full access only processes are the sandbox's own, and so is what tells of them. */
 static void add_host(struct plan *plan)
 {
@@ -31,13 +41,9 @@ static void add_fixed(struct plan *plan)
     for (size_t i = 0; i < array_len(private_places); i++)
         plan_add(plan, (struct operation){.kind = OP_PRIVATE, .path = private_places[i]});
     const char *agent = plan->policy->agent ? path_name(plan->policy->agent) : "other";
-    /* The name is for people, the hash tells apart what the same name would not. */
-    const char *workspace = plan->policy->workspaces.at[0].path;
-    char hash[SHA256_HEX_SIZE];
-    sha256_hex(workspace, strlen(workspace), hash);
-    const char *store = arena_printf(plan->policy->arena, "%s/bawn/homes/%s/%.40s-%.12s",
-                                     request->starts[START_DATA], agent, path_name(workspace), hash);
-    plan_add(plan, (struct operation){.kind = OP_HOME, .path = request->home, .source = store});
+    plan_add(plan, (struct operation){.kind = OP_HOME,
+                                      .path = request->home,
+                                      .source = request->fresh_home ? NULL : plan_home(plan->policy, agent)});
 }
 
 /* '/' sorts before every other character, so that a directory comes just before what lies in it. */
@@ -318,6 +324,32 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
     plan_add_limits(ret_plan);
     plan_add_given_up(ret_plan);
     plan_add_notes(ret_plan);
+}
+
+const char *plan_destination(const struct plan *plan, const struct operation *operation)
+{
+    const char *home = "", *path = operation->path;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *other = &plan->operations.at[i];
+        if (other->kind == OP_HOME)
+            home = other->path;
+        /* A link of the host's that is shown inside leads there to the real place. */
+        if (other->kind == OP_LINK && path_is_beneath(path, other->path))
+            path = operation->source;
+    }
+    size_t size = strlen(home);
+    return size && path_is_beneath(path, home) && path[size] == '/' ? path + size : NULL;
+}
+
+bool plan_shows(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        bool shows = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
+        if (shows && path_is_beneath(path, operation->path))
+            return true;
+    }
+    return false;
 }
 
 void plan_free(struct plan *plan)

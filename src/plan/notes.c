@@ -106,6 +106,63 @@ static void note_given_up(struct plan *plan)
     }
 }
 
+/* Does the text hold an URL with a password or a token in it (https://user:TOKEN@host, https://TOKEN@host)? */
+static bool holds_url_secret(const char *text)
+{
+    enum { TOKEN_SHORTEST = 20 }; /* a name before the @ alone is no secret, unless it is as long as one */
+    for (const char *at = text; (at = strstr(at, "://"));) {
+        at += strlen("://");
+        size_t size = strcspn(at, "@/ \t\r\n\"");
+        if (at[size] != '@')
+            continue;
+        const char *colon = memchr(at, ':', size);
+        if (colon ? colon + 1 < at + size : size >= TOKEN_SHORTEST)
+            return true;
+    }
+    return false;
+}
+
+static bool is_visible(const struct plan *plan, const char *path)
+{
+    return fs_kind(plan->policy->request.fs, path) == FILE_REGULAR &&
+           decide_path(plan->policy, path, NULL).access != ACCESS_NONE;
+}
+
+/* What the command can read by right, and a person may not have thought of. One line, however much there is. */
+static void note_secrets(struct plan *plan)
+{
+    enum { CONFIG_LARGEST = 1024 * 1024 };
+    static const char *const names[] = {
+        ".env",      ".env.local", ".env.development",       ".env.staging",         ".env.production",
+        ".env.test", ".env.prod",  ".env.development.local", ".env.production.local"};
+    const struct policy *policy = plan->policy;
+    const char *found = "";
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct workspace *workspace = &policy->workspaces.at[i];
+        for (size_t j = 0; j < array_len(names); j++) {
+            const char *path = path_join(policy->arena, workspace->path, names[j]);
+            if (is_visible(plan, path))
+                found = arena_printf(policy->arena, "%s%s%s", found, *found ? ", " : "", i ? path : names[j]);
+        }
+        for (size_t j = 0; j < workspace->git.dirs.count; j++) {
+            const char *path = path_join(policy->arena, workspace->git.dirs.at[j], "config");
+            char *text = NULL;
+            size_t size = 0;
+            struct err ignored;
+            if (is_visible(plan, path) &&
+                fs_read(policy->request.fs, path, CONFIG_LARGEST, &text, &size, &ignored) > 0 &&
+                holds_url_secret(text))
+                found = arena_printf(policy->arena, "%s%sa URL with a password in %s", found,
+                                     *found ? ", " : "", path);
+        }
+    }
+    if (*found)
+        note(plan, NULL,
+             arena_printf(policy->arena,
+                          "the workspace holds secrets that the command can read: %s (--hide PATH hides one)",
+                          found));
+}
+
 void plan_add_notes(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -117,4 +174,5 @@ void plan_add_notes(struct plan *plan)
     note_lost_grants(plan);
     note_untrusted(plan);
     note_git(plan);
+    note_secrets(plan);
 }

@@ -16,7 +16,7 @@ enum { PLAN_SCHEMA_VERSION = 1 };
 
 #define OPERATIONS(X)                                                                                        \
     X(PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                      \
-    X(HOME, "home")           /* the private home */                                                         \
+    X(HOME, "home")           /* the private home; without `source` it is thrown away at the end */          \
     X(HOST, "host")           /* the host's file system as it is: full access */                             \
     X(LINK, "link")           /* a symbolic link that the host has too; `target` */                          \
     X(BIND_READ, "read")      /* visible, executable, not writable */                                        \
@@ -116,6 +116,15 @@ void plan_free(struct plan *plan);
 
 void plan_add_json(const struct plan *plan, const char *const *command, struct buf *out);
 void plan_add_text(const struct plan *plan, struct buf *out);
+
+/* Where the private home of an agent ("claude"; "other" for commands that are none) in this workspace is kept. */
+const char *plan_home(const struct policy *policy, const char *agent);
+
+/* Where in the private home COPY and SYNC put something, with the home as "/"; NULL where that does not lie in it. */
+const char *plan_destination(const struct plan *plan, const struct operation *operation);
+
+/* Does a tree of the host that is shown hold the path? */
+bool plan_shows(const struct plan *plan, const char *path);
 
 void rule_add_json(struct json *json, const char *key, const struct rule *rule);
 

@@ -180,6 +180,8 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_LINK:
         return arena_printf(arena, "%s -> %s", operation->path, operation->source);
     case OP_HOME:
+        if (!operation->source)
+            return arena_printf(arena, "%s (thrown away at the end)", operation->path);
         return arena_printf(arena, "%s (kept in %s)", operation->path, operation->source);
     case OP_COPY:
     case OP_SYNC:

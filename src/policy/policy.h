@@ -32,6 +32,7 @@ struct policy_request {
     bool read_only;                  /* nothing of the host may be written, whatever the rules say */
     bool full_access;                /* everything of the host may be written that the caller may write */
     uint64_t memory;                 /* of this machine, in bytes: what a share is a share of */
+    bool fresh_home;                 /* the private home is thrown away at the end */
     const char *const *environment;  /* the caller's, as NAME=VALUE, ended by NULL */
     const struct argument *arguments;
     size_t argument_count;

@@ -151,7 +151,7 @@ static int make_timer(uint64_t seconds)
 }
 
 int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              int *ret_status, struct err *err)
+              struct outcome *ret_outcome, struct err *err)
 {
     sigset_t watched, before;
     sigemptyset(&watched);
@@ -183,8 +183,7 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     take_terminal(&watch);
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    if (watch.ended_by == SIGINT && launch->terminal_fd >= 0)
-        kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
-    *ret_status = watch.status;
+    ret_outcome->status = watch.status;
+    ret_outcome->is_interrupted = watch.ended_by == SIGINT && launch->terminal_fd >= 0;
     return result;
 }

@@ -8,9 +8,15 @@
 #include "launch/launch.h"
 #include "supervise/loop.h"
 
+struct outcome {
+    int status; /* for bawn to end with */
+    bool
+        is_interrupted; /* by a person at the terminal: once all is put right, bawn is to end by the same signal */
+};
+
 /*
- * `loop` may hold sources already: they are served as long as the command runs. Returns 0 with the exit status for bawn to
- * end with; -1 where the sandbox failed, with the status in *ret_status too.
+ * `loop` may hold sources already: they are served as long as the command runs. Returns -1 where the sandbox failed;
+ * *ret_outcome is filled in either way.
  */
 int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              int *ret_status, struct err *err) must_check;
+              struct outcome *ret_outcome, struct err *err) must_check;

@@ -1,0 +1,78 @@
+#include "cli/left.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+
+enum { PATH_COLUMNS = 48, SHOWN_AFTER_RUN = 10 };
+
+static void add_size(struct buf *out, uint64_t size)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+    size_t unit = 0;
+    for (; size >= 10240 && unit + 1 < array_len(units); unit++)
+        size /= 1024;
+    buf_printf(out, "%8" PRIu64 " %s", size, units[unit]);
+}
+
+void add_left(struct buf *out, const struct style *style, const struct left *left, size_t most)
+{
+    for (size_t i = 0; i < left->files.count && i < most; i++) {
+        const struct left_file *file = &left->files.at[i];
+        buf_add_str(out, "  ");
+        size_t columns = style_add(style, out, COLOUR_BOLD, arena_printf(left->arena, "~%s", file->path));
+        for (; columns < PATH_COLUMNS; columns++)
+            buf_add_char(out, ' ');
+        add_size(out, file->size);
+        buf_add_char(out, '\n');
+    }
+    size_t more = left->files.count > most ? left->files.count - most : 0;
+    if (more || left->is_cut)
+        buf_printf(out, "  and %s%zu more\n", left->is_cut ? "at least " : "", more);
+}
+
+const char *left_typed(struct arena *arena, const char *path)
+{
+    if (strchr(path, '\''))
+        return NULL;
+    for (const char *at = path; *at; at++) {
+        if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
+            return NULL;
+    }
+    return arena_printf(arena, "'~%s'", path);
+}
+
+/* The places that the launcher made for what it shows are no files of the command's. */
+static void drop_places(const struct loaded *loaded, struct left *left)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < left->files.count; i++) {
+        const char *path = path_join(left->arena, loaded->request.home, left->files.at[i].path + 1);
+        bool is_place = false;
+        for (size_t j = 0; j < loaded->plan.operations.count && !is_place; j++)
+            is_place = text_equal(loaded->plan.operations.at[j].path, path);
+        if (!is_place)
+            left->files.at[kept++] = left->files.at[i];
+    }
+    left->files.count = kept;
+}
+
+void say_left(const struct world *world, const struct loaded *loaded, const struct home *home)
+{
+    struct left left = {.arena = loaded->policy.arena, .since = home->began};
+    left_find(home->fd, &left);
+    drop_places(loaded, &left);
+    if (left.files.count) {
+        struct style style = style_for_err(world);
+        auto_buf struct buf out = {0};
+        style_add(&style, &out, COLOUR_RED, "bawn:");
+        buf_add_str(&out, " new in the private home:\n");
+        add_left(&out, &style, &left, SHOWN_AFTER_RUN);
+        const char *typed = left_typed(left.arena, left.files.at[0].path);
+        buf_printf(&out, "  `bawn home fetch %s` copies one here\n", typed ? typed : "PATH");
+        put(world->err, &out);
+    }
+    left_free(&left);
+}

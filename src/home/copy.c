@@ -1,0 +1,271 @@
+#include "home/copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/pattern.h"
+#include "home/files.h"
+#include "home/memory.h"
+#include "kernel/beneath.h"
+
+enum {
+    FILE_LARGEST = 64 * 1024 * 1024,
+    TOTAL_LARGEST = 512 * 1024 * 1024,
+    MOST_ENTRIES = 20000,
+    DEEPEST = 24,
+};
+
+struct copying {
+    struct arena *arena;
+    const struct plan *plan;
+    const struct operation *operation; /* that is being carried out */
+    int root_fd, home_fd;
+    struct memory before, now;
+    struct map named;  /* host paths that operations name */
+    fs_names patterns; /* that hide something below the operation's source */
+    uint64_t bytes;
+    size_t entries;
+    bool failed;
+    struct err first; /* the first thing that went wrong */
+};
+
+/* Says what went wrong first; the rest is copied all the same. */
+static void note_failure(struct copying *copying, const struct err *err)
+{
+    if (!copying->failed)
+        copying->first = *err;
+    copying->failed = true;
+}
+
+/* Is the place left out: hidden, or the business of an operation of its own? */
+static bool is_left_out(const struct copying *copying, const char *path)
+{
+    if (map_get(&copying->named, path, strlen(path)))
+        return true;
+    for (size_t i = 0; i < copying->patterns.count; i++) {
+        if (pattern_matches_path(copying->patterns.at[i], path, strlen(path)))
+            return true;
+    }
+    return false;
+}
+
+/* A file of the home gets its new content at once or not at all. Returns 0 or -1. */
+static int copy_bytes(int from_fd, int to_fd, off_t size)
+{
+    char part[65536];
+    for (off_t left = size; left > 0;) {
+        ssize_t got = read(from_fd, part, left < (off_t)sizeof(part) ? (size_t)left : sizeof(part));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 || write_whole(to_fd, part, (size_t)got) < 0)
+            return -1;
+        if (got == 0)
+            return 0; /* it has shrunk meanwhile, and will be copied again */
+        left -= got;
+    }
+    return 0;
+}
+
+static int open_destination(struct copying *copying, const char *destination, struct err *err)
+{
+    return files_make_directory(copying->home_fd, path_parent(copying->arena, destination) + 1, true, err);
+}
+
+static int copy_file(struct copying *copying, int parent_fd, const char *source, const char *destination,
+                     struct stat *status, struct err *err)
+{
+    auto_fd int from =
+        openat(parent_fd, path_name(source), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (from < 0 || fstat(from, status) < 0)
+        return err_sys(err, errno, "cannot copy %s into the private home", source);
+    if (!S_ISREG(status->st_mode))
+        return 0;
+    copying->bytes += (uint64_t)status->st_size;
+    if (status->st_size > FILE_LARGEST || copying->bytes > TOTAL_LARGEST) {
+        err_set(err, "%s is not copied into the private home: %s", source,
+                status->st_size > FILE_LARGEST ? "it is larger than 64 MiB"
+                                               : "with it more than 512 MiB would be");
+        return err_hint(err, "`read` shows it inside without copying it; `hide` leaves it out");
+    }
+    auto_fd int directory = open_destination(copying, destination, err);
+    char temporary[TEMPORARY_SIZE];
+    auto_fd int to = directory < 0 ? -1 : files_make_temporary(directory, temporary, err);
+    if (to < 0)
+        return -1;
+    if (copy_bytes(from, to, status->st_size) < 0 ||
+        fchmod(to, (status->st_mode & 0777) | S_IRUSR | S_IWUSR) < 0) {
+        err_sys(err, errno, "cannot copy %s into the private home", source);
+        unlinkat(directory, temporary, 0);
+        return -1;
+    }
+    return files_place(directory, temporary, path_name(destination), err);
+}
+
+/* A link is copied as what it is: inside it leads where it leads, if that is there. */
+static int copy_link(struct copying *copying, int parent_fd, const char *source, const char *destination,
+                     struct err *err)
+{
+    char target[PATH_LONGEST];
+    ssize_t size = readlinkat(parent_fd, path_name(source), target, sizeof(target));
+    if (size <= 0 || (size_t)size == sizeof(target))
+        return err_sys(err, size < 0 ? errno : ENAMETOOLONG, "cannot copy %s into the private home", source);
+    target[size] = '\0';
+    auto_fd int directory = open_destination(copying, destination, err);
+    char temporary[TEMPORARY_SIZE];
+    auto_fd int named = directory < 0 ? -1 : files_make_temporary(directory, temporary, err);
+    if (named < 0)
+        return -1;
+    if (unlinkat(directory, temporary, 0) < 0 || symlinkat(target, directory, temporary) < 0)
+        return err_sys(err, errno, "cannot copy %s into the private home", source);
+    return files_place(directory, temporary, path_name(destination), err);
+}
+
+static void copy_entry(struct copying *copying, int parent_fd, const char *source, const char *destination,
+                       unsigned depth);
+
+static void copy_directory(struct copying *copying, int parent_fd, const char *source,
+                           const char *destination, unsigned depth)
+{
+    struct err err = {0};
+    auto_fd int fd = openat(parent_fd, path_name(source), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory || depth >= DEEPEST) {
+        err_sys(&err, directory ? ELOOP : errno, "cannot copy %s into the private home", source);
+        note_failure(copying, &err);
+    } else {
+        fd_take(&fd);
+    }
+    for (const struct dirent *entry; directory && depth < DEEPEST && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        const char *path = path_join(copying->arena, source, entry->d_name);
+        if (!is_left_out(copying, path))
+            copy_entry(copying, dirfd(directory), path, path_join(copying->arena, destination, entry->d_name),
+                       depth + 1);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+/* `parent_fd` is the directory in which the source lies. */
+static void copy_entry(struct copying *copying, int parent_fd, const char *source, const char *destination,
+                       unsigned depth)
+{
+    struct err err = {0};
+    struct stat status;
+    if (++copying->entries > MOST_ENTRIES) {
+        err_set(&err, "more than %d files would be copied into the private home: the rest of %s is not",
+                MOST_ENTRIES, copying->operation->source);
+        err_hint(&err, "`hide` leaves a directory out");
+        note_failure(copying, &err);
+        return;
+    }
+    if (fstatat(parent_fd, path_name(source), &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return; /* gone meanwhile */
+    if (S_ISDIR(status.st_mode)) {
+        copy_directory(copying, parent_fd, source, destination, depth);
+        return;
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+        return;
+    int result = 0;
+    if (!memory_has(&copying->before, destination, &status))
+        result = S_ISREG(status.st_mode) ? copy_file(copying, parent_fd, source, destination, &status, &err)
+                                         : copy_link(copying, parent_fd, source, destination, &err);
+    if (result == 0)
+        memory_add(&copying->now, destination, &status);
+    else
+        note_failure(copying, &err);
+}
+
+static void carry_out(struct copying *copying, const struct operation *operation)
+{
+    const char *destination = plan_destination(copying->plan, operation), *name;
+    auto_fd int parent_fd = open_parent_beneath(copying->root_fd, operation->source + 1, &name);
+    if (!destination || parent_fd < 0)
+        return;
+    copying->operation = operation;
+    copying->patterns.count = 0;
+    for (size_t i = 0; i < copying->plan->operations.count; i++) {
+        const struct operation *other = &copying->plan->operations.at[i];
+        if (other->kind == OP_HIDE && other->is_pattern &&
+            pattern_may_match_beneath(other->path, operation->source))
+            vec_push(&copying->patterns, other->path);
+    }
+    copy_entry(copying, parent_fd, operation->source, destination, 0);
+}
+
+/* What was copied once and no longer is: the host's file is gone, or the rule is. */
+static void remove_former(struct copying *copying)
+{
+    for (size_t i = 0; i < copying->before.entries.count; i++) {
+        const char *destination = copying->before.entries.at[i].path, *name;
+        if (memory_find(&copying->now, destination))
+            continue;
+        auto_fd int parent_fd = open_parent_beneath(copying->home_fd, destination + 1, &name);
+        struct stat status;
+        if (parent_fd >= 0 && fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            !S_ISDIR(status.st_mode))
+            unlinkat(parent_fd, name, 0);
+    }
+}
+
+/* Only one bawn copies into a home at a time: the other one waits. */
+static int lock(int state_fd, struct err *err)
+{
+    auto_fd int fd = openat(state_fd, "copying", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return err_sys(err, errno, "cannot lock the private home");
+    return fd_take(&fd);
+}
+
+static bool wants_copies(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_COPY)
+            return true;
+    }
+    return false;
+}
+
+int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int state_fd, struct err *err)
+{
+    if (!wants_copies(plan) && faccessat(state_fd, MEMORY_NAME, F_OK, 0) < 0)
+        return 0;
+    auto_fd int lock_fd = lock(state_fd, err);
+    auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (lock_fd < 0 || root_fd < 0)
+        return lock_fd < 0 ? -1 : err_sys(err, errno, "cannot open /");
+    struct copying copying = {
+        .arena = arena, .plan = plan, .root_fd = root_fd, .home_fd = home_fd, .now = {.arena = arena}};
+    memory_load(&copying.before, arena, state_fd);
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        bool is_elsewhere = operation->kind == OP_COPY || operation->kind == OP_SYNC;
+        const char *path = is_elsewhere ? operation->source : operation->path;
+        if (path && !operation->is_pattern && operation->kind != OP_LINK)
+            *map_at(&copying.named, path, strlen(path)) = (void *)operation;
+    }
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_COPY)
+            carry_out(&copying, &plan->operations.at[i]);
+    }
+    remove_former(&copying);
+    if (memory_save(&copying.now, &copying.before, state_fd, err) < 0)
+        note_failure(&copying, err);
+    memory_free(&copying.before);
+    memory_free(&copying.now);
+    map_free(&copying.named);
+    vec_free(&copying.patterns);
+    if (copying.failed)
+        *err = copying.first;
+    return copying.failed ? -1 : 0;
+}

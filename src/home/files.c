@@ -1,0 +1,211 @@
+#include "home/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+
+/* What stands where something else must be keeps its content and loses its name. */
+static int move_aside(int directory_fd, const char *name)
+{
+    enum { MOST = 1000 };
+    char aside[256];
+    for (int i = 1; i <= MOST; i++) {
+        snprintf(aside, sizeof(aside), "%.200s.aside-%d", name, i);
+        if (renameat2(directory_fd, name, directory_fd, aside, RENAME_NOREPLACE) == 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    return -1;
+}
+
+/* A directory of the home must be one that the command can use; root would not notice that it is closed. */
+static int open_up(int fd, const char *path, struct err *err)
+{
+    struct stat status;
+    if (fstat(fd, &status) == 0 &&
+        ((status.st_mode & S_IRWXU) == S_IRWXU || fchmod(fd, (status.st_mode & 07777) | S_IRWXU) == 0))
+        return fd;
+    err_sys(err, errno, "cannot open %s", path);
+    close(fd);
+    return -1;
+}
+
+int files_make_directory(int top_fd, const char *path, bool moves_aside, struct err *err)
+{
+    int fd = open_beneath(top_fd, path, O_RDONLY | O_DIRECTORY, 0);
+    if (fd >= 0)
+        return moves_aside ? open_up(fd, path, err) : fd;
+    char parent[PATH_LONGEST];
+    const char *slash = strrchr(path, '/');
+    if (!*path || strlen(path) >= sizeof(parent))
+        return err_sys(err, errno, "cannot open %.60s", *path ? path : "the private home");
+    snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
+    auto_fd int parent_fd = files_make_directory(top_fd, parent, moves_aside, err);
+    if (parent_fd < 0)
+        return -1;
+    const char *name = slash ? slash + 1 : path;
+    fd = open_beneath(parent_fd, name, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0 && errno != ENOENT && (!moves_aside || move_aside(parent_fd, name) < 0))
+        return err_sys(err, errno, "cannot open %s", path);
+    if (fd < 0 && mkdirat(parent_fd, name, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make %s", path);
+    if (fd < 0)
+        fd = open_beneath(parent_fd, name, O_RDONLY | O_DIRECTORY, 0);
+    return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
+}
+
+int files_make_temporary(int directory_fd, char ret_name[TEMPORARY_SIZE], struct err *err)
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        return err_sys(err, errno, "cannot name a temporary file");
+    snprintf(ret_name, TEMPORARY_SIZE, TEMPORARY_PREFIX "%016" PRIx64, number);
+    int fd = openat(directory_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? err_sys(err, errno, "cannot make a temporary file") : fd;
+}
+
+int files_place(int directory_fd, const char *temporary, const char *name, struct err *err)
+{
+    if (renameat(directory_fd, temporary, directory_fd, name) == 0)
+        return 0;
+    if (errno == EISDIR && move_aside(directory_fd, name) == 0 &&
+        renameat(directory_fd, temporary, directory_fd, name) == 0)
+        return 0;
+    err_sys(err, errno, "cannot replace %s", name);
+    unlinkat(directory_fd, temporary, 0);
+    return -1;
+}
+
+static bool is_temporary(const char *name)
+{
+    size_t prefix = strlen(TEMPORARY_PREFIX);
+    return strncmp(name, TEMPORARY_PREFIX, prefix) == 0 && strlen(name) == TEMPORARY_SIZE - 1 &&
+           strspn(name + prefix, "0123456789abcdef") == 16;
+}
+
+static DIR *list(int directory_fd)
+{
+    auto_fd int fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (directory)
+        fd_take(&fd);
+    return directory;
+}
+
+void files_sweep(int directory_fd)
+{
+    enum { MOST_NAMES = 10000 };
+    DIR *directory = list(directory_fd);
+    int names = 0;
+    for (const struct dirent *entry; directory && names++ < MOST_NAMES && (entry = readdir(directory));) {
+        if (is_temporary(entry->d_name))
+            unlinkat(directory_fd, entry->d_name, 0);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+int files_replace(int directory_fd, const char *name, const void *bytes, size_t size, struct err *err)
+{
+    char temporary[TEMPORARY_SIZE];
+    auto_fd int fd = files_make_temporary(directory_fd, temporary, err);
+    if (fd < 0)
+        return -1;
+    if (write_whole(fd, bytes, size) < 0) {
+        err_sys(err, errno, "cannot write %s", name);
+        unlinkat(directory_fd, temporary, 0);
+        return -1;
+    }
+    return files_place(directory_fd, temporary, name, err);
+}
+
+struct removal {
+    int top_fd; /* of the tree's own top: what lies too deep is moved up to here first */
+    unsigned moved;
+};
+
+enum { REMOVED_DEEPEST = 64 };
+
+static int empty_directory(struct removal *removal, int fd, unsigned depth);
+
+/* Opens a directory although its mode may forbid that: it is the user's own. */
+static int open_own_directory(int parent_fd, const char *name)
+{
+    auto_fd int path_fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    if (path_fd < 0 || fstat(path_fd, &status) < 0)
+        return -1;
+    char shown[64];
+    snprintf(shown, sizeof(shown), "/proc/self/fd/%d", path_fd);
+    if ((status.st_mode & S_IRWXU) != S_IRWXU && chmod(shown, S_IRWXU) < 0)
+        return -1;
+    return openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Out of the depths, under a name that is free. */
+static int move_up(struct removal *removal, int parent_fd, const char *name)
+{
+    char moved[64];
+    do {
+        snprintf(moved, sizeof(moved), "deep-%u", ++removal->moved);
+        if (renameat2(parent_fd, name, removal->top_fd, moved, RENAME_NOREPLACE) == 0)
+            return 0;
+    } while (errno == EEXIST);
+    return -1;
+}
+
+static int remove_entry(struct removal *removal, int parent_fd, const char *name, unsigned depth)
+{
+    if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR)
+        return -1;
+    if (depth >= REMOVED_DEEPEST)
+        return move_up(removal, parent_fd, name);
+    auto_fd int fd = open_own_directory(parent_fd, name);
+    if (fd < 0 || empty_directory(removal, fd, depth + 1) < 0)
+        return -1;
+    return unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
+static int empty_directory(struct removal *removal, int fd, unsigned depth)
+{
+    DIR *directory = list(fd);
+    int result = directory ? 0 : -1;
+    for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            result = remove_entry(removal, fd, entry->d_name, depth);
+    }
+    if (directory)
+        closedir(directory);
+    return result;
+}
+
+int files_remove_tree(int parent_fd, const char *name, struct err *err)
+{
+    if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    auto_fd int fd = errno == EISDIR ? open_own_directory(parent_fd, name) : -1;
+    if (fd < 0)
+        return err_sys(err, errno, "cannot remove %s", name);
+    struct removal removal = {.top_fd = fd};
+    unsigned moved;
+    do {
+        moved = removal.moved;
+        if (empty_directory(&removal, fd, 0) < 0)
+            return err_sys(err, errno, "cannot remove %s", name);
+    } while (removal.moved != moved);
+    return unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 ? err_sys(err, errno, "cannot remove %s", name) : 0;
+}

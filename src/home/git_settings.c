@@ -1,0 +1,96 @@
+#include "home/git_settings.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "git/config.h"
+#include "policy/decide.h"
+
+enum { CONFIG_LARGEST = 256 * 1024, MOST_ALIASES = 200 };
+
+/*
+ * .git/config is frozen: what would write to it by itself must not. ssh must not ask where nobody answers; here and not
+ * in the environment, so that a repository's own core.sshCommand still counts.
+ */
+static const char always[] = "[push]\n\tdefault = current\n"
+                             "[branch]\n\tautoSetupMerge = false\n\tautoSetupRebase = never\n"
+                             "[core]\n\tsshCommand = ssh -o BatchMode=yes\n";
+
+/* What is taken over, and in which section and under which name. */
+struct taken {
+    const char *name, *email, *default_branch;
+    struct buf aliases;
+    size_t alias_count;
+};
+
+/* An alias of git's own commands. One that begins with '!' is a shell's, and may be anything. */
+static void take_alias(struct taken *taken, const struct git_setting *setting)
+{
+    if (*setting->subsection || setting->value[strspn(setting->value, " \t")] == '!' ||
+        taken->alias_count++ >= MOST_ALIASES)
+        return;
+    git_config_add(&taken->aliases, setting->name, setting->value);
+}
+
+static void take(void *context, const struct git_setting *setting)
+{
+    struct taken *taken = context;
+    const struct {
+        const char *section, *name, **value;
+    } wanted[] = {{"user", "name", &taken->name},
+                  {"user", "email", &taken->email},
+                  {"init", "defaultbranch", &taken->default_branch}};
+    for (size_t i = 0; i < array_len(wanted); i++) {
+        if (setting->value && !*setting->subsection && strcmp(setting->section, wanted[i].section) == 0 &&
+            strcmp(setting->name, wanted[i].name) == 0)
+            *wanted[i].value = setting->value;
+    }
+    if (setting->value && strcmp(setting->section, "alias") == 0)
+        take_alias(taken, setting);
+}
+
+/* What a rule hides is not read here either. */
+static bool is_hidden(const struct policy *policy, const char *path)
+{
+    const struct placed *decides = decide_path(policy, path, NULL).decides;
+    return decides && (decides->rule->verb == VERB_HIDE || decides->rule->verb == VERB_SEAL);
+}
+
+static void take_from(const struct policy *policy, const char *path, struct taken *taken)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    char *text = NULL;
+    size_t size = 0;
+    if (is_hidden(policy, path) || fs_resolve(policy->request.fs, path, &place, &ignored) < 0 ||
+        is_hidden(policy, place->real) ||
+        fs_read(policy->request.fs, place->real, CONFIG_LARGEST, &text, &size, &ignored) <= 0)
+        return;
+    if (git_config_read(policy->arena, text, size, take, taken) < 0)
+        return; /* git itself will say what is wrong with it, outside */
+}
+
+static void add_if_set(struct buf *out, const char *section, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_printf(out, "[%s]\n", section);
+    git_config_add(out, name, value);
+}
+
+const char *git_settings(const struct policy *policy)
+{
+    struct taken taken = {0};
+    take_from(policy, path_join(policy->arena, policy->request.starts[START_CONFIG], "git/config"), &taken);
+    take_from(policy, path_join(policy->arena, policy->request.home, ".gitconfig"), &taken);
+    auto_buf struct buf out = {0};
+    buf_add_str(&out, always);
+    add_if_set(&out, "user", "name", taken.name);
+    add_if_set(&out, "user", "email", taken.email);
+    add_if_set(&out, "init", "defaultBranch", taken.default_branch);
+    if (taken.aliases.size)
+        buf_printf(&out, "[alias]\n%s", buf_text(&taken.aliases));
+    buf_free(&taken.aliases);
+    return arena_copy(policy->arena, out.bytes, out.size);
+}

@@ -1,0 +1,135 @@
+#include "home/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "home/copy.h"
+#include "home/files.h"
+#include "kernel/directories.h"
+
+/* Of a fresh home, in the session's folder. */
+#define FRESH_NAME "home"
+
+static bool is_filled(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SYNC)
+            return true;
+    }
+    return false;
+}
+
+/* NULL where the plan has no private home: with full access. */
+static const struct operation *find_home(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_HOME)
+            return &plan->operations.at[i];
+    }
+    return NULL;
+}
+
+bool home_needs_session(const struct plan *plan)
+{
+    const struct operation *home = find_home(plan);
+    return home && (!home->source || is_filled(plan));
+}
+
+static int open_made(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        if (directories_make(AT_FDCWD, path, err) < 0)
+            return -1;
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
+    return fd < 0 ? err_sys(err, errno, "cannot open the private home %s", path) : fd;
+}
+
+int home_open(struct arena *arena, const struct plan *plan, const struct session *session,
+              struct home *ret_home, struct err *err)
+{
+    struct home home = HOME_NONE;
+    const struct operation *operation = find_home(plan);
+    *ret_home = home;
+    if (!operation)
+        return 0;
+    home.path = operation->source;
+    home.is_fresh = !home.path;
+    if (home.is_fresh && session->folder_fd < 0) {
+        err_set(err, "there is no place for a fresh home");
+        return err_hint(err, "it lies in the session's folder: see why that could not be made");
+    }
+    if (home.is_fresh)
+        home.path = arena_printf(arena, "%s/" FRESH_NAME, session->folder);
+    home.fd = open_made(home.path, err);
+    if (home.fd < 0)
+        return -1;
+    /* So that `bawn home reset` sees that it is in use. A lock that a program inside holds does not matter. */
+    flock(home.fd, LOCK_SH | LOCK_NB);
+    clock_gettime(CLOCK_REALTIME_COARSE, &home.began);
+    *ret_home = home;
+    return 0;
+}
+
+int home_fill(struct arena *arena, const struct plan *plan, struct session *session, struct home *home,
+              struct err *err)
+{
+    if (home->fd < 0)
+        return 0;
+    const char *state = arena_printf(arena, "%s.state", home->path);
+    home->state_fd = open(state, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (home->state_fd < 0 && !is_filled(plan))
+        return 0;
+    if (home->state_fd < 0 && (home->state_fd = open_made(state, err)) < 0)
+        return -1;
+    struct err second;
+    int copied = home_copy(arena, plan, home->fd, home->state_fd, err);
+    int synced = sync_begin(arena, plan, home->fd, home->state_fd, &session->journal, &home->sync, &second);
+    if (copied == 0 && synced < 0)
+        *err = second;
+    clock_gettime(CLOCK_REALTIME_COARSE, &home->began);
+    return copied < 0 || synced < 0 ? -1 : 0;
+}
+
+/* Removes DIRECTORY/NAME and DIRECTORY/NAME.state. */
+static int remove_both(int directory_fd, const char *name, struct err *err)
+{
+    char state[256];
+    if ((size_t)snprintf(state, sizeof(state), "%s.state", name) >= sizeof(state))
+        return err_sys(err, ENAMETOOLONG, "cannot remove %.60s", name);
+    return files_remove_tree(directory_fd, name, err) < 0 ? -1 : files_remove_tree(directory_fd, state, err);
+}
+
+int home_close(struct home *home, const struct session *session, struct err *err)
+{
+    sync_end(&home->sync);
+    int result = home->fd >= 0 && home->is_fresh ? remove_both(session->folder_fd, FRESH_NAME, err) : 0;
+    if (home->state_fd >= 0)
+        close(home->state_fd);
+    if (home->fd >= 0)
+        close(home->fd);
+    home->fd = home->state_fd = -1;
+    return result;
+}
+
+int home_repair(const struct session *session, struct err *err)
+{
+    return remove_both(session->folder_fd, FRESH_NAME, err);
+}
+
+int home_remove(int homes_fd, const char *name, struct err *err)
+{
+    auto_fd int fd = openat(homes_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return 0;
+    return remove_both(homes_fd, name, err) < 0 ? -1 : 1;
+}

@@ -1,0 +1,141 @@
+#include "home/left.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+
+enum { MOST_NAMES = 20000, DEEPEST = 32 };
+
+struct search {
+    struct left *left;
+    size_t names;
+};
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* When the file came into being, where the file system knows; else its last change, which no program can set back. */
+static struct timespec time_made(int directory_fd, const char *name, const struct stat *status)
+{
+    struct statx more;
+    if (statx(directory_fd, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &more) == 0 &&
+        more.stx_mask & STATX_BTIME)
+        return (struct timespec){.tv_sec = more.stx_btime.tv_sec, .tv_nsec = more.stx_btime.tv_nsec};
+    return status->st_ctim;
+}
+
+static void search_directory(struct search *search, int fd, const char *path, unsigned depth);
+
+static void look_at(struct search *search, int directory_fd, const char *name, const char *path,
+                    unsigned depth)
+{
+    struct left *left = search->left;
+    struct stat status;
+    if (fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    if (S_ISDIR(status.st_mode)) {
+        int fd = openat(directory_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+            search_directory(search, fd, path, depth + 1);
+        return;
+    }
+    struct timespec made = time_made(directory_fd, name, &status);
+    if (S_ISREG(status.st_mode) && !is_before(&made, &left->since))
+        vec_push(&left->files, (struct left_file){path, (uint64_t)status.st_size, status.st_mtim});
+}
+
+/* Takes the descriptor. */
+static void search_directory(struct search *search, int fd, const char *path, unsigned depth)
+{
+    DIR *directory = fdopendir(fd);
+    if (!directory || depth > DEEPEST) {
+        search->left->is_cut = true;
+        close(fd);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(directory));) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (*name == '.' && !search->left->hidden_too))
+            continue;
+        if (++search->names > MOST_NAMES) {
+            search->left->is_cut = true;
+            break;
+        }
+        look_at(search, fd, name, path_join(search->left->arena, path, name), depth);
+    }
+    closedir(directory);
+}
+
+static int newer_first(const void *one, const void *two)
+{
+    const struct left_file *a = one, *b = two;
+    if (is_before(&a->changed, &b->changed) || is_before(&b->changed, &a->changed))
+        return is_before(&a->changed, &b->changed) ? 1 : -1;
+    return strcmp(a->path, b->path);
+}
+
+void left_find(int home_fd, struct left *left)
+{
+    struct search search = {.left = left};
+    int fd = openat(home_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        search_directory(&search, fd, "/", 0);
+    if (left->files.count)
+        qsort(left->files.at, left->files.count, sizeof(*left->files.at), newer_first);
+}
+
+void left_free(struct left *left)
+{
+    vec_free(&left->files);
+}
+
+static int copy_out(int from, int to)
+{
+    char part[65536];
+    for (;;) {
+        ssize_t got = read(from, part, sizeof(part));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return (int)got;
+        if (write_whole(to, part, (size_t)got) < 0)
+            return -1;
+    }
+}
+
+int left_fetch(int home_fd, const char *path, int directory_fd, const char *name, struct err *err)
+{
+    auto_fd int from = open_beneath(home_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+    struct stat status;
+    if (from < 0 && errno == ELOOP)
+        return err_set(err, "%s is, or lies behind, a symbolic link, and those are not followed", path);
+    if (from < 0 || fstat(from, &status) < 0)
+        return err_sys(err, errno, "cannot open %s in the private home", path);
+    if (!S_ISREG(status.st_mode)) {
+        err_set(err, "%s is not a regular file", path);
+        return err_hint(err, "`bawn home list --all` lists those");
+    }
+    auto_fd int to = openat(directory_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (to < 0 && errno == EEXIST) {
+        err_set(err, "%s is there already", name);
+        return err_hint(err, "`bawn home fetch PATH DEST` gives it another name");
+    }
+    if (to < 0)
+        return err_sys(err, errno, "cannot make %s", name);
+    if (copy_out(from, to) < 0) {
+        err_sys(err, errno, "cannot copy %s", path);
+        unlinkat(directory_fd, name, 0);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,348 @@
+#include "home/sync.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "home/files.h"
+#include "home/version.h"
+#include "kernel/beneath.h"
+#include "kernel/directories.h"
+
+/* One of the two places of a file. */
+struct side {
+    int top_fd;         /* what the directory's path starts at */
+    const char *folder; /* relative to that */
+    const char *name;
+    bool is_hosts;
+    int watch; /* -1: none */
+    int fd;    /* of the directory, while both sides are compared */
+    struct version version;
+};
+
+struct synced {
+    const char *source;
+    struct side host, home;
+    const char *base_name; /* of the file in the state folder that holds the hash of what both last had */
+    int lock_fd;
+    bool waits; /* for a side that cannot be read now */
+};
+
+/* A hostile program could write the file for ever: the journal says enough when it has said it so often. */
+enum { MOST_TOLD = 200 };
+
+static void tell(struct sync *sync, const struct synced *synced, const char *event, const char *how)
+{
+    if (sync->told < MOST_TOLD)
+        journal_event(sync->journal, event, "file", synced->source, "how", how);
+    else if (sync->told == MOST_TOLD)
+        journal_event(sync->journal, event, "how", "there is more than is recorded here");
+    sync->told += sync->told <= MOST_TOLD;
+}
+
+/* Opens the directory of a side and watches it, in this order before its file is read. */
+static void open_side(struct sync *sync, struct side *side, bool at_start)
+{
+    struct err ignored;
+    side->fd = side->is_hosts ? open_beneath(side->top_fd, side->folder, O_RDONLY | O_DIRECTORY, 0)
+                              : files_make_directory(side->top_fd, side->folder, at_start, &ignored);
+    if (side->fd < 0) {
+        bool is_missing = side->is_hosts && errno == ENOENT;
+        side->version = (struct version){.state = is_missing ? VERSION_NONE : VERSION_UNFIT,
+                                         .why = "its directory cannot be opened"};
+        return;
+    }
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", side->fd);
+    uint32_t mask =
+        IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+    int watch = sync->fd < 0 ? -1 : inotify_add_watch(sync->fd, path, mask);
+    if (side->watch >= 0 && side->watch != watch)
+        inotify_rm_watch(sync->fd, side->watch); /* of a directory that has lost its name */
+    side->watch = watch;
+    if (at_start)
+        files_sweep(side->fd);
+    version_read(side->fd, side->name, &side->version);
+}
+
+static void close_side(struct side *side)
+{
+    version_free(&side->version);
+    if (side->fd >= 0)
+        close(side->fd);
+    side->fd = -1;
+}
+
+/* What both sides had when they were last the same; VERSION_UNFIT where that is not known. */
+static struct version read_base(const struct sync *sync, const struct synced *synced)
+{
+    struct version base = {0};
+    auto_fd int fd = openat(sync->state_fd, synced->base_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    size_t size = sizeof(base.hash) - 1;
+    if (fd >= 0 && read(fd, base.hash, size) == (ssize_t)size &&
+        strspn(base.hash, "0123456789abcdef") == size)
+        base.state = VERSION_WHOLE;
+    return base;
+}
+
+static int write_base(const struct sync *sync, const struct synced *synced, const struct version *version,
+                      struct err *err)
+{
+    if (version->state == VERSION_NONE)
+        return unlinkat(sync->state_fd, synced->base_name, 0) < 0 && errno != ENOENT
+                   ? err_sys(err, errno, "cannot forget %s", synced->source)
+                   : 0;
+    return files_replace(sync->state_fd, synced->base_name, version->hash, strlen(version->hash), err);
+}
+
+/* Later ones than now are now: nobody wins by a clock that is ahead. */
+static struct timespec past(struct timespec time)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    bool is_ahead = time.tv_sec > now.tv_sec || (time.tv_sec == now.tv_sec && time.tv_nsec > now.tv_nsec);
+    return is_ahead ? now : time;
+}
+
+static bool is_newer(const struct version *a, const struct version *b)
+{
+    struct timespec one = past(a->time), two = past(b->time);
+    return one.tv_sec > two.tv_sec || (one.tv_sec == two.tv_sec && one.tv_nsec > two.tv_nsec);
+}
+
+/* The side whose content holds; NULL where nothing has to be done. */
+static const struct side *winner(struct sync *sync, const struct synced *synced, const struct version *base,
+                                 bool at_start)
+{
+    const struct side *host = &synced->host, *home = &synced->home;
+    if (version_equal(&host->version, &home->version))
+        return NULL;
+    bool host_is_old = version_equal(&host->version, base), home_is_old = version_equal(&home->version, base);
+    if (home->version.state == VERSION_NONE)
+        return at_start || !host_is_old ? host : NULL; /* removed inside: it stays so for now */
+    if (host->version.state == VERSION_NONE)
+        return home_is_old ? host : home;
+    if (home_is_old || host_is_old)
+        return home_is_old ? host : home;
+    const struct side *newer = is_newer(&home->version, &host->version) ? home : host;
+    tell(sync, synced, "sync-conflict",
+         newer == home ? "the newer one, from inside, wins" : "the host's wins");
+    return newer;
+}
+
+/* Carries one side's content over to the other. Returns as version_replace does. */
+static int carry_over(struct sync *sync, struct synced *synced, const struct side *from, struct err *err)
+{
+    struct side *to = from->is_hosts ? &synced->home : &synced->host;
+    if (to->fd < 0 && (to->fd = files_make_directory(to->top_fd, to->folder, false, err)) < 0)
+        return -1;
+    int result = version_replace(to->fd, to->name, &from->version, &to->version, err);
+    if (result > 0) {
+        tell(sync, synced, "sync", from->is_hosts ? "from the host" : "from inside");
+        return write_base(sync, synced, &from->version, err) < 0 ? -1 : 1;
+    }
+    return result;
+}
+
+/* Returns 1 when both sides are as they should be, 0 when one was changed meanwhile. */
+static int compare_sides(struct sync *sync, struct synced *synced, bool at_start, struct err *err)
+{
+    struct side *host = &synced->host, *home = &synced->home;
+    open_side(sync, host, at_start);
+    open_side(sync, home, at_start);
+    int result = 1;
+    const struct side *unfit = host->version.state == VERSION_UNFIT   ? host
+                               : home->version.state == VERSION_UNFIT ? home
+                                                                      : NULL;
+    if (unfit && !synced->waits)
+        tell(sync, synced, "sync-waits", unfit->version.why);
+    synced->waits = unfit;
+    if (!unfit) {
+        struct version base = read_base(sync, synced);
+        const struct side *from = winner(sync, synced, &base, at_start);
+        if (from)
+            result = carry_over(sync, synced, from, err);
+        else if (version_equal(&host->version, &home->version) && !version_equal(&host->version, &base))
+            result = write_base(sync, synced, &host->version, err) < 0 ? -1 : 1;
+    }
+    close_side(host);
+    close_side(home);
+    return result;
+}
+
+/*
+ * Whoever writes a file closes it, and that is heard; but the kernel says so a moment before the file can be read, and
+ * on some file systems not at all.
+ */
+static void look_again(struct sync *sync, bool is_settled)
+{
+    enum { SHORTEST = 20, LONGEST = 2000 }; /* milliseconds */
+    if (is_settled) {
+        sync->patience = SHORTEST;
+        return;
+    }
+    struct itimerspec soon = {
+        .it_value = {.tv_sec = sync->patience / 1000, .tv_nsec = sync->patience % 1000 * 1000000L + 1}};
+    if (sync->timer_fd >= 0)
+        timerfd_settime(sync->timer_fd, 0, &soon, NULL);
+    sync->patience = sync->patience * 2 < LONGEST ? sync->patience * 2 : LONGEST;
+}
+
+static int make_same(struct sync *sync, struct synced *synced, bool at_start, struct err *err)
+{
+    enum { TRIES = 20 };
+    if (flock(synced->lock_fd, LOCK_EX) < 0)
+        return err_sys(err, errno, "cannot lock %s", synced->source);
+    int result = 0;
+    for (int i = 0; i < TRIES && result == 0; i++)
+        result = compare_sides(sync, synced, at_start, err);
+    flock(synced->lock_fd, LOCK_UN);
+    look_again(sync, !synced->waits && result != 0);
+    if (result < 0)
+        tell(sync, synced, "sync-failed", err->message);
+    return result < 0 ? -1 : 0;
+}
+
+/* The lock is the same for every home, and for all files of a directory: what a killed bawn left there is swept under it. */
+static int open_lock(struct arena *arena, const struct plan *plan, const char *source, struct err *err)
+{
+    char hash[SHA256_HEX_SIZE];
+    const char *directory = path_parent(arena, source);
+    sha256_hex(directory, strlen(directory), hash);
+    const char *folder = arena_printf(arena, "%s/bawn/locks", plan->policy->request.starts[START_DATA]);
+    const char *path = arena_printf(arena, "%s/%s", folder, hash);
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == ENOENT && directories_make(AT_FDCWD, folder, err) == 0)
+        fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
+}
+
+static int add_file(struct arena *arena, const struct plan *plan, const struct operation *operation,
+                    struct sync *sync, struct err *err)
+{
+    const char *destination = plan_destination(plan, operation);
+    if (!destination)
+        return 0;
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(operation->source, strlen(operation->source), hash);
+    struct synced *synced = arena_new(arena, struct synced);
+    *synced = (struct synced){
+        .source = operation->source,
+        .host = {.top_fd = sync->root_fd,
+                 .folder = path_parent(arena, operation->source) + 1,
+                 .name = path_name(operation->source),
+                 .is_hosts = true,
+                 .watch = -1,
+                 .fd = -1},
+        .home = {.top_fd = sync->home_fd,
+                 .folder = path_parent(arena, destination) + 1,
+                 .name = path_name(destination),
+                 .watch = -1,
+                 .fd = -1},
+        .base_name = arena_printf(arena, "synced-%.16s", hash),
+        .lock_fd = open_lock(arena, plan, operation->source, err),
+    };
+    if (synced->lock_fd < 0)
+        return -1;
+    vec_push(&sync->files, synced);
+    return make_same(sync, synced, true, err);
+}
+
+int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int state_fd,
+               struct journal *journal, struct sync *ret_sync, struct err *err)
+{
+    *ret_sync = (struct sync){.fd = -1,
+                              .timer_fd = -1,
+                              .root_fd = -1,
+                              .home_fd = home_fd,
+                              .state_fd = state_fd,
+                              .journal = journal};
+    look_again(ret_sync, true);
+    int result = 0;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind != OP_SYNC)
+            continue;
+        if (ret_sync->root_fd < 0) {
+            ret_sync->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+            ret_sync->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+            ret_sync->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+            if (ret_sync->fd < 0 || ret_sync->timer_fd < 0) {
+                result = err_sys(err, errno, "cannot watch the files that `sync` keeps the same");
+                err_hint(err, "they are made the same at the start and at the end only");
+            }
+        }
+        if (add_file(arena, plan, operation, ret_sync, err) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+/* Does the event concern the file? One without a name is about the directory itself, or about lost events. */
+static bool concerns(const struct inotify_event *event, const struct synced *synced)
+{
+    const struct side *sides[] = {&synced->host, &synced->home};
+    if (event->mask & IN_Q_OVERFLOW)
+        return true;
+    for (size_t i = 0; i < array_len(sides); i++) {
+        if (event->wd == sides[i]->watch && (!event->len || strcmp(event->name, sides[i]->name) == 0))
+            return true;
+    }
+    return false;
+}
+
+int sync_ready(void *self, short events, struct err *err)
+{
+    (void)events;
+    struct sync *sync = self;
+    _Alignas(struct inotify_event) char bytes[16384];
+    ssize_t size = read(sync->fd, bytes, sizeof(bytes));
+    for (size_t i = 0; i < sync->files.count; i++) {
+        bool is_concerned = false;
+        for (ssize_t at = 0; at < size && !is_concerned;) {
+            const struct inotify_event *event = (const void *)(bytes + at);
+            is_concerned = concerns(event, sync->files.at[i]);
+            at += (ssize_t)(sizeof(*event) + event->len);
+        }
+        if (is_concerned && make_same(sync, sync->files.at[i], false, err) < 0)
+            continue; /* the journal has it, and the run goes on */
+    }
+    return 0;
+}
+
+int sync_due(void *self, short events, struct err *err)
+{
+    (void)events;
+    struct sync *sync = self;
+    uint64_t expirations;
+    if (read(sync->timer_fd, &expirations, sizeof(expirations)) < 0)
+        return 0;
+    for (size_t i = 0; i < sync->files.count; i++) {
+        if (make_same(sync, sync->files.at[i], false, err) < 0)
+            continue; /* the journal has it, and the run goes on */
+    }
+    return 0;
+}
+
+void sync_end(struct sync *sync)
+{
+    struct err ignored;
+    for (size_t i = 0; i < sync->files.count; i++) {
+        if (make_same(sync, sync->files.at[i], false, &ignored) < 0)
+            ignored.errnum = 0;
+        close(sync->files.at[i]->lock_fd);
+    }
+    vec_free(&sync->files);
+    int *const fds[] = {&sync->fd, &sync->timer_fd, &sync->root_fd};
+    for (size_t i = 0; i < array_len(fds); i++) {
+        if (*fds[i] >= 0)
+            close(fd_take(fds[i]));
+    }
+}
