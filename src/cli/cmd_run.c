@@ -233,10 +233,10 @@ static int run(const struct world *world, const struct args *args, const struct 
     if (!is_early)
         session = begin_session(world, loaded, args); /* while the child raises its walls */
     trace_point(world->trace, "outside", "the session's folder");
-    if (result == 0)
+    if (result == 0) {
         network_watch(&network, launched, &loop);
-    if (result == 0)
         result = supervise(launch, launched, &loop, &outcome, &err);
+    }
     trace_point(world->trace, "outside", "the command has ended");
     if (result < 0) {
         journal_event(&session.journal, "failed", "why", err.message);
