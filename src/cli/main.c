@@ -9,16 +9,18 @@
 #include "cli/style.h"
 #include "cli/world.h"
 
-static const char *account_home(const struct world *world)
+/* The home of the caller's account, for which there is `size` bytes of room; NULL where it is not known. */
+static const char *account_home(const struct world *world, char *room, size_t size)
 {
     const char *home = world_variable(world, "HOME");
     if (home && *home)
         return NULL; /* the account is looked up only where it is needed */
     /* Read as a file: other sources of accounts are plug-ins, which a static program does not load. */
     FILE *accounts = fopen("/etc/passwd", "re");
-    const struct passwd *account = NULL;
-    while (accounts && (account = fgetpwent(accounts)) && account->pw_uid != getuid()) {
-    }
+    struct passwd entry, *account = NULL;
+    while (accounts && fgetpwent_r(accounts, &entry, room, size, &account) == 0 &&
+           account->pw_uid != getuid())
+        account = NULL;
     if (accounts)
         fclose(accounts);
     return account ? account->pw_dir : NULL;
@@ -55,7 +57,8 @@ int main(int argument_count, char **arguments)
         say_problem(&world, "the current directory cannot be found", "change into one that exists");
         return EXIT_BAD_INPUT;
     }
-    world.account_home = account_home(&world);
+    char account[4096];
+    world.account_home = account_home(&world, account, sizeof(account));
     int status = bawn_main(&world, argument_count, arguments);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         say_problem(&world, "the output could not be written", NULL);
