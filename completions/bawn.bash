@@ -18,6 +18,11 @@ _bawn_values() {
             [[ $name == "$cur"* ]] && COMPREPLY+=("$name")
         done < <(command bawn profiles 2>/dev/null)
         ;;
+    session)
+        while read -r name _; do
+            [[ $name == "$cur"* ]] && COMPREPLY+=("$name")
+        done < <(command bawn held 2>/dev/null | sort -u -k1,1)
+        ;;
     variable)
         mapfile -t COMPREPLY < <(compgen -A export -- "$cur")
         ;;
@@ -80,7 +85,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested
         --full-access --i-know --degrade --fresh-home'
-    local verbs='run show why check trust home profiles doctor help'
+    local verbs='run show why check trust home held profiles doctor help'
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -104,7 +109,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | home | profiles | doctor | help) ;;
+            trust | home | held | profiles | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -135,12 +140,13 @@ _bawn() {
     elif [[ $whole == -* ]]; then
         local flags='--help'
         case $verb in
-        '') flags+=" --version $rules" ;;
-        run) flags+=" --version $rules" ;;
+        '') flags+=" --version --keep-flagged $rules" ;;
+        run) flags+=" --version --keep-flagged $rules" ;;
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         trust) flags+=' --yes --revoke' ;;
         home) flags+=' --all --yes' ;;
+        held) flags+=' --keep --json' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"
@@ -164,6 +170,7 @@ _bawn() {
         home)
             if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi
             ;;
+        held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values session; else _bawn_values file; fi ;;
         profiles) _bawn_values profile ;;
         help) _bawn_values "$verbs" ;;
         esac

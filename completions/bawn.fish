@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb trust home profiles doctor help; or set from (math $i + 1)
+                contains -- $verb trust home held profiles doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust home profiles doctor help
+                if test $verb = first; and contains -- $word run show why check trust home held profiles doctor help
                     set verb $word
                 else if contains -- $verb first run show
                     set from $i
@@ -68,6 +68,7 @@ complete -c bawn -n '__bawn_at first' -a why -d 'Which rule decides a path, a ho
 complete -c bawn -n '__bawn_at first' -a check -d 'Read policies as a compiler would'
 complete -c bawn -n '__bawn_at first' -a trust -d "Let the repository's own .bawn grant what it asks for"
 complete -c bawn -n '__bawn_at first' -a home -d 'What runs left in the private home here'
+complete -c bawn -n '__bawn_at first' -a held -d 'What was moved aside at the end of a run'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
 complete -c bawn -n '__bawn_at first' -a doctor -d 'What this machine can hold, and what would help'
 complete -c bawn -n '__bawn_at first' -a help -d 'The overview, or the usage of a verb'
@@ -78,8 +79,9 @@ complete -c bawn -n '__bawn_at run show' -a '(__fish_complete_command)'
 complete -c bawn -n '__bawn_at why check' -F
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
+complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust home profiles doctor help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held profiles doctor help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -88,9 +90,12 @@ complete -c bawn -n '__bawn_at show' -l plan -d 'The list of operations that a r
 complete -c bawn -n '__bawn_at show' -l brief -d 'The text that tells an agent where it is'
 complete -c bawn -n '__bawn_at show' -l all -d 'Sealed places too that do not exist here'
 complete -c bawn -n '__bawn_at home' -l all -d 'Hidden files too'
-complete -c bawn -n '__bawn_at show why check profiles doctor' -l json -d 'Print JSON'
+complete -c bawn -n '__bawn_at show why check held profiles doctor' -l json -d 'Print JSON'
 complete -c bawn -n '__bawn_at trust home' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
+
+complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'
+complete -c bawn -n '__bawn_at first run' -l keep-flagged -d 'Keep what is new in flagged files without asking'
 
 # Rules as flags.
 set -l rules '__bawn_at first run show why check'

@@ -68,6 +68,23 @@ bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+bool text_take_number(const char **at, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    const char *digit = *at;
+    for (; *digit >= '0' && *digit <= '9'; digit++) {
+        uint64_t value = (uint64_t)(*digit - '0');
+        if (number > (UINT64_MAX - value) / 10)
+            return false;
+        number = number * 10 + value;
+    }
+    if (digit == *at)
+        return false;
+    *ret_number = number;
+    *at = digit;
+    return true;
+}
+
 const char *text_variable(const char *const *environment, const char *name)
 {
     size_t size = strlen(name);

@@ -19,6 +19,9 @@ size_t text_add_printable(struct buf *buf, const char *bytes, size_t size);
 bool text_starts_with(const char *text, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 
+/* Takes the decimal number that stands at *at, and moves on behind it. False without a digit, or where it is too large. */
+bool text_take_number(const char **at, uint64_t *ret_number);
+
 /* The value of a variable in an environment (NAME=VALUE, ended by NULL), or NULL. */
 const char *text_variable(const char *const *environment, const char *name);
 

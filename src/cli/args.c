@@ -26,6 +26,8 @@ static const struct {
     {"--full-access", FLAG_FULL_ACCESS},
     {"--degrade", FLAG_DEGRADE},
     {"--fresh-home", FLAG_FRESH_HOME},
+    {"--keep", FLAG_KEEP},
+    {"--keep-flagged", FLAG_KEEP_FLAGGED},
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -206,7 +208,8 @@ static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
     unsigned allowed =
-        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_MODES | FLAG_VERSION) | FLAG_HELP;
+        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_VERSION) |
+        FLAG_HELP;
     unsigned plain = plain_flag(flag.name);
     enum verb rule = policy_flag(flag.name);
     if (plain & allowed & FLAG_DEGRADE) {

@@ -27,6 +27,8 @@ enum flag {
     FLAG_FRESH_HOME = 1 << 14,
     FLAG_MODES =
         FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE,
+    FLAG_KEEP = 1 << 15,
+    FLAG_KEEP_FLAGGED = 1 << 16,
 };
 
 struct args;

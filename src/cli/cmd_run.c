@@ -5,15 +5,19 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "cli/ask_git.h"
 #include "cli/commands.h"
 #include "cli/left.h"
 #include "cli/load.h"
+#include "cli/settle.h"
+#include "hold/flags.h"
 #include "home/git_settings.h"
 #include "home/home.h"
 #include "journal/session.h"
 #include "kernel/landlock.h"
 #include "launch/launch.h"
 #include "policy/decide.h"
+#include "supervise/guard.h"
 #include "supervise/network.h"
 #include "supervise/supervise.h"
 
@@ -123,8 +127,14 @@ static bool is_held(const struct world *world, struct loaded *loaded)
 /* A session was killed: what it left is put right. */
 static int repair(void *context, struct session *session, struct err *err)
 {
-    (void)context;
+    const struct world *world = context;
     journal_event(&session->journal, "killed");
+    char text[256];
+    snprintf(text, sizeof(text),
+             "bawn was killed in the session %s: what is new in flagged files was not settled",
+             session->name);
+    if (world->err_is_terminal)
+        say_problem(world, text, "look at what the command left there before you go on");
     return home_repair(session, err);
 }
 
@@ -138,7 +148,7 @@ static struct session begin_session(const struct world *world, const struct load
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct session session = SESSION_NONE;
     struct err err = {0};
-    if (session_repair_all(arena, state, repair, NULL, &err) < 0 ||
+    if (session_repair_all(arena, state, repair, (void *)world, &err) < 0 ||
         session_begin(arena, state, workspace, &session, &err) < 0)
         say_err(world, &err);
     journal_event(&session.journal, "start", "workspace", workspace, "command", args->command[0]);
@@ -205,7 +215,15 @@ static void leave_home(const struct world *world, const struct loaded *loaded, c
         say_err(world, &err);
 }
 
-static int run(const struct world *world, const struct args *args, const struct loaded *loaded,
+/* What was done to the user's files, or could not be: said always, also where nobody is asked. */
+static void say_notices(const struct world *world, struct hold *hold)
+{
+    for (size_t i = 0; i < hold->notices.count; i++)
+        say_problem(world, hold->notices.at[i], NULL);
+    vec_free(&hold->notices);
+}
+
+static int run(const struct world *world, const struct args *args, struct loaded *loaded,
                struct launch *launch, struct launched *launched)
 {
     launch->plan = &loaded->plan;
@@ -214,27 +232,40 @@ static int run(const struct world *world, const struct args *args, const struct 
     launch->git_config = git_settings(&loaded->policy);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch->seconds = time ? time->limit.most : UINT64_MAX;
-    struct err err = {0};
+    struct arena *arena = loaded->policy.arena;
+    struct session session = SESSION_NONE;
+    struct guard guard = {.hold = {.arena = arena,
+                                   .plan = &loaded->plan,
+                                   .session = &session,
+                                   .stubs = stubs_in(arena, loaded->request.starts[START_STATE])}};
+    struct git_asker asker = {world, launch};
+    struct flags flags = {.hold = &guard.hold, .versions = {.ask = ask_git, .context = &asker}};
     struct loop loop = {0};
+    struct err err = {0};
     struct home home = HOME_NONE;
     struct network network;
-    struct session session = SESSION_NONE;
     struct outcome outcome = {.status = EXIT_REFUSED};
     bool is_early = home_needs_session(&loaded->plan);
     if (is_early)
         session = begin_session(world, loaded, args);
+    flags_begin(&flags);
     int result = network_prepare(&loaded->plan, world->environment, &session.journal, &network, &err);
     if (result == 0)
         result = prepare_home(world, loaded, &session, &home, &loop, &err);
     launch->home = home.path;
     if (result == 0)
+        result = guard_begin(&guard, launch, launched, &loop, &err);
+    trace_point(world->trace, "outside", "frozen and flagged paths");
+    if (result == 0)
         result = launch_start(launch, launched, &err);
+    bool is_started = result == 0;
     trace_point(world->trace, "outside", "the plan is handed over");
     if (!is_early)
         session = begin_session(world, loaded, args); /* while the child raises its walls */
     trace_point(world->trace, "outside", "the session's folder");
-    if (result == 0) {
+    if (is_started) {
         network_watch(&network, launched, &loop);
+        flags_read(&flags);
         result = supervise(launch, launched, &loop, &outcome, &err);
     }
     trace_point(world->trace, "outside", "the command has ended");
@@ -242,6 +273,13 @@ static int run(const struct world *world, const struct args *args, const struct 
         journal_event(&session.journal, "failed", "why", err.message);
         say_err(world, &err);
     }
+    guard_end(&guard);
+    say_notices(world, &guard.hold);
+    if (is_started) {
+        flags_find(&flags);
+        settle(world, &flags, args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
+    }
+    flags_free(&flags);
     loop_free(&loop);
     network_end(&network);
     say_refused(world, &network);

@@ -10,6 +10,7 @@ int cmd_why(const struct world *world, const struct args *args);
 int cmd_show(const struct world *world, const struct args *args);
 int cmd_trust(const struct world *world, const struct args *args);
 int cmd_home(const struct world *world, const struct args *args);
+int cmd_held(const struct world *world, const struct args *args);
 int cmd_profiles(const struct world *world, const struct args *args);
 int cmd_doctor(const struct world *world, const struct args *args);
 int cmd_help(const struct world *world, const struct args *args);

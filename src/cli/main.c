@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "cli/style.h"
+#include "cli/tidy.h"
 #include "cli/world.h"
 
 /* The home of the caller's account, for which there is `size` bytes of room; NULL where it is not known. */
@@ -59,6 +60,7 @@ int main(int argument_count, char **arguments)
     }
     char account[4096];
     world.account_home = account_home(&world, account, sizeof(account));
+    tidy_up(&world);
     int status = bawn_main(&world, argument_count, arguments);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         say_problem(&world, "the output could not be written", NULL);

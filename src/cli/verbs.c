@@ -6,7 +6,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
@@ -25,6 +25,9 @@ const struct verb_entry verb_table[] = {
             "                network and the environment stay apart\n"
             "  --degrade=WALL[,WALL]\n"
             "                go on where this machine cannot raise a wall: landlock, seccomp, root, memory\n"
+            "  --keep-flagged\n"
+            "                keeps what is new in flagged files (CI, editor tasks, agents' instructions) without\n"
+            "                asking; where nobody can be asked it is held aside, and `bawn held` shows it\n"
             "\n"
             "  bawn claude --dangerously-skip-permissions\n"
             "  bawn --read ~/datasets --net off -- make test\n"
@@ -122,6 +125,26 @@ const struct verb_entry verb_table[] = {
             "  bawn home fetch '~/report.pdf'\n"
             "  bawn home fetch claude:notes/today.md ~/today.md\n"
             "  bawn home reset claude\n",
+    },
+    {
+        .name = "held",
+        .run = cmd_held,
+        .flags = FLAG_KEEP | FLAG_JSON,
+        .words = "SESSION|PATH",
+        .summary = "what was moved aside at the end of a run",
+        .usage =
+            "bawn held [--json] [SESSION]\n"
+            "bawn held --keep SESSION [PATH...]\n"
+            "\n"
+            "Lists what the sessions hold: new content of flagged files that nobody agreed to, and files that\n"
+            "appeared where none may be. It lies in the session's folder under the path that it had.\n"
+            "\n"
+            "  --keep    puts the files back, all of the session's or those named; what is there by now is held\n"
+            "            in their place\n"
+            "\n"
+            "  bawn held\n"
+            "  bawn held my-app-3\n"
+            "  bawn held --keep my-app-3 .github/workflows/ci.yml\n",
     },
     {
         .name = "profiles",

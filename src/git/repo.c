@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "git/indirect.h"
 
 enum { MOST_DIRS = 4096, MOST_DEPTH = 12, LINK_LARGEST = 8192, CONFIG_LARGEST = 1024 * 1024 };
 
@@ -239,7 +240,14 @@ void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
     }
     if (git_dir)
         add_git_dir(fs, root, git_dir, 0, &repo);
+    for (size_t i = 0; i < repo.dirs.count; i++)
+        git_follow_config(fs, root, repo.dirs.at[i], &repo);
     *ret_repo = repo;
+}
+
+const char *git_stub_content(const char *name)
+{
+    return strcmp(name, "commondir") == 0 ? ".\n" : "";
 }
 
 void git_repo_free(struct git_repo *repo)
@@ -247,4 +255,5 @@ void git_repo_free(struct git_repo *repo)
     vec_free(&repo->dirs);
     vec_free(&repo->links);
     vec_free(&repo->whole);
+    vec_free(&repo->flagged);
 }

@@ -10,13 +10,16 @@
 #include "base/vec.h"
 #include "kernel/fsview.h"
 
+typedef VEC(const char *) git_paths;
+
 struct git_repo {
     VEC(const char *)
     dirs; /* every git directory: the repository's, its submodules', its linked worktrees' */
     VEC(const char *) links; /* every `.git` that is a file or a symbolic link */
-    VEC(const char *) whole; /* directories that could not be looked through: they are frozen as they are */
-    const char *outside;     /* a git directory that the tree needs and that does not lie in it, or NULL */
-    const char *problem;     /* why the tree's `.git` leads nowhere, or NULL */
+    git_paths whole; /* frozen as they are: what could not be looked through, hooks and includes of its own */
+    git_paths flagged;   /* tracked files that its configuration leads to: the active hooks, included files */
+    const char *outside; /* a git directory that the tree needs and that does not lie in it, or NULL */
+    const char *problem; /* why the tree's `.git` leads nowhere, or NULL */
 };
 
 /* Is this directory (a path without links) the top of a work tree? Any `.git` says so, whole or not. */
@@ -26,3 +29,6 @@ bool git_is_root(struct fsview *fs, const char *directory);
 void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo);
 
 void git_repo_free(struct git_repo *repo);
+
+/* What a control file of this name can hold so that git works as if it were not there. */
+const char *git_stub_content(const char *name);

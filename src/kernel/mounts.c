@@ -5,6 +5,8 @@
 #include <linux/mount.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,6 +107,15 @@ int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err)
 int mount_attach_at(int tree_fd, int directory_fd, const char *name, const char *shown, struct err *err)
 {
     return attach(tree_fd, directory_fd, name, 0, shown, err);
+}
+
+bool mount_is_pinned(int fd, bool read_only)
+{
+    struct statx status;
+    struct statvfs file_system;
+    bool is_root = statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
+                   (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+    return is_root && (!read_only || (fstatvfs(fd, &file_system) == 0 && (file_system.f_flag & ST_RDONLY)));
 }
 
 int mount_detach_propagation(struct err *err)

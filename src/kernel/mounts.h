@@ -35,6 +35,9 @@ int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err)
 int mount_attach_at(int tree_fd, int directory_fd, const char *name, const char *shown, struct err *err)
     must_check;
 
+/* Is the place that fd (O_PATH) names the root of a mount (and, if so asked, of a read-only one)? */
+bool mount_is_pinned(int fd, bool read_only);
+
 /* No mount event travels between this mount namespace and the one it was copied from. */
 int mount_detach_propagation(struct err *err) must_check;
 

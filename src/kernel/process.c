@@ -123,6 +123,21 @@ int process_map_ids(pid_t child, const struct id_map *map, struct err *err)
     return map_ids(process, map, err);
 }
 
+int process_open_namespace(const char *kind, struct err *err)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
+}
+
+int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err)
+{
+    if (setns(user_namespace_fd, CLONE_NEWUSER) < 0 || setns(mount_namespace_fd, CLONE_NEWNS) < 0)
+        return err_sys(err, errno, "cannot enter the sandbox's namespaces");
+    return 0;
+}
+
 int process_drop_capabilities(struct err *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

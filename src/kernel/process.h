@@ -41,6 +41,12 @@ int process_map_own_ids(const struct id_map *map, struct err *err) must_check;
 /* Writes the map for the user namespace of a child. */
 int process_map_ids(pid_t child, const struct id_map *map, struct err *err) must_check;
 
+/* The process's own namespace of a kind ("user", "mnt"). Returns its descriptor. */
+int process_open_namespace(const char *kind, struct err *err) must_check;
+
+/* Enters both namespaces, the user namespace first: it is that which gives the right to enter the other. */
+int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err) must_check;
+
 /* No capability is left, and none comes back: not by executing anything, not as root. */
 int process_drop_capabilities(struct err *err) must_check;
 

@@ -59,14 +59,23 @@ static int prepare(struct root *root, const struct child *child, struct err *err
     return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
 }
 
-static int raise_walls(const struct child *child, struct launch *launch, struct err *err)
+/* Kept by process 1 for the supervisor: once it is opaque nobody else could open them. */
+static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
+{
+    ret_namespaces->user_fd = process_open_namespace("user", err);
+    ret_namespaces->mount_fd = ret_namespaces->user_fd < 0 ? -1 : process_open_namespace("mnt", err);
+    return ret_namespaces->mount_fd < 0 ? -1 : 0;
+}
+
+static int raise_walls(const struct child *child, struct launch *launch, struct namespaces *ret_namespaces,
+                       struct err *err)
 {
     struct root root = {.launch = launch, .tree_fds = child->tree_fds, .host_network = child->host_network};
     /* Real root's ids are mapped from outside, and until that is done nothing here has an identity. */
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
-    if (prepare(&root, child, err) < 0)
+    if (prepare(&root, child, err) < 0 || open_namespaces(ret_namespaces, err) < 0)
         return -1;
     trace_point(launch->trace, "inside", "an empty root, /dev, /proc, /tmp");
     if (!is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
@@ -93,8 +102,9 @@ _Noreturn void child_run(const struct child *child)
     struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
     if (launch.own_group)
         setpgid(0, 0); /* what the terminal sends to the caller's job is none of process 1's business */
-    if (raise_walls(child, &launch, &report.err) == 0)
-        init_run(&launch, child->report_fd, child->control_fd, child->port_fd);
+    struct namespaces namespaces;
+    if (raise_walls(child, &launch, &namespaces, &report.err) == 0)
+        init_run(&launch, child->report_fd, child->control_fd, child->port_fd, namespaces);
     if (write(child->report_fd, &report, sizeof(report)) < 0)
         _exit(STATUS_REFUSED);
     _exit(STATUS_REFUSED);

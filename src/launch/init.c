@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
 #include "launch/inside.h"
@@ -30,6 +31,7 @@ static void give_terminal(const struct launch *launch, pid_t group)
 struct init {
     const struct launch *launch;
     int report_fd, control_fd, signal_fd;
+    struct namespaces namespaces;
     pid_t command;
 };
 
@@ -107,14 +109,22 @@ static void obey(const struct init *init)
         _exit(0);
     if (got != sizeof(order))
         return;
+    if (order.wants_namespaces) {
+        if (passing_send(init->control_fd, "u", 1, init->namespaces.user_fd) < 0 ||
+            passing_send(init->control_fd, "m", 1, init->namespaces.mount_fd) < 0)
+            return; /* the supervisor waits for them only for a while */
+        return;
+    }
     if (order.with_terminal)
         give_terminal(init->launch, init->command);
     kill(init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
-_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd)
+_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
+                        struct namespaces namespaces)
 {
-    struct init init = {.launch = launch, .report_fd = report_fd, .control_fd = control_fd};
+    struct init init = {
+        .launch = launch, .report_fd = report_fd, .control_fd = control_fd, .namespaces = namespaces};
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);

@@ -23,7 +23,6 @@ struct root {
     const char *socket_list;          /* the host's /proc/net/unix */
     const char *parent;               /* the directory whose entries were made last, or NULL */
     int parent_fd;
-    VEC(const char *) pinned; /* directories that were made mount points, so that they stay */
     VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
 };
 
@@ -71,6 +70,9 @@ int root_attach(struct root *root, int tree_fd, const char *path, struct err *er
 /* furnish.c: is what the operation shows made for each sandbox, from the host's? */
 bool furnish_makes(const struct operation *operation);
 
+/* root.c: pins the directories that would carry a frozen path away when they are renamed, outermost first. */
+int root_pin_parents(struct root *root, const char *path, struct err *err) must_check;
+
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 void furnish_prepare(struct root *root);
 int furnish_private(struct root *root, const char *path, struct err *err) must_check;
@@ -112,4 +114,5 @@ int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err) mus
 int lockdown(const struct launch *launch, struct err *err) must_check;
 
 /* init.c: never returns. */
-_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd);
+_Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
+                        struct namespaces namespaces);

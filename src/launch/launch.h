@@ -11,6 +11,7 @@
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
  *   ports.c     inside, before the walls: sockets of the sandbox's network that are handed out
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
+ *   repin.c     outside, and for a moment inside beside the walls: pins again what the host replaced
  *   init.c      inside: process 1, which starts the command, reaps, passes signals on and outlives everything else
  */
 #pragma once
@@ -55,10 +56,19 @@ struct report {
     struct err err;
 };
 
-/* What the supervisor says to the child: a signal for the command, and whether the terminal comes with it. */
+/*
+ * What the supervisor says to the child: a signal for the command, and whether the terminal comes with it; or that it wants
+ * the descriptors of the sandbox's namespaces.
+ */
 struct order {
     int signal;
     bool with_terminal;
+    bool wants_namespaces;
+};
+
+/* The sandbox's namespaces, as descriptors. */
+struct namespaces {
+    int user_fd, mount_fd;
 };
 
 struct launched {
@@ -69,11 +79,17 @@ struct launched {
     int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
     bool host_network;
     struct cgroup cgroup;
+    struct namespaces namespaces; /* -1: not asked for yet */
 };
 
 #define LAUNCHED_NONE                                                                                        \
-    ((struct launched){                                                                                      \
-        .pid = -1, .pid_fd = -1, .report_fd = -1, .control_fd = -1, .port_fd = -1, .cgroup = CGROUP_NONE})
+    ((struct launched){.pid = -1,                                                                            \
+                       .pid_fd = -1,                                                                         \
+                       .report_fd = -1,                                                                      \
+                       .control_fd = -1,                                                                     \
+                       .port_fd = -1,                                                                        \
+                       .cgroup = CGROUP_NONE,                                                                \
+                       .namespaces = {-1, -1}})
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. It has no effect on
@@ -89,5 +105,18 @@ void launch_release(struct launched *launched);
 
 /* Hands the plan to the child that was started ahead; starts one where there is none. */
 int launch_start(const struct launch *launch, struct launched *launched, struct err *err) must_check;
+
+/* How a frozen path is held. Zero: not at all. */
+enum pin_state { PIN_LOST, PIN_MISSING, PIN_AGAIN, PIN_HELD };
+
+/*
+ * A pin falls when the host replaces the object: pins again what has fallen. Fills in one state for each operation of the
+ * plan; those that are no frozen paths are PIN_HELD. To be called once the command runs.
+ */
+int launch_repin(const struct launch *launch, struct launched *launched, enum pin_state *ret_states,
+                 struct err *err) must_check;
+
+/* Nothing will be pinned again. */
+void launch_forget_namespaces(struct launched *launched);
 
 enum { STATUS_REFUSED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };

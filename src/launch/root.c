@@ -225,21 +225,15 @@ static bool is_write_tree(const struct plan *plan, const char *path)
 /* A directory becomes a mount point, once: as such it cannot be renamed. */
 static int pin_directory(struct root *root, const char *path, struct err *err)
 {
-    for (size_t i = 0; i < root->pinned.count; i++) {
-        if (strcmp(root->pinned.at[i], path) == 0)
-            return 0;
-    }
     auto_fd int place = open_place(root, path, O_DIRECTORY);
+    if (place >= 0 && mount_is_pinned(place, false))
+        return 0;
     auto_fd int tree =
         place < 0 ? err_sys(err, errno, "cannot find %s", path) : mount_open_tree(place, "", err);
-    if (tree < 0 || attach_over(root, tree, place, path, err) < 0)
-        return -1;
-    vec_push(&root->pinned, path);
-    return 0;
+    return tree < 0 ? -1 : attach_over(root, tree, place, path, err);
 }
 
-/* The directories that would carry a frozen path away when they are renamed, outermost first. */
-static int pin_parents(struct root *root, const char *path, struct err *err)
+int root_pin_parents(struct root *root, const char *path, struct err *err)
 {
     VEC(const char *) parents = {0};
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
@@ -281,7 +275,7 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     case OP_FREEZE:
         if (operation->missing)
             return 0;
-        if (pin_parents(root, operation->path, err) < 0)
+        if (root_pin_parents(root, operation->path, err) < 0)
             return -1;
         return attach_tree(root, index, err);
     case OP_BIND_READ:

@@ -99,6 +99,7 @@ static struct rlimit raise_descriptor_limit(void)
 
 void launch_release(struct launched *launched)
 {
+    launch_forget_namespaces(launched);
     if (launched->pid > 0 && launched->cgroup.fd >= 0)
         waitpid(launched->pid, NULL,
                 0); /* only when nothing is in it any more can a control group be removed */
@@ -156,7 +157,8 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
                                 .control_fd = control[1],
                                 .port_fd = ports[0],
                                 .host_network = child->host_network,
-                                .cgroup = CGROUP_NONE};
+                                .cgroup = CGROUP_NONE,
+                                .namespaces = {-1, -1}};
     launched.pid = process_fork(CLONE_NEWUSER | CLONE_NEWPID, child->cgroup_fd, &launched.pid_fd);
     if (launched.pid == 0) {
         close(reports[0]);

@@ -157,7 +157,7 @@ void add_found_rule(struct policy *policy, enum verb verb, const struct source *
         .written = path,
         .path = {.start = START_ROOT,
                  .pattern = pattern_quote(policy->arena, path + 1),
-                 .is_directory = true},
+                 .is_directory = fs_kind(policy->request.fs, path) != FILE_REGULAR},
     };
     vec_push(&policy->rules, rule);
 }
@@ -266,13 +266,15 @@ static void read_agent(struct policy *policy, struct diags *diags)
         use_profile(policy, (struct spot){.source = &shipped}, policy->agent, NULL, diags);
 }
 
-/* Parts of a git directory that could not be looked through are frozen as they are. */
-static void freeze_unsure_git(struct policy *policy)
+/* Parts of a git directory that could not be looked through are frozen as they are; so is where its settings lead. */
+static void freeze_found_git(struct policy *policy)
 {
     for (size_t i = 0; i < policy->workspaces.count; i++) {
         const struct git_repo *git = &policy->workspaces.at[i].git;
         for (size_t j = 0; j < git->whole.count; j++)
             add_found_rule(policy, VERB_FREEZE, &shipped, git->whole.at[j]);
+        for (size_t j = 0; j < git->flagged.count; j++)
+            add_found_rule(policy, VERB_FLAG, &shipped, git->flagged.at[j]);
     }
 }
 
@@ -327,7 +329,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
         read_repository(policy, i, diags);
         read_enclosing(policy, i, diags);
     }
-    freeze_unsure_git(policy);
+    freeze_found_git(policy);
     index_rules(policy);
     place_rules(policy, diags);
     if (diags->errors == 0)

@@ -1,0 +1,85 @@
+#include "cli/ask_git.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/load.h"
+#include "supervise/supervise.h"
+
+enum { OUTPUT_LARGEST = 64 * 1024 * 1024, SECONDS = 20 };
+
+/* A run like any other, but for its session and its streams: nothing is kept, and nothing is said. */
+static int run_git(const struct git_asker *asker, const char *work_tree)
+{
+    static const char *const command[] = {"git", "--no-replace-objects", "cat-file", "--batch", NULL};
+    static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1",
+                                              "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", NULL};
+    struct argument rules[] = {{VERB_WORKSPACE, work_tree}, {VERB_NET, "off"}};
+    struct args args = {.flags = FLAG_READ_ONLY, .command = command};
+    args.rules.at = rules;
+    args.rules.count = array_len(rules);
+    struct world quiet = *asker->world;
+    quiet.directory = work_tree;
+    struct loaded loaded = {0};
+    struct loop loop = {0};
+    struct launched launched = LAUNCHED_NONE;
+    struct err err = {0};
+    struct outcome outcome = {.status = EXIT_REFUSED};
+    if (load_plan(&quiet, &args, &loaded) != 0)
+        return EXIT_REFUSED;
+    struct launch launch = {.plan = &loaded.plan,
+                            .command = (char *const *)command,
+                            .environment = environment,
+                            .own_arguments = asker->launch->own_arguments,
+                            .own_arguments_size = asker->launch->own_arguments_size,
+                            .directory = work_tree,
+                            .home = asker->launch->home,
+                            .terminal_fd = -1,
+                            .own_group = true,
+                            .seconds = SECONDS};
+    if (launch_start(&launch, &launched, &err) < 0 ||
+        supervise(&launch, &launched, &loop, &outcome, &err) < 0)
+        return EXIT_REFUSED;
+    return outcome.status;
+}
+
+static _Noreturn void become_git(const struct git_asker *asker, const char *work_tree, int input_fd,
+                                 int output_fd)
+{
+    auto_fd int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0 || dup2(input_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
+        dup2(nowhere, STDERR_FILENO) < 0 || chdir(work_tree) < 0)
+        _exit(EXIT_REFUSED);
+    _exit(run_git(asker, work_tree));
+}
+
+static int input_file(const struct buf *input)
+{
+    auto_fd int fd = memfd_create("bawn-input", MFD_CLOEXEC);
+    bool is_written = fd >= 0 && write(fd, input->bytes, input->size) == (ssize_t)input->size &&
+                      lseek(fd, 0, SEEK_SET) == 0;
+    return is_written ? fd_take(&fd) : -1;
+}
+
+int ask_git(void *asker, const char *work_tree, const struct buf *input, struct buf *ret_output)
+{
+    int output[2], status = 0;
+    auto_fd int input_fd = input_file(input);
+    if (input_fd < 0 || pipe2(output, O_CLOEXEC) < 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0)
+        become_git(asker, work_tree, input_fd, output[1]);
+    close(output[1]);
+    char part[65536];
+    for (ssize_t got; child > 0 && ret_output->size < OUTPUT_LARGEST &&
+                      ((got = read(output[0], part, sizeof(part))) > 0 || (got < 0 && errno == EINTR));)
+        buf_add(ret_output, part, got > 0 ? (size_t)got : 0);
+    close(output[0]);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : -1;
+}

@@ -1,0 +1,124 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "hold/aside.h"
+
+static int open_session(struct loaded *loaded, const char *name)
+{
+    const char *sessions =
+        arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]);
+    auto_fd int sessions_fd = open(sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_name = *name && *name != '.' && !strchr(name, '/');
+    return is_name && sessions_fd >= 0
+               ? openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+               : -1;
+}
+
+/* One session's files, or with NULL all sessions'. */
+static void list(const struct world *world, struct loaded *loaded, const char *session, struct json *json,
+                 struct buf *out)
+{
+    auto_fd int fd = open_session(loaded, session);
+    fs_names paths = {0};
+    struct style style = style_for_out(world);
+    style.home = loaded->request.home;
+    if (fd >= 0)
+        aside_find(&loaded->arena, fd, &paths);
+    for (size_t i = 0; i < paths.count; i++) {
+        if (json) {
+            json_open(json, NULL, '{');
+            json_str(json, "session", session);
+            json_str(json, "path", paths.at[i]);
+            json_str(json, "held_at",
+                     arena_printf(&loaded->arena, "%s/bawn/sessions/%s/" ASIDE_FOLDER "%s",
+                                  loaded->request.starts[START_STATE], session, paths.at[i]));
+            json_close(json, '}');
+            continue;
+        }
+        style_add(&style, out, COLOUR_BOLD, session);
+        buf_add_str(out, "  ");
+        style_add_path(&style, out, COLOUR_PLAIN, paths.at[i]);
+        buf_add_char(out, '\n');
+    }
+    vec_free(&paths);
+}
+
+static void list_sessions(struct loaded *loaded, fs_names *ret_names)
+{
+    DIR *directory =
+        opendir(arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]));
+    for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (*entry->d_name != '.')
+            vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
+    }
+    if (directory)
+        closedir(directory);
+    fs_sort_names(ret_names);
+}
+
+static int show(const struct world *world, const struct args *args, struct loaded *loaded)
+{
+    fs_names sessions = {0};
+    auto_buf struct buf out = {0};
+    struct json json = {.out = &out};
+    bool as_json = args->flags & FLAG_JSON;
+    if (args->words.count)
+        vec_push(&sessions, args->words.at[0]);
+    else
+        list_sessions(loaded, &sessions);
+    if (as_json)
+        json_open(&json, NULL, '[');
+    for (size_t i = 0; i < sessions.count; i++)
+        list(world, loaded, sessions.at[i], as_json ? &json : NULL, &out);
+    if (as_json)
+        json_close(&json, ']');
+    else if (!out.size)
+        buf_add_str(&out, "Nothing is held.\n");
+    put(world->out, &out);
+    vec_free(&sessions);
+    return EXIT_FINE;
+}
+
+static int keep(const struct world *world, const struct args *args, struct loaded *loaded, int session_fd)
+{
+    fs_names paths = {0};
+    int status = EXIT_FINE;
+    for (size_t i = 1; i < args->words.count; i++)
+        vec_push(&paths, path_clean(&loaded->arena, loaded->request.directory, args->words.at[i]));
+    if (!paths.count)
+        aside_find(&loaded->arena, session_fd, &paths);
+    for (size_t i = 0; i < paths.count; i++) {
+        struct err err = {0};
+        if (aside_return(&loaded->arena, session_fd, paths.at[i], &err) < 0) {
+            say_err(world, &err);
+            status = EXIT_BAD_INPUT;
+        }
+    }
+    vec_free(&paths);
+    return status;
+}
+
+int cmd_held(const struct world *world, const struct args *args)
+{
+    struct loaded loaded = {0};
+    int status = load_request(world, &loaded);
+    auto_fd int fd = status == 0 && args->words.count ? open_session(&loaded, args->words.at[0]) : -1;
+    if (status == 0 && args->words.count && fd < 0) {
+        say_problem(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
+                    "`bawn held` lists those that hold something");
+        status = EXIT_BAD_INPUT;
+    } else if (status == 0 && args->flags & FLAG_KEEP && fd < 0) {
+        say_problem(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
+        status = EXIT_BAD_INPUT;
+    } else if (status == 0) {
+        status = args->flags & FLAG_KEEP ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
+    }
+    loaded_free(&loaded);
+    return status;
+}

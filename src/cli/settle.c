@@ -1,0 +1,98 @@
+#include "cli/settle.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/style.h"
+
+enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };
+
+/* The beginning of what is new, control characters made visible. */
+static void show_content(const struct world *world, const struct content *content)
+{
+    auto_buf struct buf out = {0};
+    const char *at = content->bytes, *end = at + content->size;
+    for (int lines = 0; at && at < end && lines < LINES_SHOWN; lines++) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((line_end ? line_end : end) - at);
+        buf_add_str(&out, "  | ");
+        text_add_printable(&out, at, size < COLUMNS_SHOWN ? size : COLUMNS_SHOWN);
+        buf_add_char(&out, '\n');
+        at += size + (line_end != NULL);
+    }
+    if (at < end)
+        buf_add_str(&out, "  | ...\n");
+    put(world->err, &out);
+}
+
+static const char *sentence(struct arena *arena, const struct change *change)
+{
+    return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
+                                       change->now->path, change->runs)
+                        : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",
+                                       change->now->path, change->before ? "changed" : "new");
+}
+
+/* Returns whether to keep it. 'a' and 'n' answer for all that follow. */
+static bool shall_keep(const struct world *world, struct arena *arena, const struct change *change,
+                       char *answer_for_all)
+{
+    if (*answer_for_all)
+        return *answer_for_all == 'a';
+    say_problem(world, sentence(arena, change), NULL);
+    show_content(world, change->now);
+    fputs("Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ", world->err);
+    fflush(world->err);
+    char answer[16] = "";
+    if (!fgets(answer, sizeof(answer), world->in))
+        *answer_for_all = 'o';
+    if (*answer == 'a' || *answer == 'o')
+        *answer_for_all = *answer;
+    return *answer == 'y' || *answer == 'Y' || *answer == 'a';
+}
+
+static void say_sightings(const struct world *world, const struct flags *flags)
+{
+    struct arena *arena = flags->hold->arena;
+    for (size_t i = 0; i < flags->sightings.count; i++) {
+        const struct sighting *seen = &flags->sightings.at[i];
+        journal_event(&flags->hold->session->journal, "seen", "what", seen->what, "path", seen->path);
+        bool is_loud = strstr(seen->what, "git repository") != NULL;
+        if (is_loud || (world->err_is_terminal && i < MOST_NAMED))
+            say_problem(world, arena_printf(arena, "the command left %s: %s", seen->what, seen->path),
+                        is_loud ? "git on the host obeys its configuration as soon as you work beside it"
+                                : NULL);
+    }
+}
+
+void settle(const struct world *world, struct flags *flags, bool keep_all, bool may_ask)
+{
+    struct hold *hold = flags->hold;
+    char for_all = keep_all ? 'a' : may_ask && world->in_is_terminal && world->err_is_terminal ? '\0' : 'o';
+    size_t held = 0, kept = 0;
+    for (size_t i = 0; i < flags->changes.count; i++) {
+        const struct change *change = &flags->changes.at[i];
+        struct err err = {0};
+        if (shall_keep(world, hold->arena, change, &for_all)) {
+            journal_event(&hold->session->journal, "kept", "path", change->now->path);
+            kept++;
+        } else if (flags_hold(flags, change, &err) < 0) {
+            say_err(world, &err);
+        } else if (held++ < MOST_NAMED) {
+            say_problem(world,
+                        arena_printf(hold->arena, "%s: it is held aside", sentence(hold->arena, change)),
+                        NULL);
+        }
+    }
+    if (held)
+        say_problem(
+            world, arena_printf(hold->arena, "%zu file%s held aside", held, held == 1 ? " is" : "s are"),
+            arena_printf(hold->arena, "`bawn held %s` lists them, `bawn held --keep %s` puts them back",
+                         hold->session->name, hold->session->name));
+    if (kept && world->err_is_terminal)
+        say_problem(world,
+                    arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
+                    NULL);
+    say_sightings(world, flags);
+}

@@ -1,0 +1,8 @@
+/* The end of a run: what is new in flagged places is settled with the user, and what was done about it is said. */
+#pragma once
+
+#include "cli/world.h"
+#include "hold/flags.h"
+
+/* `may_ask`: the command ended by itself, and a person may be there. */
+void settle(const struct world *world, struct flags *flags, bool keep_all, bool may_ask);

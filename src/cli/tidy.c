@@ -1,0 +1,38 @@
+#include "cli/tidy.h"
+
+#include "cli/style.h"
+#include "hold/stub.h"
+
+struct tidying {
+    const struct world *world;
+    struct arena arena;
+};
+
+static void say_removed(void *context, const char *path)
+{
+    struct tidying *tidying = context;
+    say_problem(
+        tidying->world,
+        arena_printf(&tidying->arena, "removed %s, which a bawn that was killed had left there", path), NULL);
+}
+
+/* As the policy has it, without reading one: XDG_STATE_HOME, or its place in the home. */
+static const char *state_directory(struct tidying *tidying)
+{
+    const char *state = world_variable(tidying->world, "XDG_STATE_HOME");
+    const char *home = world_variable(tidying->world, "HOME");
+    if (state && *state == '/')
+        return state;
+    home = home && *home ? home : tidying->world->account_home;
+    return home && *home == '/' ? arena_printf(&tidying->arena, "%s/.local/state", home) : NULL;
+}
+
+void tidy_up(const struct world *world)
+{
+    struct tidying tidying = {.world = world};
+    struct err err = {0};
+    const char *state = state_directory(&tidying);
+    if (state && stubs_tidy(&tidying.arena, state, say_removed, &tidying, &err) < 0)
+        say_err(world, &err);
+    arena_free(&tidying.arena);
+}

@@ -1,0 +1,6 @@
+/* Whatever is run of bawn first puts right what a killed bawn left behind, and says so. */
+#pragma once
+
+#include "cli/world.h"
+
+void tidy_up(const struct world *world);

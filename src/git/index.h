@@ -1,0 +1,12 @@
+/* The names of the files that git tracks, from its index. Versions 2 to 4 with SHA-1; anything unclear ends the list. */
+#pragma once
+
+#include <stddef.h>
+
+typedef void git_index_name(void *context, const char *path);
+
+/* Calls back for each path, relative to the work tree and without "..". */
+void git_index_read(const unsigned char *bytes, size_t size, git_index_name *name, void *context);
+
+/* The same for the index of a git directory, if its size lies between these. Without one, none is read. */
+void git_index_names(const char *git_dir, size_t least, size_t most, git_index_name *name, void *context);

@@ -1,0 +1,21 @@
+/* The commits that a repository's branches, tags and HEAD named before a moment, read from its files. */
+#pragma once
+
+#include <stddef.h>
+#include <time.h>
+
+#include "base/vec.h"
+#include "git/sha1.h"
+
+struct git_hash {
+    unsigned char bytes[SHA1_SIZE];
+};
+
+typedef VEC(struct git_hash) git_hashes;
+
+/* Files that were changed since are left out: somebody else may have written them. At most `most`, without repetition. */
+void git_refs_before(const char *git_dir, struct timespec before, size_t most, git_hashes *ret_hashes);
+
+/* Forty digits. Returns false for anything else. */
+int git_hash_parse(const char *text, struct git_hash *ret_hash);
+void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]);

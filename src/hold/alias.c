@@ -1,0 +1,64 @@
+#include "hold/alias.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "kernel/nolink.h"
+
+enum { MOST_ENTRIES = 2000000, DEEPEST = 128 };
+
+struct search {
+    struct arena *arena;
+    const struct content *content;
+    size_t entries;
+};
+
+/* Takes the descriptor over. The directory's own entries tell the inode: nothing has to be opened but directories. */
+static const char *search_directory(struct search *search, int directory_fd, const char *path, unsigned depth)
+{
+    DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
+    const char *found = NULL;
+    if (!directory)
+        close(directory_fd);
+    for (const struct dirent *entry;
+         directory && !found && search->entries < MOST_ENTRIES && (entry = readdir(directory));) {
+        search->entries++;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        struct stat status;
+        bool may_be = entry->d_ino == search->content->inode && entry->d_type != DT_DIR;
+        if (may_be && fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            status.st_dev == search->content->device) {
+            const char *full = path_join(search->arena, path, entry->d_name);
+            found = strcmp(full, search->content->path) != 0 ? full : NULL;
+            continue;
+        }
+        int fd =
+            entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN
+                ? openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                : -1;
+        if (fd >= 0)
+            found = search_directory(search, fd, path_join(search->arena, path, entry->d_name), depth + 1);
+    }
+    if (directory)
+        closedir(directory);
+    return found;
+}
+
+const char *alias_find(struct hold *hold, const struct content *content)
+{
+    const char *found = NULL;
+    for (size_t i = 0; !found && i < hold->plan->operations.count; i++) {
+        const struct operation *operation = &hold->plan->operations.at[i];
+        if (operation->kind != OP_BIND_WRITE || !operation->is_directory)
+            continue;
+        struct search search = {hold->arena, content, 0};
+        int fd = nolink_open_absolute(operation->path, O_RDONLY | O_DIRECTORY);
+        if (fd >= 0)
+            found = search_directory(&search, fd, operation->path, 0);
+    }
+    return found;
+}

@@ -1,0 +1,7 @@
+/* Other names of a frozen file: what a mount holds is a name, and a hard link is another one. */
+#pragma once
+
+#include "hold/hold.h"
+
+/* A second name of the file in a tree that the command may write, or NULL. Costs a walk: for files with several names. */
+const char *alias_find(struct hold *hold, const struct content *content);

@@ -1,0 +1,140 @@
+#include "hold/content.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/nolink.h"
+
+/* More than any folder of settings or hooks has; what goes beyond is noticed when it changes, and not brought back. */
+enum { FILE_LARGEST = 1024 * 1024, ALL_LARGEST = 64 * 1024 * 1024, MOST_FILES = 4000, DEEPEST = 8 };
+
+static bool read_bytes(int fd, struct arena *arena, struct content *content)
+{
+    size_t expected = (size_t)content->size, size = 0;
+    char *bytes = arena_alloc(arena, expected + 1);
+    for (ssize_t got; size < expected && (got = read(fd, bytes + size, expected - size)) > 0;)
+        size += (size_t)got;
+    content->bytes = bytes;
+    content->size = size;
+    return size == expected;
+}
+
+static void add_entry(struct arena *arena, int parent_fd, const char *name, const char *path, unsigned depth,
+                      content_list *contents);
+
+static void add_directory(struct arena *arena, int directory_fd, const char *path, unsigned depth,
+                          content_list *contents)
+{
+    DIR *directory = fdopendir(directory_fd);
+    for (const struct dirent *entry;
+         directory && contents->count < MOST_FILES && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            add_entry(arena, dirfd(directory), entry->d_name, path_join(arena, path, entry->d_name), depth,
+                      contents);
+    }
+    if (directory)
+        closedir(directory);
+    else
+        close(directory_fd);
+}
+
+static void add_entry(struct arena *arena, int parent_fd, const char *name, const char *path, unsigned depth,
+                      content_list *contents)
+{
+    struct stat status;
+    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return;
+    if (S_ISDIR(status.st_mode)) {
+        int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && depth < DEEPEST)
+            add_directory(arena, fd, path, depth + 1, contents);
+        else if (fd >= 0)
+            close(fd);
+        return;
+    }
+    struct content content = {.path = path,
+                              .mode = status.st_mode,
+                              .links = status.st_nlink,
+                              .device = status.st_dev,
+                              .inode = status.st_ino,
+                              .changed = status.st_ctim,
+                              .size = (size_t)status.st_size};
+    if (S_ISREG(status.st_mode) && status.st_size <= FILE_LARGEST && contents->bytes < ALL_LARGEST) {
+        auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && read_bytes(fd, arena, &content))
+            contents->bytes += content.size;
+        if (fd >= 0 && fstat(fd, &status) == 0)
+            content.changed = status.st_ctim; /* while it was read, perhaps */
+    } else if (S_ISLNK(status.st_mode)) {
+        char target[PATH_LONGEST];
+        ssize_t size = readlinkat(parent_fd, name, target, sizeof(target));
+        if (size >= 0) {
+            content.bytes = arena_copy(arena, target, (size_t)size);
+            content.size = (size_t)size;
+        }
+    }
+    vec_push(contents, content);
+}
+
+void content_add(struct arena *arena, const char *path, content_list *contents)
+{
+    auto_fd int parent_fd = nolink_open_parent(path);
+    if (parent_fd >= 0)
+        add_entry(arena, parent_fd, path_name(path), path, 0, contents);
+}
+
+const struct content *content_find(const content_list *contents, const char *path)
+{
+    for (size_t i = 0; i < contents->count; i++) {
+        if (strcmp(contents->at[i].path, path) == 0)
+            return &contents->at[i];
+    }
+    return NULL;
+}
+
+bool content_equal(const struct content *one, const struct content *two)
+{
+    if (one->mode != two->mode || one->size != two->size)
+        return false;
+    if (one->bytes && two->bytes)
+        return memcmp(one->bytes, two->bytes, one->size) == 0;
+    return one->device == two->device && one->inode == two->inode &&
+           one->changed.tv_sec == two->changed.tv_sec && one->changed.tv_nsec == two->changed.tv_nsec;
+}
+
+static int write_new(int parent_fd, const char *name, const struct content *content)
+{
+    if (S_ISLNK(content->mode))
+        return symlinkat(content->bytes, parent_fd, name);
+    auto_fd int fd = openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    for (size_t done = 0; fd >= 0 && done < content->size;) {
+        ssize_t written = write(fd, content->bytes + done, content->size - done);
+        if (written < 0)
+            return -1;
+        done += (size_t)written;
+    }
+    return fd < 0 ? -1 : fchmod(fd, content->mode & 0777);
+}
+
+int content_restore(const struct content *content, struct err *err)
+{
+    char temporary[64];
+    snprintf(temporary, sizeof(temporary), ".bawn-restore-%d", getpid());
+    if (!content->bytes)
+        return err_set(err, "%s was too large to be kept as it was", content->path);
+    auto_fd int parent_fd = nolink_open_parent(content->path);
+    if (parent_fd < 0 || write_new(parent_fd, temporary, content) < 0 ||
+        renameat(parent_fd, temporary, parent_fd, path_name(content->path)) < 0) {
+        int why = errno;
+        if (parent_fd >= 0)
+            unlinkat(parent_fd, temporary, 0);
+        return err_sys(err, why, "cannot bring %s back as it was", content->path);
+    }
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* What small files held at one moment, kept in memory: to tell afterwards what changed, and to bring it back. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+struct content {
+    const char *path;
+    mode_t mode;
+    nlink_t links; /* how many names it has */
+    dev_t device;
+    ino_t inode;
+    struct timespec changed; /* as the kernel noted it: nobody can set it back */
+    char *bytes;             /* of a regular file, or a link's target; NULL: too large to be kept */
+    size_t size;
+};
+
+typedef struct {
+    struct content *at;
+    size_t count, capacity; /* as VEC has them */
+    size_t bytes;           /* kept so far */
+} content_list;
+
+/* A file, a link, or all that lies in a directory, following no link. What is missing adds nothing. */
+void content_add(struct arena *arena, const char *path, content_list *contents);
+
+const struct content *content_find(const content_list *contents, const char *path);
+
+/* The same kind, mode and bytes? Where one was too large to be kept: the same file, unchanged since? */
+bool content_equal(const struct content *one, const struct content *two);
+
+/* Writes a regular file or a link anew, beside it first, and moves it to its place through no link. */
+int content_restore(const struct content *content, struct err *err) must_check;

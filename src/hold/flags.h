@@ -1,0 +1,56 @@
+/*
+ * Flagged paths: writable, and settled at the end. Says what came new into them while a command ran, and, for one of the
+ * user's, holds it aside. A version that the repository already had is not new: checkout and rebase bring those.
+ */
+#pragma once
+
+#include <limits.h>
+
+#include "hold/hold.h"
+#include "hold/versions.h"
+
+/* Something new that a program on the host may run or obey. */
+struct change {
+    const struct content *now;
+    const struct content *before; /* NULL: it is new, or what it held at the start is not known */
+    const char *runs;             /* what git would run because of it, where that is known */
+};
+
+typedef VEC(struct change) change_list;
+
+/* What else is worth a line, though it stays where it is. */
+struct sighting {
+    const char *what, *path;
+};
+
+typedef VEC(struct sighting) sighting_list;
+
+struct flags {
+    struct hold *hold;
+    struct timespec start; /* as the kernel stamps files: not finer */
+    content_list before;
+    struct versions versions;
+    struct map names;                /* last names of flagged paths */
+    VEC(const char *) name_patterns; /* last names with wildcards */
+    bool first[UCHAR_MAX + 1];       /* bytes with which one of these names begins … */
+    bool last[UCHAR_MAX + 1];        /* … or, where it begins with a wildcard, ends */
+    change_list changes;
+    sighting_list sightings;
+};
+
+/* Was it changed, by the kernel's own time, since the command was started? */
+bool flags_is_since(const struct flags *flags, struct timespec time);
+
+/* Before the launch: takes the time, and reads what is flagged and lies at known places or at the top of a tree. */
+void flags_begin(struct flags *flags);
+
+/* After the launch, while the sandbox is being assembled: reads what git tracks where that is a long list, and the tips. */
+void flags_read(struct flags *flags);
+
+/* After the end: fills in changes and sightings. */
+void flags_find(struct flags *flags);
+
+/* Moves the change into the session's folder, and brings back what was there before. */
+int flags_hold(struct flags *flags, const struct change *change, struct err *err) must_check;
+
+void flags_free(struct flags *flags);

@@ -1,0 +1,239 @@
+#include "hold/hold.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "git/repo.h"
+#include "git/running.h"
+#include "hold/alias.h"
+#include "hold/aside.h"
+
+void hold_note(struct hold *hold, const char *event, const char *path, const char *notice)
+{
+    journal_event(&hold->session->journal, event, "path", path);
+    for (size_t i = 0; notice && i < hold->notices.count; i++) {
+        if (strcmp(hold->notices.at[i], notice) == 0)
+            return;
+    }
+    if (notice)
+        vec_push(&hold->notices, notice);
+}
+
+static bool is_git_control(const struct operation *operation)
+{
+    return operation->kind == OP_FREEZE && operation->because->path.start == START_GIT;
+}
+
+static int hold_with_stub(struct hold *hold, struct operation *operation, struct err *err)
+{
+    int held = stubs_hold(&hold->stubs, operation->path, operation->is_directory,
+                          git_stub_content(path_name(operation->path)), err);
+    operation->missing &= held != 1;
+    return held < 0 ? -1 : 0;
+}
+
+/* A frozen file that has another name in a writable tree would not be frozen at all. */
+static int check_aliases(struct hold *hold, const struct frozen *frozen, struct err *err)
+{
+    for (size_t i = 0; i < frozen->before.count; i++) {
+        const struct content *content = &frozen->before.at[i];
+        const char *alias = S_ISREG(content->mode) && content->links > 1 ? alias_find(hold, content) : NULL;
+        if (alias) {
+            err_set(err, "%s cannot be frozen: %s is the same file (a hard link) and could be written",
+                    content->path, alias);
+            return err_hint(err, "give one of them a content of its own: cp -p %s x && mv x %s",
+                            content->path, content->path);
+        }
+    }
+    return 0;
+}
+
+int hold_begin(struct hold *hold, struct err *err)
+{
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        struct operation *operation = &hold->plan->operations.at[i];
+        if (is_git_control(operation) && hold_with_stub(hold, operation, err) < 0)
+            return -1;
+        if (operation->kind != OP_FREEZE || operation->missing)
+            continue;
+        struct stat status = {0};
+        lstat(operation->path, &status);
+        struct frozen frozen = {.operation = i, .device = status.st_dev, .inode = status.st_ino};
+        content_add(hold->arena, operation->path, &frozen.before);
+        vec_push(&hold->frozen, frozen);
+        if (check_aliases(hold, &frozen, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool was_replaced(const struct hold *hold, const struct frozen *frozen)
+{
+    struct stat status = {0};
+    return lstat(hold->plan->operations.at[frozen->operation].path, &status) < 0 ||
+           status.st_ino != frozen->inode || status.st_dev != frozen->device;
+}
+
+bool hold_was_replaced(const struct hold *hold)
+{
+    for (size_t i = 0; i < hold->frozen.count; i++) {
+        if (was_replaced(hold, &hold->frozen.at[i]))
+            return true;
+    }
+    return false;
+}
+
+static struct frozen *frozen_at(struct hold *hold, size_t operation)
+{
+    for (size_t i = 0; i < hold->frozen.count; i++) {
+        if (hold->frozen.at[i].operation == operation)
+            return &hold->frozen.at[i];
+    }
+    return NULL;
+}
+
+bool hold_stand_in(struct hold *hold, size_t operation)
+{
+    struct operation *gone = &hold->plan->operations.at[operation];
+    struct err ignored;
+    bool stands = is_git_control(gone) && stubs_hold(&hold->stubs, gone->path, gone->is_directory,
+                                                     git_stub_content(path_name(gone->path)), &ignored) == 1;
+    gone->missing = !stands;
+    return stands;
+}
+
+int hold_sweep(struct hold *hold, struct err *err)
+{
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        const struct operation *operation = &hold->plan->operations.at[i];
+        if (operation->kind != OP_FREEZE || !operation->missing)
+            continue;
+        int moved = aside_move(hold->arena, hold->session->folder_fd, operation->path, err);
+        if (moved < 0)
+            return -1;
+        if (moved > 0)
+            hold_note(
+                hold, "held", operation->path,
+                arena_printf(hold->arena,
+                             "%s must not be made while a command runs: it was moved aside, and `bawn held "
+                             "%s` shows it",
+                             operation->path, hold->session->name));
+    }
+    return 0;
+}
+
+/* Is the setting among these, with the same value? */
+static bool has_setting(const git_setting_list *settings, const struct git_setting *wanted)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct git_setting *setting = &settings->at[i];
+        if (strcmp(setting->section, wanted->section) == 0 &&
+            strcmp(setting->subsection, wanted->subsection) == 0 &&
+            strcmp(setting->name, wanted->name) == 0 && strcmp(setting->value, wanted->value) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The first setting that runs something and was not there before; "" where the text is not understood; NULL: none. */
+static const char *new_running_setting(struct arena *arena, const struct content *before,
+                                       const struct content *after)
+{
+    git_setting_list old = {0}, new = {0};
+    const char *found = NULL;
+    bool is_clear =
+        after->bytes && git_setting_list_read(arena, after->bytes, after->size, &new) == 0 &&
+        (!before || !before->bytes || git_setting_list_read(arena, before->bytes, before->size, &old) == 0);
+    for (size_t i = 0; !found && i < new.count; i++) {
+        if (git_setting_runs(&new.at[i]) && !has_setting(&old, &new.at[i]))
+            found = git_setting_name(arena, &new.at[i]);
+    }
+    vec_free(&old);
+    vec_free(&new);
+    return is_clear ? found : "";
+}
+
+/*
+ * The host replaced this file, and until it was pinned again something inside could write it too: the two cannot be told
+ * apart. What git would not run stays as it is. What it would run is held aside, and the file is as it was at the start.
+ */
+static void settle_replaced(struct hold *hold, const struct content *before, const struct content *after)
+{
+    const char *path = after->path, *name = path_name(path);
+    bool is_config = strcmp(name, "config") == 0 || strcmp(name, "config.worktree") == 0;
+    const char *setting = is_config ? new_running_setting(hold->arena, before, after) : name;
+    if (!setting) {
+        hold_note(hold, "replaced", path,
+                  arena_printf(hold->arena,
+                               "%s was changed on the host while it was frozen inside: it is kept, as "
+                               "nothing new in it is run by git",
+                               path));
+        return;
+    }
+    struct err err = {0};
+    if (aside_move(hold->arena, hold->session->folder_fd, path, &err) < 0 ||
+        (before && content_restore(before, &err) < 0)) {
+        hold_note(hold, "not-held", path, arena_str(hold->arena, err.message));
+        return;
+    }
+    hold_note(
+        hold, "held", path,
+        arena_printf(hold->arena,
+                     "%s was changed while its pin had fallen, by the host or from inside%s%s: it is as at "
+                     "the start again, and the changed one is held: `bawn held %s` shows it",
+                     path, *setting && is_config ? ", and sets " : "", is_config ? setting : "",
+                     hold->session->name));
+}
+
+/* A frozen path whose pin had fallen: what lies there now, against what lay there at the start. */
+static void settle_fallen(struct hold *hold, const struct frozen *frozen)
+{
+    const struct operation *operation = &hold->plan->operations.at[frozen->operation];
+    content_list now = {0};
+    content_add(hold->arena, operation->path, &now);
+    for (size_t i = 0; i < now.count; i++) {
+        const struct content *before = content_find(&frozen->before, now.at[i].path);
+        if (before && content_equal(before, &now.at[i]))
+            continue;
+        if (operation->because->path.start >= START_GIT)
+            settle_replaced(hold, before, &now.at[i]);
+        else
+            hold_note(
+                hold, "replaced", now.at[i].path,
+                arena_printf(hold->arena,
+                             "%s was frozen, and was replaced on the host while the command ran: look at "
+                             "it before you rely on it",
+                             now.at[i].path));
+    }
+    vec_free(&now);
+}
+
+void hold_fell(struct hold *hold, size_t operation)
+{
+    struct frozen *frozen = frozen_at(hold, operation);
+    hold_note(hold, "pinned-again", hold->plan->operations.at[operation].path, NULL);
+    if (!frozen)
+        return;
+    frozen->fell = true;
+    settle_fallen(hold, frozen);
+}
+
+void hold_look_at_fallen(struct hold *hold)
+{
+    for (size_t i = 0; i < hold->frozen.count; i++) {
+        if (hold->frozen.at[i].fell || was_replaced(hold, &hold->frozen.at[i]))
+            settle_fallen(hold, &hold->frozen.at[i]);
+    }
+}
+
+void hold_end(struct hold *hold)
+{
+    struct err err = {0};
+    if (hold_sweep(hold, &err) < 0)
+        hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
+    hold_look_at_fallen(hold);
+    stubs_release(&hold->stubs);
+    for (size_t i = 0; i < hold->frozen.count; i++)
+        vec_free(&hold->frozen.at[i].before);
+    vec_free(&hold->frozen);
+}

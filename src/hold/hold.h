@@ -1,0 +1,59 @@
+/*
+ * What keeps frozen and flagged paths as they should be, before, while and after a command runs. The launcher pins what is
+ * there; this room sees to what a pin cannot do:
+ *
+ *   stub.c     before: something harmless where a git control file is missing, so that it can be pinned
+ *   content.c  before: what frozen and flagged files hold, to compare with and to bring back
+ *   aside.c    whenever something must not stay: it is moved into the session's folder
+ *   hold.c     the order of all that
+ *
+ * Runs outside, on trees that the sandbox writes: follows no link, executes nothing, deletes nothing but its own stubs.
+ */
+#pragma once
+
+#include "hold/content.h"
+#include "hold/stub.h"
+#include "journal/session.h"
+#include "plan/plan.h"
+
+/* A frozen path, as it was when the command started. */
+struct frozen {
+    size_t operation; /* its place in the plan */
+    dev_t device;
+    ino_t inode;
+    content_list before;
+    bool fell; /* its pin did, because the host replaced the object */
+};
+
+struct hold {
+    struct arena *arena;
+    struct plan *plan;
+    struct session *session;
+    struct stubs stubs;
+    VEC(struct frozen) frozen;
+    VEC(const char *) notices; /* sentences without a full stop, for the user */
+};
+
+/* Before the launch. Missing control files of git that a stub holds are no longer missing in the plan. */
+int hold_begin(struct hold *hold, struct err *err) must_check;
+
+/* Is one of the frozen objects no longer the one that was there before the launch? */
+bool hold_was_replaced(const struct hold *hold);
+
+/* A pin fell and is there again: what lies there is compared with the start, and put right at once. */
+void hold_fell(struct hold *hold, size_t operation);
+
+/* The same for all whose pin has ever fallen: who had opened such a file in that moment can still write it. */
+void hold_look_at_fallen(struct hold *hold);
+
+/* Moves aside what must not be there: frozen and hidden paths that did not exist at the start. Fails where it cannot. */
+int hold_sweep(struct hold *hold, struct err *err) must_check;
+
+/* A frozen path is gone. Returns whether a stub stands there now, which can be pinned; without, it must not come back. */
+bool hold_stand_in(struct hold *hold, size_t operation);
+
+/* The command and all that it started have ended: compares, puts right, and removes the stubs. */
+void hold_end(struct hold *hold);
+
+/* For the journal and for the user. */
+void hold_note(struct hold *hold, const char *event, const char *path, const char *notice);

@@ -1,0 +1,267 @@
+#include "hold/stub.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "kernel/directories.h"
+#include "kernel/nolink.h"
+
+enum { RECORD_LONGEST = PATH_LONGEST + 256, CONTENT_LONGEST = 16, TEMPORARY_LONGEST = 32 };
+
+/* What a record says. A stub is made under a temporary name: its record is complete before its real name exists. */
+struct record {
+    char path[PATH_LONGEST];
+    char content[CONTENT_LONGEST];
+    bool is_directory;
+    uint64_t device, inode; /* 0: not known yet */
+};
+
+static int format_error(struct err *err, const char *path)
+{
+    return err_set(err, "the stub for %s cannot be recorded: its path is too long", path);
+}
+
+/* One write, so that a record is there or not. The line ends in the path, which may hold anything but NUL. */
+static int write_record(int fd, const struct record *record, struct err *err)
+{
+    auto_buf struct buf text = {0};
+    buf_printf(&text, "%c %s %" PRIu64 " %" PRIu64 " ", record->is_directory ? 'd' : 'f',
+               *record->content ? "." : "-", record->device, record->inode);
+    buf_add_str(&text, record->path);
+    if (text.size >= RECORD_LONGEST)
+        return format_error(err, record->path);
+    if (pwrite(fd, text.bytes, text.size, 0) != (ssize_t)text.size || ftruncate(fd, (off_t)text.size) < 0)
+        return err_sys(err, errno, "the stub for %s cannot be recorded", record->path);
+    return 0;
+}
+
+static bool read_record(int fd, struct record *ret_record)
+{
+    char text[RECORD_LONGEST + 1];
+    ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+    if (size <= 0 || memchr(text, '\0', (size_t)size))
+        return false;
+    text[size] = '\0';
+    const char *at = text + strlen("d . ");
+    struct record record = {0};
+    if (size < (ssize_t)strlen("d . 1 2 /") || text[1] != ' ' || text[3] != ' ' ||
+        !text_take_number(&at, &record.device) || *at++ != ' ' || !text_take_number(&at, &record.inode) ||
+        *at++ != ' ' || *at != '/' || strlen(at) >= sizeof(record.path))
+        return false;
+    record.is_directory = text[0] == 'd';
+    snprintf(record.content, sizeof(record.content), "%s", text[2] == '.' ? ".\n" : "");
+    snprintf(record.path, sizeof(record.path), "%s", at);
+    *ret_record = record;
+    return true;
+}
+
+/* The name under which a stub is made: told from the record's own name, so that it is known whenever bawn is killed. */
+static void temporary_name(const char *path, char ret_name[TEMPORARY_LONGEST])
+{
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(path, strlen(path), hash);
+    snprintf(ret_name, TEMPORARY_LONGEST, "bawn-stub-%.16s", hash);
+}
+
+/* Is this still what was made, with nothing added to it? An inode of 0 is any. */
+static bool is_our_stub(int parent_fd, const char *name, const struct record *record)
+{
+    struct stat status;
+    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+        (record->inode && (status.st_ino != record->inode || status.st_dev != record->device)))
+        return false;
+    if (record->is_directory)
+        return S_ISDIR(status.st_mode); /* that it is empty, rmdir sees to */
+    size_t size = strlen(record->content);
+    if (!S_ISREG(status.st_mode) || (size_t)status.st_size != size || status.st_nlink != 1)
+        return false;
+    char content[CONTENT_LONGEST];
+    auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && read(fd, content, sizeof(content)) == (ssize_t)size &&
+           memcmp(content, record->content, size) == 0;
+}
+
+/* Removes the stub under both its names. Returns whether something went. */
+static bool remove_stub(const struct record *record)
+{
+    char temporary[TEMPORARY_LONGEST];
+    temporary_name(record->path, temporary);
+    auto_fd int parent_fd = nolink_open_parent(record->path);
+    if (parent_fd < 0)
+        return false;
+    int how = record->is_directory ? AT_REMOVEDIR : 0;
+    struct stat status; /* no one else uses that name, but it may not have been written yet */
+    bool removed = fstatat(parent_fd, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   (record->is_directory || status.st_size <= CONTENT_LONGEST) &&
+                   unlinkat(parent_fd, temporary, how) == 0;
+    return removed | (record->inode && is_our_stub(parent_fd, path_name(record->path), record) &&
+                      unlinkat(parent_fd, path_name(record->path), how) == 0);
+}
+
+static int make_temporary(int parent_fd, const char *name, struct record *record)
+{
+    struct stat status;
+    if (record->is_directory) {
+        if (mkdirat(parent_fd, name, 0755) < 0)
+            return -1;
+    } else {
+        size_t size = strlen(record->content);
+        auto_fd int fd = openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (fd < 0 || write(fd, record->content, size) != (ssize_t)size)
+            return -1;
+    }
+    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    record->device = status.st_dev;
+    record->inode = status.st_ino;
+    return 0;
+}
+
+/* Returns 1 where something is there afterwards, 0 where this user can make nothing there. */
+static int make_stub(int record_fd, struct record *record, struct err *err)
+{
+    auto_fd int parent_fd = nolink_open_parent(record->path);
+    char temporary[TEMPORARY_LONGEST];
+    temporary_name(record->path, temporary);
+    record->device = record->inode = 0;
+    if (parent_fd < 0)
+        return errno == EACCES ? 0 : err_sys(err, errno, "cannot hold %s with a stub", record->path);
+    if (write_record(record_fd, record, err) < 0)
+        return -1;
+    remove_stub(record); /* a half-made one of a killed session */
+    if (make_temporary(parent_fd, temporary, record) < 0) {
+        bool is_closed = errno == EACCES || errno == EPERM || errno == EROFS;
+        return is_closed ? 0 : err_sys(err, errno, "cannot hold %s with a stub", record->path);
+    }
+    if (write_record(record_fd, record, err) < 0)
+        return -1;
+    if (renameat2(parent_fd, temporary, parent_fd, path_name(record->path), RENAME_NOREPLACE) == 0)
+        return 1;
+    int why = errno;
+    remove_stub(record);
+    return why == EEXIST ? 1 : err_sys(err, why, "cannot hold %s with a stub", record->path);
+}
+
+/* Making and removing is one session's business at a time. The descriptor is the lock. */
+static int lock_folder(const char *folder, struct err *err)
+{
+    auto_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        if (directories_make(AT_FDCWD, folder, err) < 0)
+            return -1;
+        fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return err_sys(err, errno, "cannot open %s", folder);
+    return fd_take(&fd);
+}
+
+struct stubs stubs_in(struct arena *arena, const char *state_directory)
+{
+    return (struct stubs){.arena = arena, .folder = arena_printf(arena, "%s/bawn/stubs", state_directory)};
+}
+
+/* With a record: is what it says still so, or made so again? Returns as stubs_hold; *ret_shared: the record counts. */
+static int hold_recorded(int record_fd, struct record *record, bool *ret_shared, struct err *err)
+{
+    auto_fd int parent_fd = nolink_open_parent(record->path);
+    struct record found;
+    struct stat status;
+    bool is_there =
+        parent_fd >= 0 && fstatat(parent_fd, path_name(record->path), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool is_recorded = read_record(record_fd, &found) && found.inode;
+    *ret_shared = true;
+    if (is_there) {
+        *ret_shared = is_recorded && is_our_stub(parent_fd, path_name(record->path), &found);
+        return 1;
+    }
+    return make_stub(record_fd, record, err);
+}
+
+int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const char *content, struct err *err)
+{
+    char key[SHA256_HEX_SIZE];
+    struct record record = {.is_directory = is_directory};
+    if (strlen(path) >= sizeof(record.path) || strlen(content) >= sizeof(record.content))
+        return format_error(err, path);
+    snprintf(record.path, sizeof(record.path), "%s", path);
+    snprintf(record.content, sizeof(record.content), "%s", content);
+    sha256_hex(path, strlen(path), key);
+    /* In this order: a record goes after its stub, so that what is there without a record is nobody's stub. */
+    struct stat status;
+    if (stat(arena_printf(stubs->arena, "%s/%s", stubs->folder, key), &status) < 0 &&
+        lstat(path, &status) == 0)
+        return 1;
+    auto_fd int folder_fd = lock_folder(stubs->folder, err);
+    if (folder_fd < 0)
+        return -1;
+    auto_fd int fd = openat(folder_fd, key, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_SH) < 0)
+        return err_sys(err, errno, "the stub for %s cannot be recorded", path);
+    bool is_shared = false;
+    int held = hold_recorded(fd, &record, &is_shared, err);
+    if (held == 1 && is_shared)
+        vec_push(&stubs->held, (struct stub){arena_str(stubs->arena, key), fd_take(&fd)});
+    else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder_fd, key, 0);
+    return held;
+}
+
+/* Removes the stub of a record that nobody else relies on, and the record. Returns whether the stub went. */
+static bool finish(int folder_fd, const char *key, int record_fd, struct record *ret_record)
+{
+    if (flock(record_fd, LOCK_EX | LOCK_NB) < 0)
+        return false;
+    bool removed = read_record(record_fd, ret_record) && remove_stub(ret_record);
+    unlinkat(folder_fd, key, 0);
+    return removed;
+}
+
+void stubs_release(struct stubs *stubs)
+{
+    struct err ignored;
+    struct record record;
+    auto_fd int folder_fd = stubs->held.count ? lock_folder(stubs->folder, &ignored) : -1;
+    for (size_t i = 0; i < stubs->held.count; i++) {
+        const struct stub *stub = &stubs->held.at[i];
+        if (folder_fd >= 0)
+            finish(folder_fd, stub->key, stub->record_fd, &record);
+        close(stub->record_fd);
+    }
+    vec_free(&stubs->held);
+}
+
+int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *removed, void *context,
+               struct err *err)
+{
+    struct stubs stubs = stubs_in(arena, state_directory);
+    DIR *folder = opendir(stubs.folder);
+    if (!folder)
+        return errno == ENOENT || errno == ENOTDIR ? 0
+                                                   : err_sys(err, errno, "cannot look into %s", stubs.folder);
+    auto_fd int folder_fd = -1;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        struct record record;
+        if (*entry->d_name == '.')
+            continue;
+        if (folder_fd < 0 && (folder_fd = lock_folder(stubs.folder, err)) < 0)
+            break;
+        auto_fd int fd = openat(folder_fd, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && finish(folder_fd, entry->d_name, fd, &record))
+            removed(context, record.path);
+    }
+    closedir(folder);
+    return folder_fd < 0 && err->errnum ? -1 : 0;
+}

@@ -1,0 +1,130 @@
+/*
+ * Pins again what the host replaced. Process 1 cannot: it has no capability, and Landlock forbids it to mount. So the
+ * supervisor, which owns the sandbox's user namespace, forks a child that enters it and the mount namespace for a moment.
+ *
+ * That child may mount frozen paths over themselves. It must not execute, read or write anything, nor follow a link. It
+ * stays in the host's pid namespace, where nothing inside can name it, and it is opaque.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/mounts.h"
+#include "kernel/passing.h"
+#include "kernel/process.h"
+#include "launch/inside.h"
+
+enum { TRIES = 16 }; /* the host may be replacing it again this very moment */
+
+static bool is_pin(const struct operation *operation)
+{
+    return operation->kind == OP_FREEZE && !operation->missing;
+}
+
+static enum pin_state pin_once(struct root *root, const char *path)
+{
+    struct err ignored;
+    auto_fd int place = root_find_place(root, path);
+    if (place < 0)
+        return errno == ENOENT ? PIN_MISSING : PIN_LOST;
+    if (mount_is_pinned(place, true))
+        return PIN_HELD;
+    if (root_pin_parents(root, path, &ignored) < 0)
+        return PIN_LOST;
+    auto_fd int fresh = root_find_place(root, path); /* in a parent that was pinned just now */
+    auto_fd int tree = fresh < 0 ? -1 : mount_open_tree(fresh, "", &ignored);
+    if (tree < 0 || mount_restrict(tree, true, false, &ignored) < 0 ||
+        mount_attach(tree, fresh, path, &ignored) < 0)
+        return PIN_LOST;
+    return PIN_AGAIN;
+}
+
+/* A pin counts once it is seen to hold. */
+static enum pin_state pin(struct root *root, const char *path)
+{
+    enum pin_state first = pin_once(root, path), last = first;
+    for (int i = 0; i < TRIES && last != PIN_HELD && last != PIN_MISSING; i++)
+        last = pin_once(root, path);
+    return first != PIN_HELD && last == PIN_HELD ? PIN_AGAIN : last;
+}
+
+static _Noreturn void pin_inside(const struct launch *launch, const struct launched *launched, int result_fd)
+{
+    struct root root = {.launch = launch};
+    size_t count = launch->plan->operations.count;
+    enum pin_state *states = arena_alloc(&root.arena, count * sizeof(*states));
+    struct err ignored;
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+        process_enter(launched->namespaces.user_fd, launched->namespaces.mount_fd, &ignored) < 0 ||
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || (root.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        _exit(1);
+    for (size_t i = 0; i < count; i++) {
+        const struct operation *operation = &launch->plan->operations.at[i];
+        states[i] = is_pin(operation) ? pin(&root, operation->path) : PIN_HELD;
+    }
+    size_t size = count * sizeof(*states);
+    _exit(write(result_fd, states, size) == (ssize_t)size ? 0 : 1);
+}
+
+void launch_forget_namespaces(struct launched *launched)
+{
+    if (launched->namespaces.user_fd >= 0)
+        close(launched->namespaces.user_fd);
+    if (launched->namespaces.mount_fd >= 0)
+        close(launched->namespaces.mount_fd);
+    launched->namespaces = (struct namespaces){-1, -1};
+}
+
+/* One descriptor, which must come with this letter. */
+static int receive_namespace(int control_fd, char letter, int *ret_fd, struct err *err)
+{
+    enum { PATIENCE_MILLISECONDS = 1000 };
+    struct pollfd ready = {.fd = control_fd, .events = POLLIN};
+    char got = '\0';
+    if (poll(&ready, 1, PATIENCE_MILLISECONDS) != 1 || passing_receive(control_fd, &got, 1, ret_fd) != 1 ||
+        got != letter || *ret_fd < 0)
+        return err_set(err, "process 1 of the sandbox does not hand out its namespaces");
+    return 0;
+}
+
+/* Process 1 keeps them, and hands them out when it is asked. */
+static int get_namespaces(struct launched *launched, struct err *err)
+{
+    struct order order = {.wants_namespaces = true};
+    if (launched->namespaces.mount_fd >= 0)
+        return 0;
+    if (send(launched->control_fd, &order, sizeof(order), MSG_NOSIGNAL) != sizeof(order))
+        return err_sys(err, errno, "the sandbox was ended from outside");
+    return receive_namespace(launched->control_fd, 'u', &launched->namespaces.user_fd, err) < 0
+               ? -1
+               : receive_namespace(launched->control_fd, 'm', &launched->namespaces.mount_fd, err);
+}
+
+int launch_repin(const struct launch *launch, struct launched *launched, enum pin_state *ret_states,
+                 struct err *err)
+{
+    int result[2];
+    size_t size = launch->plan->operations.count * sizeof(*ret_states), got = 0;
+    if (get_namespaces(launched, err) < 0)
+        return -1;
+    if (pipe2(result, O_CLOEXEC) < 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    pid_t child = fork();
+    if (child == 0)
+        pin_inside(launch, launched, result[1]);
+    close(result[1]);
+    for (ssize_t part;
+         child > 0 && got < size && (part = read(result[0], (char *)ret_states + got, size - got)) > 0;)
+        got += (size_t)part;
+    close(result[0]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return got == size ? 0 : err_set(err, "frozen paths could not be pinned again");
+}

@@ -1,0 +1,61 @@
+#include "supervise/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum { BEGIN_MILLISECONDS = 50 };
+
+/* Is process 1 behind its walls? The last of them is seccomp; mounting is over by then. */
+static bool walls_are_up(pid_t pid)
+{
+    char path[64], status[4096];
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+    status[size < 0 ? 0 : size] = '\0';
+    return strstr(status, "\nSeccomp:\t2") != NULL;
+}
+
+static int time_has_come(void *self, short events, struct err *err)
+{
+    (void)events;
+    struct guard *guard = self;
+    uint64_t expirations;
+    if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0 ||
+        !walls_are_up(guard->pins.launched->pid))
+        return 0;
+    loop_remove(guard->loop, guard->timer_fd);
+    pins_begin(&guard->pins, guard->loop);
+    return watch_begin(&guard->watch, guard->loop, err);
+}
+
+int guard_begin(struct guard *guard, const struct launch *launch, struct launched *launched,
+                struct loop *loop, struct err *err)
+{
+    struct itimerspec soon = {.it_value = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L},
+                              .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
+    guard->loop = loop;
+    guard->pins = (struct pins){&guard->hold, launch, launched, .mountinfo_fd = -1, .timer_fd = -1};
+    guard->watch = (struct watch){&guard->hold, &guard->pins, -1};
+    guard->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (guard->timer_fd < 0 || timerfd_settime(guard->timer_fd, 0, &soon, NULL) < 0)
+        return err_sys(err, errno, "cannot watch the frozen paths");
+    loop_add(loop, guard->timer_fd, POLLIN, time_has_come, guard);
+    return hold_begin(&guard->hold, err);
+}
+
+void guard_end(struct guard *guard)
+{
+    pins_close(&guard->pins);
+    watch_close(&guard->watch);
+    if (guard->timer_fd >= 0)
+        close(guard->timer_fd);
+    hold_end(&guard->hold);
+}

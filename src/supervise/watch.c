@@ -1,0 +1,139 @@
+#include "supervise/watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/nolink.h"
+
+/* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
+static void watch_way_to(const struct watch *watch, const char *path)
+{
+    for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
+        char directory[PATH_LONGEST], by_descriptor[64];
+        snprintf(directory, sizeof(directory), "%.*s", (int)size, path);
+        auto_fd int fd = nolink_open_absolute(directory, O_PATH | O_DIRECTORY);
+        if (fd < 0)
+            continue;
+        snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
+        inotify_add_watch(watch->inotify_fd, by_descriptor,
+                          IN_CREATE | IN_MOVED_TO | IN_MASK_ADD | IN_ONLYDIR);
+        return;
+    }
+}
+
+/* In this order: what comes between the look and the watch would be seen by neither. */
+static int look_again(const struct watch *watch, struct err *err)
+{
+    for (size_t i = 0; i < watch->frozen.count; i++)
+        watch_way_to(watch, watch->frozen.at[i]->path);
+    return hold_sweep(watch->hold, err);
+}
+
+/* Files are watched for writing too once their pin has fallen: somebody inside may have them open. */
+static void watch_fallen(const struct watch *watch)
+{
+    for (size_t i = 0; i < watch->hold->frozen.count; i++) {
+        const struct frozen *frozen = &watch->hold->frozen.at[i];
+        char by_descriptor[64];
+        auto_fd int fd =
+            frozen->fell
+                ? nolink_open_absolute(watch->hold->plan->operations.at[frozen->operation].path, O_PATH)
+                : -1;
+        snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
+        if (fd >= 0)
+            inotify_add_watch(watch->inotify_fd, by_descriptor, IN_MODIFY | IN_MASK_ADD);
+    }
+}
+
+enum awaited { NOT_AWAITED, MUST_NOT_APPEAR, IS_PINNED };
+
+/* Could this name be that of a frozen path, or lie on the way to one? */
+static enum awaited find_awaited(const struct watch *watch, const char *name)
+{
+    size_t size = strlen(name);
+    enum awaited found = NOT_AWAITED;
+    for (size_t i = 0; found != MUST_NOT_APPEAR && i < watch->frozen.count; i++) {
+        const struct operation *operation = watch->frozen.at[i];
+        const char *at = operation->path;
+        while ((at = strstr(at, name))) {
+            if (at[-1] == '/' && (at[size] == '/' || at[size] == '\0'))
+                found = operation->missing ? MUST_NOT_APPEAR : IS_PINNED;
+            at += size;
+        }
+    }
+    return found;
+}
+
+/* What the events of a batch ask for. */
+struct wanted {
+    bool sweep, pins, contents;
+};
+
+static void read_event(const struct watch *watch, const struct inotify_event *event, struct wanted *wanted)
+{
+    bool is_lost = event->mask & IN_Q_OVERFLOW;
+    enum awaited awaited = event->len ? find_awaited(watch, event->name) : NOT_AWAITED;
+    wanted->sweep |= is_lost || awaited == MUST_NOT_APPEAR;
+    wanted->pins |= is_lost || awaited == IS_PINNED;
+    wanted->contents |= is_lost || (event->mask & IN_MODIFY);
+}
+
+/*
+ * Where events were lost, or one has a name that is awaited, all is looked at again. What cannot be moved aside, or comes
+ * back a thousand times, ends the run.
+ */
+static int something_appeared(void *self, short events, struct err *err)
+{
+    (void)events;
+    const struct watch *watch = self;
+    _Alignas(struct inotify_event) char batch[65536];
+    struct wanted wanted = {0};
+    ssize_t got = read(watch->inotify_fd, batch, sizeof(batch));
+    for (const char *at = batch; got > 0 && at < batch + got;) {
+        const struct inotify_event *event = (const void *)at;
+        read_event(watch, event, &wanted);
+        at += sizeof(*event) + event->len;
+    }
+    if (wanted.pins)
+        pins_check(watch->pins);
+    if (wanted.contents)
+        hold_look_at_fallen(watch->hold);
+    if (wanted.pins || wanted.contents)
+        watch_fallen(watch);
+    return wanted.sweep ? look_again(watch, err) : 0;
+}
+
+int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
+{
+    const struct plan *plan = watch->hold->plan;
+    watch->inotify_fd = -1;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_FREEZE)
+            vec_push(&watch->frozen, &plan->operations.at[i]);
+    }
+    if (!watch->frozen.count)
+        return 0;
+    watch->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (watch->inotify_fd < 0) {
+        hold_note(
+            watch->hold, "unwatched", "",
+            "what must not appear in the workspace is only looked for at the end: this user has no watch "
+            "left (sysctl fs.inotify.max_user_instances)");
+        return 0;
+    }
+    loop_add(loop, watch->inotify_fd, POLLIN, something_appeared, watch);
+    return look_again(watch, err);
+}
+
+void watch_close(struct watch *watch)
+{
+    if (watch->inotify_fd >= 0)
+        close(watch->inotify_fd);
+    vec_free(&watch->frozen);
+}

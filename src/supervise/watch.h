@@ -1,0 +1,21 @@
+/*
+ * Watches for what must not appear: frozen and hidden paths outside git's directories that do not exist. No ghost is made
+ * in their place, so nothing stops them from being made; the moment they are, they are moved into the session's folder, and
+ * once more at the end. Where a frozen path that exists is replaced, its pin is looked at. This is watching, not a wall: for some microseconds, or more under load, they are there.
+ */
+#pragma once
+
+#include "hold/hold.h"
+#include "supervise/loop.h"
+#include "supervise/pins.h"
+
+struct watch {
+    struct hold *hold;
+    struct pins *pins;
+    int inotify_fd;
+    VEC(const struct operation *) frozen; /* those of the plan */
+};
+
+/* Looks at what is there already, and watches from then on. Without anything to watch for, nothing is done. */
+int watch_begin(struct watch *watch, struct loop *loop, struct err *err) must_check;
+void watch_close(struct watch *watch);

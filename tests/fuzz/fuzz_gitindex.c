@@ -1,0 +1,21 @@
+/* Any bytes as git's index: the paths that come out are relative, and lead nowhere above the work tree. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "fuzz.h"
+#include "git/index.h"
+
+static void check(void *context, const char *path)
+{
+    (void)context;
+    if (!*path || *path == '/' || strlen(path) >= PATH_LONGEST || strncmp(path, "../", 3) == 0 ||
+        strstr(path, "/../"))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    git_index_read(bytes, size, check, NULL);
+    return 0;
+}

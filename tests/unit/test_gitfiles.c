@@ -1,0 +1,108 @@
+/* Files of git's that are read without git: configuration, index, objects, refs. */
+#include "git/index.h"
+#include "git/objects.h"
+#include "git/refs.h"
+#include "git/running.h"
+#include "git/sha1.h"
+#include "machine.h"
+#include "unit.h"
+
+static struct arena arena;
+
+TEST(settings_that_run_something)
+{
+    static const struct git_setting runs[] = {{"core", "", "fsmonitor", ""}, {"filter", "x", "clean", ""},
+                                              {"alias", "", "st", ""},       {"include", "", "path", ""},
+                                              {"diff", "x", "textconv", ""}, {"core", "", "hookspath", ""}};
+    static const struct git_setting does_not[] = {
+        {"core", "", "bare", ""}, {"user", "", "name", ""}, {"branch", "main", "merge", ""}};
+    for (size_t i = 0; i < array_len(runs); i++)
+        CHECK(git_setting_runs(&runs[i]));
+    for (size_t i = 0; i < array_len(does_not); i++)
+        CHECK(!git_setting_runs(&does_not[i]));
+}
+
+TEST(hashes_as_git_has_them)
+{
+    struct git_hash hash;
+    char text[SHA1_DIGITS + 1];
+    sha1_of("blob 6", 7, "hello\n", 6, hash.bytes);
+    git_hash_format(&hash, text);
+    CHECK_STR(text, "ce013625030ba8dba906f756967f9e9ca394464a");
+    sha1_of("", 0, "", 0, hash.bytes);
+    git_hash_format(&hash, text);
+    CHECK_STR(text, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    char many[200];
+    memset(many, 'a', sizeof(many));
+    sha1_of(many, 55, many, 64, hash.bytes);
+    git_hash_format(&hash, text);
+    CHECK_STR(text, "ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56");
+    CHECK(git_hash_parse(text, &hash));
+    CHECK(!git_hash_parse("EE971065aaa017e0632a8ca6c77bb3bf8b1dfc56", &hash));
+    CHECK(!git_hash_parse("ee97", &hash));
+}
+
+TEST(an_object_counts_only_if_its_file_is_old)
+{
+    machine_make();
+    machine_put("/r/.git/objects/ce/013625030ba8dba906f756967f9e9ca394464a", "x");
+    const char *git_dir = arena_printf(&arena, "%s/r/.git", machine.path);
+    struct timespec now, past = {.tv_sec = 1};
+    clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_sec++;
+    CHECK(git_had_blob(git_dir, "hello\n", 6, now));
+    CHECK(!git_had_blob(git_dir, "hello\n", 6, past));
+    CHECK(!git_had_blob(git_dir, "hello", 5, now));
+    machine_remove();
+}
+
+static void add_name(void *context, const char *path)
+{
+    const char **names = context;
+    *names = arena_printf(&arena, "%s%s ", *names, path);
+}
+
+TEST(names_in_an_index)
+{
+    /* Two entries, padded to eight bytes: "a" takes 64, "d/b" 72. */
+    unsigned char index[12 + 64 + 72] = "DIRC\0\0\0\2\0\0\0\2";
+    index[12 + 62] = 'a';
+    index[12 + 64 + 62] = 'd', index[12 + 64 + 63] = '/', index[12 + 64 + 64] = 'b';
+    const char *names = "";
+    git_index_read(index, sizeof(index), add_name, &names);
+    CHECK_STR(names, "a d/b ");
+    index[12 + 62] = '/';
+    names = "";
+    git_index_read(index, sizeof(index), add_name, &names);
+    CHECK_STR(names, "d/b ");
+    names = "";
+    git_index_read(index, sizeof(index) - 20, add_name, &names);
+    CHECK_STR(names, "");
+}
+
+TEST(refs_that_are_old)
+{
+    machine_make();
+    machine_put("/r/.git/HEAD", "ref: refs/heads/main\n");
+    machine_put("/r/.git/refs/heads/main", "ce013625030ba8dba906f756967f9e9ca394464a\n");
+    machine_put("/r/.git/packed-refs", "# pack-refs\nda39a3ee5e6b4b0d3255bfef95601890afd80709 refs/tags/x\n"
+                                       "^ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56\n");
+    const char *git_dir = arena_printf(&arena, "%s/r/.git", machine.path);
+    struct timespec later, past = {.tv_sec = 1};
+    clock_gettime(CLOCK_REALTIME, &later);
+    later.tv_sec++;
+    git_hashes hashes = {0};
+    git_refs_before(git_dir, later, 10, &hashes);
+    CHECK_INT(hashes.count, 3);
+    hashes.count = 0;
+    git_refs_before(git_dir, later, 2, &hashes);
+    CHECK_INT(hashes.count, 2);
+    hashes.count = 0;
+    git_refs_before(git_dir, past, 10, &hashes);
+    CHECK_INT(hashes.count, 0);
+    vec_free(&hashes);
+    machine_remove();
+    arena_free(&arena);
+}
+
+UNIT_MAIN()
