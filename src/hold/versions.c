@@ -59,7 +59,7 @@ static void read_answers(struct versions *versions, const struct buf *output)
         const char *number = space ? space + 1 : "";
         uint64_t size = 0;
         at = line_end + 1;
-        if (!text_take_number(&number, &size) || *number)
+        if (!space || !text_take_number(&number, &size) || *number)
             continue; /* missing */
         *space = '\0';
         if (size > OBJECT_LARGEST || size >= (uint64_t)(end - at))
