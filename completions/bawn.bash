@@ -85,7 +85,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested
         --full-access --i-know --degrade --fresh-home'
-    local verbs='run show why check trust home held profiles doctor help'
+    local verbs='run show why check trust home held profiles allow publish doctor help'
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -109,7 +109,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | home | held | profiles | doctor | help) ;;
+            trust | home | held | profiles | allow | publish | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -147,6 +147,7 @@ _bawn() {
         trust) flags+=' --yes --revoke' ;;
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
+        allow) flags+=' --session --always' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"

@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb trust home held profiles doctor help; or set from (math $i + 1)
+                contains -- $verb trust home held profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust home held profiles doctor help
+                if test $verb = first; and contains -- $word run show why check trust home held profiles allow publish doctor help
                     set verb $word
                 else if contains -- $verb first run show
                     set from $i
@@ -70,6 +70,8 @@ complete -c bawn -n '__bawn_at first' -a trust -d "Let the repository's own .baw
 complete -c bawn -n '__bawn_at first' -a home -d 'What runs left in the private home here'
 complete -c bawn -n '__bawn_at first' -a held -d 'What was moved aside at the end of a run'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
+complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
+complete -c bawn -n '__bawn_at first' -a publish -d "Show a running session's port on this machine"
 complete -c bawn -n '__bawn_at first' -a doctor -d 'What this machine can hold, and what would help'
 complete -c bawn -n '__bawn_at first' -a help -d 'The overview, or the usage of a verb'
 complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string collect)' -a '(__fish_complete_command)'
@@ -81,7 +83,7 @@ complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held profiles doctor help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held profiles allow publish doctor help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -91,6 +93,8 @@ complete -c bawn -n '__bawn_at show' -l brief -d 'The text that tells an agent w
 complete -c bawn -n '__bawn_at show' -l all -d 'Sealed places too that do not exist here'
 complete -c bawn -n '__bawn_at home' -l all -d 'Hidden files too'
 complete -c bawn -n '__bawn_at show why check held profiles doctor' -l json -d 'Print JSON'
+complete -c bawn -n '__bawn_at allow' -l session -d 'For this session only'
+complete -c bawn -n '__bawn_at allow' -l always -d 'For the sessions to come too'
 complete -c bawn -n '__bawn_at trust home' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 

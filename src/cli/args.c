@@ -28,6 +28,8 @@ static const struct {
     {"--fresh-home", FLAG_FRESH_HOME},
     {"--keep", FLAG_KEEP},
     {"--keep-flagged", FLAG_KEEP_FLAGGED},
+    {"--always", FLAG_ALWAYS},
+    {"--session", FLAG_SESSION},
 };
 
 /* Flags that people know from other tools, and what they are called here. */

@@ -25,6 +25,8 @@ enum flag {
     FLAG_I_KNOW = 1 << 12,
     FLAG_DEGRADE = 1 << 13, /* takes the names of walls */
     FLAG_FRESH_HOME = 1 << 14,
+    FLAG_ALWAYS = 1 << 15,
+    FLAG_SESSION = 1 << 16,
     FLAG_MODES =
         FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE,
     FLAG_KEEP = 1 << 15,

@@ -10,6 +10,7 @@
 #include "cli/left.h"
 #include "cli/load.h"
 #include "cli/settle.h"
+#include "cli/summary.h"
 #include "hold/flags.h"
 #include "home/git_settings.h"
 #include "home/home.h"
@@ -17,6 +18,7 @@
 #include "kernel/landlock.h"
 #include "launch/launch.h"
 #include "policy/decide.h"
+#include "supervise/control.h"
 #include "supervise/guard.h"
 #include "supervise/network.h"
 #include "supervise/supervise.h"
@@ -180,13 +182,6 @@ static size_t size_of_typed(const struct args *args)
     return (size_t)(end - *args->typed);
 }
 
-/* What could not be reached, and the one line that would allow it; where a person reads it. */
-static void say_refused(const struct world *world, const struct network *network)
-{
-    (void)world;
-    (void)network;
-}
-
 /* The home with what belongs into it. Returns -1 where there is none; what could only not be filled in is said. */
 static int prepare_home(const struct world *world, const struct loaded *loaded, struct session *session,
                         struct home *ret_home, struct loop *loop, struct err *err)
@@ -250,6 +245,8 @@ static int run(const struct world *world, const struct args *args, struct loaded
         session = begin_session(world, loaded, args);
     flags_begin(&flags);
     int result = network_prepare(&loaded->plan, world->environment, &session.journal, &network, &err);
+    launch->host_fds = network.host_fds.at;
+    launch->host_fd_count = network.host_fds.count;
     if (result == 0)
         result = prepare_home(world, loaded, &session, &home, &loop, &err);
     launch->home = home.path;
@@ -258,13 +255,17 @@ static int run(const struct world *world, const struct args *args, struct loaded
     trace_point(world->trace, "outside", "frozen and flagged paths");
     if (result == 0)
         result = launch_start(launch, launched, &err);
+    else
+        launch_abandon(launched);
     bool is_started = result == 0;
     trace_point(world->trace, "outside", "the plan is handed over");
     if (!is_early)
         session = begin_session(world, loaded, args); /* while the child raises its walls */
     trace_point(world->trace, "outside", "the session's folder");
+    struct control control = CONTROL_NONE;
     if (is_started) {
         network_watch(&network, launched, &loop);
+        control_open(&control, session.folder_fd, &network, &loop);
         flags_read(&flags);
         result = supervise(launch, launched, &loop, &outcome, &err);
     }
@@ -280,6 +281,7 @@ static int run(const struct world *world, const struct args *args, struct loaded
         settle(world, &flags, args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
     }
     flags_free(&flags);
+    control_close(&control);
     loop_free(&loop);
     network_end(&network);
     say_refused(world, &network);

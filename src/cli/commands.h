@@ -12,6 +12,8 @@ int cmd_trust(const struct world *world, const struct args *args);
 int cmd_home(const struct world *world, const struct args *args);
 int cmd_held(const struct world *world, const struct args *args);
 int cmd_profiles(const struct world *world, const struct args *args);
+int cmd_allow(const struct world *world, const struct args *args);
+int cmd_publish(const struct world *world, const struct args *args);
 int cmd_doctor(const struct world *world, const struct args *args);
 int cmd_help(const struct world *world, const struct args *args);
 

@@ -161,6 +161,35 @@ const struct verb_entry verb_table[] = {
             "  bawn profiles agent/claude\n",
     },
     {
+        .name = "allow",
+        .run = cmd_allow,
+        .flags = FLAG_SESSION | FLAG_ALWAYS,
+        .words = "HOST[:PORT]",
+        .summary = "let a running session reach a host",
+        .usage =
+            "bawn allow [--session | --always] [@SESSION] HOST[:PORT]...\n"
+            "\n"
+            "Opens a host to the session that is running, at once; @SESSION names one where there are several.\n"
+            "\n"
+            "  --session   for this session only (the default)\n"
+            "  --always    for the sessions to come too: adds the rule to your policy file\n"
+            "\n"
+            "  bawn allow api.example.com\n"
+            "  bawn allow --always db.corp:5432\n",
+    },
+    {
+        .name = "publish",
+        .run = cmd_publish,
+        .words = "[HOSTPORT:]PORT",
+        .summary = "show a running session's port on this machine",
+        .usage = "bawn publish [@SESSION] [HOSTPORT:]PORT...\n"
+                 "\n"
+                 "A server inside becomes reachable at 127.0.0.1 of this machine, and nowhere else.\n"
+                 "\n"
+                 "  bawn publish 3000\n"
+                 "  bawn publish 8080:3000\n",
+    },
+    {
         .name = "doctor",
         .run = cmd_doctor,
         .flags = FLAG_JSON,

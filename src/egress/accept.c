@@ -155,12 +155,14 @@ static void begin_outward(struct egress *egress, int fd)
     socklen_t size = sizeof(address);
     bool is_known = getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
                     endpoint_from_socket(&address, &connection->asked);
-    side_open(&connection->inner, connection, fd, EPOLLIN | EPOLLET);
+    bool is_allowed = is_known && find_target(connection);
+    /* What need not be looked at is not waited for before there is somewhere to put it. */
+    side_open(&connection->inner, connection, fd, connection->is_inspected ? 0 : EPOLLIN | EPOLLET);
     if (!connection->inner.watcher.is_open || !is_known) {
         connection_reset(connection);
         return;
     }
-    if (!find_target(connection)) {
+    if (!is_allowed) {
         connection_refuse(connection, "is not on the list of hosts");
         return;
     }
@@ -176,6 +178,7 @@ static void begin_inward(struct egress *egress, int fd, uint16_t port)
 {
     struct connection *connection = connection_new(egress);
     connection->published = port;
+    connection->stage = STAGE_DIAL;
     connection->is_inspected = true;
     connection->asked = endpoint_v4(INADDR_LOOPBACK, port);
     side_open(&connection->outer, connection, fd, EPOLLIN | EPOLLET);

@@ -60,11 +60,14 @@ static void connected(struct connection *connection, struct attempt *attempt)
     poller_move(&egress->poller, &attempt->watcher, &side->watcher, EPOLLIN, relay_ready);
     for (size_t i = 0; i < connection->attempts_begun; i++)
         poller_close(&connection->attempts[i].watcher);
-    if (getpeername(side->watcher.fd, (struct sockaddr *)&peer, &size) == 0 &&
+    bool is_news = !endpoint_equal(&egress->last_connected, &connection->asked);
+    egress->last_connected = connection->asked;
+    if (is_news && getpeername(side->watcher.fd, (struct sockaddr *)&peer, &size) == 0 &&
         endpoint_from_socket(&peer, &endpoint))
         endpoint_text(&endpoint, reached);
-    tell(egress, "%s %s %u %s", connection->published ? "published" : "connected",
-         connection_host(connection, text), connection->asked.port, reached);
+    if (is_news)
+        tell(egress, "%s %s %u %s", connection->published ? "published" : "connected",
+             connection_host(connection, text), connection->asked.port, reached);
     if (!connection->via_proxy) {
         connection_relay(connection);
         return;
@@ -192,6 +195,9 @@ static void dial_address(struct connection *connection)
         return;
     }
     connection->addresses = (struct lookup_result){.count = 1, .addresses = {connection->asked}};
+    if (!connection->rule) /* a port of the host's, wherever on its loopback it is */
+        connection->addresses = (struct lookup_result){
+            .count = 2, .addresses = {endpoint_v4(INADDR_LOOPBACK, 0), {.address = {[15] = 1}}}};
     dial_addresses(connection, connection->asked.port);
 }
 

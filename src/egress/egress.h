@@ -108,6 +108,7 @@ struct flow {
     int pipe[2];
     size_t held; /* bytes in the pipe */
     bool has_pipe, ended /* nothing more comes */, is_shut /* and the other side was told */;
+    bool is_bulk; /* so much came at once that a pipe is worth its price */
 };
 
 struct side {
@@ -199,7 +200,8 @@ struct egress {
     bool listeners_are_paused;
     struct connection *connections;
     size_t connection_count, stream_count;
-    VEC(int) spare_pipes; /* in pairs */
+    VEC(int) spare_pipes;           /* in pairs */
+    struct endpoint last_connected; /* of many connections to the same place only the first is told */
     struct map told;
     size_t told_count;
     bool is_over; /* bawn is gone */

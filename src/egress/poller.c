@@ -13,7 +13,7 @@ int poller_add(struct poller *poller, struct watcher *watcher, int fd, uint32_t 
 {
     *watcher = (struct watcher){.is_open = true, .fd = fd, .events = events, .ready = ready};
     struct epoll_event event = {.events = events, .data.ptr = watcher};
-    if (epoll_ctl(poller->fd, EPOLL_CTL_ADD, fd, &event) == 0)
+    if (!events || epoll_ctl(poller->fd, EPOLL_CTL_ADD, fd, &event) == 0)
         return 0;
     poller_close(watcher);
     return -1;

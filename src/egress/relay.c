@@ -1,5 +1,5 @@
 /*
- * Moves bytes both ways, by splice: they never enter this program's memory. An end on one side becomes an end on the
+ * Moves bytes both ways: few by copying them, many by splice, so that they never enter this program's memory. An end on one side becomes an end on the
  * other (half-close), a side that does not read holds the other up, a break is a break on both. Requests of plain HTTP
  * are the exception: those are read (http.h), their answers are not.
  */
@@ -12,9 +12,10 @@
 #include "egress/egress.h"
 
 enum {
-    AT_ONCE = 1 << 20,     /* bytes asked for in one call; the pipe gives the limit */
-    ROUNDS = 8,            /* before others get their turn */
-    FEW = 32768,           /* after so little it is not worth asking for more at once */
+    AT_ONCE = 1 << 20, /* bytes asked for in one call; the pipe gives the limit */
+    ROUNDS = 8,        /* before others get their turn */
+    FEW = 16384,       /* so little is copied, and then there is no more at once */
+    PIPE_SIZE = 1 << 18,
     MOST_SPARE_PIPES = 64, /* of two descriptors each */
 };
 
@@ -27,6 +28,9 @@ static bool flow_take_pipe(struct egress *egress, struct flow *flow)
         flow->pipe[0] = egress->spare_pipes.at[--egress->spare_pipes.count];
     } else if (pipe2(flow->pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
         return false;
+    } else {
+        fcntl(flow->pipe[1], F_SETPIPE_SZ,
+              PIPE_SIZE); /* where the user's share of pipes is used up, it stays small */
     }
     return flow->has_pipe = true;
 }
@@ -46,29 +50,67 @@ static void flow_give_pipe(struct egress *egress, struct flow *flow)
     }
 }
 
+/*
+ * A few bytes are copied: a pipe costs more than they do. What the other side does not take goes into the pipe after all.
+ * Returns how many came, 0 at the end, -1 with errno.
+ */
+static ssize_t flow_move_few(struct egress *egress, struct flow *flow, int from, int to)
+{
+    char bytes[FEW];
+    ssize_t got = recv(from, bytes, sizeof(bytes), MSG_DONTWAIT);
+    if (got <= 0)
+        return got;
+    flow->is_bulk = got == sizeof(bytes);
+    ssize_t sent = send(to, bytes, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN)
+        return -1;
+    sent = sent < 0 ? 0 : sent;
+    if (sent < got) {
+        if (!flow_take_pipe(egress, flow) ||
+            write(flow->pipe[1], bytes + sent, (size_t)(got - sent)) != got - sent) {
+            errno = EIO;
+            return -1;
+        }
+        flow->held = (size_t)(got - sent);
+    }
+    return got;
+}
+
+/* Takes what is there into the pipe. Returns as flow_move_few. */
+static ssize_t flow_fill(struct egress *egress, struct flow *flow, int from)
+{
+    if (!flow_take_pipe(egress, flow))
+        return -1;
+    ssize_t got = splice(from, NULL, flow->pipe[1], NULL, AT_ONCE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    flow->held = got > 0 ? (size_t)got : 0;
+    flow->is_bulk = got >= FEW;
+    return got;
+}
+
+static bool flow_empty(struct flow *flow, int to)
+{
+    ssize_t sent = splice(flow->pipe[0], NULL, to, NULL, flow->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    if (sent < 0)
+        return errno == EAGAIN || errno == EINTR;
+    flow->held -= (size_t)sent;
+    return true;
+}
+
 /* Returns false where the connection broke. */
 static bool flow_move(struct egress *egress, struct flow *flow, int from, int to)
 {
     for (int i = 0; i < ROUNDS && !flow->is_shut; i++) {
-        ssize_t got = (ssize_t)flow->held;
+        ssize_t got = 0;
         if (!flow->held && !flow->ended) {
-            if (!flow_take_pipe(egress, flow))
-                return false;
-            got = splice(from, NULL, flow->pipe[1], NULL, AT_ONCE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+            got = flow->is_bulk ? flow_fill(egress, flow, from) : flow_move_few(egress, flow, from, to);
             if (got < 0)
                 return errno == EAGAIN || errno == EINTR;
-            flow->held = (size_t)got;
             flow->ended = got == 0;
         }
-        if (flow->held) {
-            ssize_t sent =
-                splice(flow->pipe[0], NULL, to, NULL, flow->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-            if (sent < 0)
-                return errno == EAGAIN || errno == EINTR;
-            flow->held -= (size_t)sent;
-            if (flow->held)
-                return true;
-        }
+        if (flow->held && !flow_empty(flow, to))
+            return false;
+        if (flow->held)
+            return true;
         if (flow->ended) {
             shutdown(to, SHUT_WR);
             flow->is_shut = true;

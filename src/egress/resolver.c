@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "egress/egress.h"
 
-enum { MOST_STREAMS = 64, MOST_WAITING = 256 };
+enum { MOST_STREAMS = 64, MOST_WAITING = 32 };
 
 /* A connection that asks for names (DNS over TCP): one question after the other, each with its size before it. */
 struct stream {

@@ -176,8 +176,10 @@ void tell(struct egress *egress, const char *format, ...)
     int length = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     size_t size = (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1;
-    if (map_get(&egress->told, line, size) || egress->told_count >= MOST_TOLD)
+    if (map_get(&egress->told, line, size) || egress->told_count > MOST_TOLD)
         return; /* what is asked for a million times is one line of the journal */
+    if (egress->told_count == MOST_TOLD)
+        size = (size_t)snprintf(line, sizeof(line), "trouble so much happened that the rest is not recorded");
     egress->told_count++;
     *map_at(&egress->told, arena_copy(&egress->arena, line, size), size) = egress;
     if (send(egress->link.fd, line, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EPIPE)

@@ -44,7 +44,7 @@ static void add(struct batch *batch, unsigned short type, const void *value, siz
     batch->newest->nlmsg_len = (unsigned)(batch->bytes + batch->size - (char *)batch->newest);
 }
 
-static void add_route(struct batch *batch, unsigned char family)
+static void add_route(struct batch *batch, unsigned short type, unsigned char family)
 {
     static const int index = LOOPBACK_INDEX;
     struct rtmsg route = {
@@ -54,7 +54,7 @@ static void add_route(struct batch *batch, unsigned char family)
         .rtm_scope = family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
         .rtm_type = RTN_LOCAL,
     };
-    begin(batch, RTM_NEWROUTE, &route, sizeof(route));
+    begin(batch, type, &route, sizeof(route));
     add(batch, RTA_OIF, &index, sizeof(index));
 }
 
@@ -72,7 +72,7 @@ static int hear_answers(int fd, size_t count, struct err *err)
             from += NLMSG_ALIGN(at->nlmsg_len);
             bool is_error = at->nlmsg_type == NLMSG_ERROR && answered->error != 0;
             bool is_optional = answered->error == -EOPNOTSUPP || answered->error == -EAFNOSUPPORT ||
-                               answered->error == -EACCES;
+                               answered->error == -EACCES || answered->error == -ESRCH;
             if (is_error && !(at->nlmsg_seq == count && is_optional))
                 return err_sys(err, -answered->error, "cannot set up the sandbox's network (step %u)",
                                at->nlmsg_seq);
@@ -82,7 +82,7 @@ static int hear_answers(int fd, size_t count, struct err *err)
     return 0;
 }
 
-int loopback_take_all_addresses(unsigned address, struct err *err)
+static int change(unsigned address, bool take, struct err *err)
 {
     auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     struct batch batch = {0};
@@ -93,11 +93,21 @@ int loopback_take_all_addresses(unsigned address, struct err *err)
                             .ifa_scope = RT_SCOPE_UNIVERSE,
                             .ifa_index = LOOPBACK_INDEX};
     in_addr_t wire = htonl(address);
-    begin(&batch, RTM_NEWADDR, &own, sizeof(own));
+    begin(&batch, take ? RTM_NEWADDR : RTM_DELADDR, &own, sizeof(own));
     add(&batch, IFA_LOCAL, &wire, sizeof(wire));
-    add_route(&batch, AF_INET);
-    add_route(&batch, AF_INET6); /* last: see hear_answers */
+    add_route(&batch, take ? RTM_NEWROUTE : RTM_DELROUTE, AF_INET);
+    add_route(&batch, take ? RTM_NEWROUTE : RTM_DELROUTE, AF_INET6); /* last: see hear_answers */
     if (fd < 0 || send(fd, batch.bytes, batch.size, 0) != (ssize_t)batch.size)
         return err_sys(err, errno, "cannot set up the sandbox's network");
     return hear_answers(fd, batch.count, err);
+}
+
+int loopback_take_all_addresses(unsigned address, struct err *err)
+{
+    return change(address, true, err);
+}
+
+int loopback_let_addresses_go(unsigned address, struct err *err)
+{
+    return change(address, false, err);
 }

@@ -10,3 +10,6 @@
  * that alone, programs believe that there is no network and do not even ask for names.
  */
 int loopback_take_all_addresses(unsigned address, struct err *err) must_check;
+
+/* Undoes that, but for the loopback itself: other addresses are then as far away as without a network. */
+int loopback_let_addresses_go(unsigned address, struct err *err) must_check;

@@ -53,7 +53,7 @@ static int prepare(struct root *root, const struct child *child, struct err *err
         return explain_namespaces(err);
     }
     trace_point(root->launch->trace, "inside", "namespaces");
-    /* Also where the plan will say that there is no network: then nobody answers, and that is said at once. */
+    /* Before the plan is known: where it says that there is no network, they are let go again. */
     if (!child->host_network && loopback_take_all_addresses(PORT_NAMES_ADDRESS, err) < 0)
         return -1;
     return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
@@ -100,6 +100,8 @@ _Noreturn void child_run(const struct child *child)
 {
     struct launch launch = *child->launch;
     struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};
+    for (size_t i = 0; i < launch.host_fd_count; i++)
+        close(launch.host_fds[i]);
     if (launch.own_group)
         setpgid(0, 0); /* what the terminal sends to the caller's job is none of process 1's business */
     struct namespaces namespaces;

@@ -35,6 +35,8 @@ struct launch {
     bool nested;     /* the command may make namespaces; the plan lets it write nothing of the host */
     struct trace trace;
     /* Known when the plan is made. */
+    const int *host_fds; /* descriptors of the caller's that a child which is started now must not keep */
+    size_t host_fd_count;
     const struct plan *plan;
     const char *home;               /* the directory on the host that is the private home */
     const char *git_config;         /* added to the system's git configuration inside */

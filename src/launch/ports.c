@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
+#include "kernel/loopback.h"
 #include "kernel/ports.h"
 #include "launch/inside.h"
 
@@ -104,6 +105,8 @@ int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err)
     struct endpoint names = endpoint_v4(PORT_NAMES_ADDRESS, PORT_NAMES);
     if (ports_host_network(plan))
         return 0;
+    if (!ports_by_name(plan) && loopback_let_addresses_go(PORT_NAMES_ADDRESS, err) < 0)
+        return -1;
     if (ports_by_name(plan) && (hand_out(channel_fd, PORT_DATAGRAM, names, err) < 0 ||
                                 hand_out(channel_fd, PORT_LISTENER, names, err) < 0 ||
                                 hand_out_granted(channel_fd, plan, true, err) < 0 ||

@@ -20,6 +20,11 @@ enum { MOST_STARTS = 32, MOST_ADDED = 8192, MOST_REFUSED = 256, LONGEST_LINE = 1
 
 static void start_helper(struct network *network);
 
+static bool is_mode(const struct network *network, const char *mode)
+{
+    return network->mode && strcmp(network->mode, mode) == 0;
+}
+
 static int take_host_port(struct network *network, uint16_t inside, uint16_t outside, struct err *err)
 {
     struct port_request request = {.kind = PORT_LISTENER, .at = endpoint_v4(INADDR_LOOPBACK, outside)};
@@ -31,6 +36,7 @@ static int take_host_port(struct network *network, uint16_t inside, uint16_t out
                                         : "choose another port on the host: publish OTHER:%u",
                         inside);
     }
+    vec_push(&network->host_fds, fd);
     vec_push(&network->sockets, (struct standing_socket){fd_take(&fd), inside});
     return 0;
 }
@@ -40,11 +46,11 @@ int network_prepare(const struct plan *plan, const char *const *environment, str
 {
     *ret_network = (struct network){
         .plan = plan, .environment = environment, .journal = journal, .port_fd = -1, .link_fd = -1};
-    bool host_network = false;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        host_network |= operation->kind == OP_NET && strcmp(operation->value, "open") == 0;
-        if (operation->kind == OP_PUBLISH && !host_network &&
+        if (operation->kind == OP_NET)
+            ret_network->mode = operation->value;
+        if (operation->kind == OP_PUBLISH && !is_mode(ret_network, "open") &&
             take_host_port(ret_network, operation->port, operation->host_port, err) < 0)
             return -1; /* what was taken is given back by network_free */
     }
@@ -209,9 +215,9 @@ static int ports_ready(void *self, short events, struct err *err)
 void network_watch(struct network *network, const struct launched *launched, struct loop *loop)
 {
     network->loop = loop;
+    if (is_mode(network, "open"))
+        return; /* there is nothing between the command and the host's network */
     network->port_fd = launched->port_fd;
-    if (network->port_fd < 0)
-        return;
     network->helper_path = helper_find(&network->arena);
     loop_add(loop, network->port_fd, POLLIN, ports_ready, network);
     watch_sockets(network, true);
@@ -226,8 +232,10 @@ static int send_line(struct network *network, const char *line, int fd, struct e
 
 int network_allow(struct network *network, const char *host, struct err *err)
 {
-    if (network->port_fd < 0 || network->added.count >= MOST_ADDED)
-        return err_set(err, "this session has no network to which hosts could be added");
+    if (!is_mode(network, "allow") || network->added.count >= MOST_ADDED) {
+        err_set(err, "this session has no list of hosts to which one could be added");
+        return err_hint(err, "its network is %s", network->mode);
+    }
     const char *line = arena_printf(&network->arena, "connect %s own", host);
     if (send_line(network, line, -1, err) < 0)
         return -1;
@@ -273,6 +281,7 @@ void network_free(struct network *network)
     if (network->link_fd >= 0)
         close(network->link_fd);
     vec_free(&network->sockets);
+    vec_free(&network->host_fds);
     vec_free(&network->added);
     vec_free(&network->refused);
     arena_free(&network->arena);

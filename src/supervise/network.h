@@ -29,11 +29,13 @@ struct network {
     const char *const *environment; /* the caller's: its proxy is the helper's business */
     struct journal *journal;
     struct loop *loop;
+    const char *mode;        /* of the plan: off, allow or open */
     const char *helper_path; /* NULL: it is not installed */
     int port_fd, link_fd;
     pid_t helper;
     unsigned starts;
     VEC(struct standing_socket) sockets;
+    VEC(int) host_fds;       /* those of the sockets that are the host's: nothing inside must hold them */
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
     VEC(struct refused_host) refused;
     size_t refused_in_all;

@@ -1,6 +1,4 @@
 """That it works at all, and that nothing else does."""
-import time
-
 import lab as labs
 
 TESTS = []
@@ -35,8 +33,8 @@ def without_a_rule_nothing_is_reached_and_no_helper_runs_without_a_question(sess
 
 @test
 def everything_else_fails_at_once(session):
-    began = time.monotonic()
     done = session.python(["connect allowed.test"], f"""
+began = time.monotonic()
 def ask(kind, port, address, family=socket.AF_INET):
     with socket.socket(family, kind) as s:
         s.settimeout(5)
@@ -48,9 +46,9 @@ print(attempt(lambda: ask(stream, 443, "{labs.PUBLIC}")), attempt(lambda: ask(st
       attempt(lambda: ask(datagram, 53, "{labs.PUBLIC}")), attempt(lambda: ask(datagram, 443, "198.18.0.2")),
       attempt(lambda: ask(stream, 443, "{labs.PUBLIC6}", socket.AF_INET6)),
       attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)),
-      attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)))""")
-    assert done.out.split() == ["ECONNREFUSED"] * 5 + ["EACCES", "EPERM"], done
-    assert time.monotonic() - began < 4
+      attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)),
+      time.monotonic() - began < 2)""")
+    assert done.out.split() == ["ECONNREFUSED"] * 5 + ["EACCES", "EPERM", "True"], done
     assert session.lab.take() == []
 
 

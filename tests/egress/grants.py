@@ -1,2 +1,219 @@
-"""."""
+"""Grants by address, ports of the host and of the sandbox, the caller's proxy, and what is given while a command runs."""
+import os
+import pathlib
+import socket
+import subprocess
+import threading
+import time
+
+import lab as labs
+from session import BAWN, HELPERS
+
 TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+class Host:
+    """A service on the host's own loopback."""
+
+    def __init__(self, address="127.0.0.1", port=0):
+        self.socket = socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            client.sendall(b"the host: " + client.recv(100))
+            client.close()
+
+    def close(self):
+        self.socket.close()
+
+
+def ask(port, address="127.0.0.1") -> bytes:
+    with socket.create_connection((address, port), 5) as client:
+        client.sendall(b"hi")
+        client.shutdown(socket.SHUT_WR)
+        return client.recv(100)
+
+
+@test
+def an_address_in_a_rule_is_reached_and_no_other_port_of_it(session):
+    done = session.python([f"connect {labs.PRIVATE}:9000", f"connect [{labs.PUBLIC6}]:9000"], f"""
+print(exchange("{labs.PRIVATE}", 9000, b"x"), attempt(lambda: dial("{labs.PRIVATE}", 5432)), exchange("{labs.PUBLIC6}", 9000, b"x"),
+      attempt(lambda: dial("{labs.PUBLIC}", 9000)))""")
+    assert done.out == "b'xthe end' ECONNREFUSED b'xthe end' ECONNREFUSED\n", done
+
+
+@test
+def a_network_in_a_rule_is_reached_and_what_is_special_in_it_is_not(session):
+    done = session.python(["connect 10.9.0.0/16:9000", "connect 0.0.0.0/0:5432", "refuse 10.9.0.5:5432"], f"""
+print(exchange("{labs.PRIVATE}", 9000, b"x"), attempt(lambda: exchange("{labs.PUBLIC}", 9000, b"x")), exchange("{labs.PUBLIC}", 5432, b"x"))
+print([attempt(lambda: exchange(a, 5432, b"x")) for a in ("{labs.METADATA}", "127.0.0.1", "{labs.HOST}", "{labs.PRIVATE}")])""")
+    assert done.out == "b'xthe end' ECONNRESET b'xthe end'\n['ECONNRESET', 'ECONNRESET', 'ECONNRESET', 'ECONNRESET']\n", done
+
+
+@test
+def this_machine_is_reached_by_its_address_in_a_rule(session):
+    host, own = Host("127.0.0.5"), Host(labs.HOST)
+    done = session.python([f"connect 127.0.0.5:{host.port}", f"connect {labs.HOST}:{own.port}"], f"""
+print(exchange("127.0.0.5", {host.port}, b"x"), exchange("{labs.HOST}", {own.port}, b"x"))""")
+    host.close()
+    own.close()
+    assert done.out == "b'the host: x' b'the host: x'\n", done
+
+
+@test
+def a_port_of_the_host_is_seen_at_localhost_and_by_its_name(session):
+    host = Host()
+    for rules in ([f"host-port {host.port}"], [f"host-port {host.port}", "net off"]):
+        done = session.python(rules, f"""
+print(exchange("127.0.0.1", {host.port}, b"x"), exchange("host.bawn.internal", {host.port}, b"y"), exchange("::1", {host.port}, b"z"),
+      attempt(lambda: dial("127.0.0.1", {host.port} + 1)))""")
+        assert done.out == "b'the host: x' b'the host: y' b'the host: z' ECONNREFUSED\n", done
+    host.close()
+
+
+SERVER = """
+server = socket.create_server(("{address}", 3000), family=socket.AF_INET6 if ":" in "{address}" else socket.AF_INET)
+print("listening", flush=True)
+while True:
+    client, _ = server.accept()
+    client.sendall(b"inside: " + client.recv(100))
+    client.close()
+"""
+
+
+@test
+def a_published_port_is_seen_on_the_hosts_loopback_only(session):
+    for address, port in (("127.0.0.1", 8123), ("::1", 8126)):
+        process = session.start([f"publish {port}:3000"], "/usr/bin/python3", "-u", "-c", HELPERS + SERVER.format(address=address))
+        assert process.stdout.readline() == "listening\n"
+        assert ask(port) == b"inside: hi"
+        try:
+            ask(port, labs.HOST)
+            raise AssertionError("it is seen elsewhere")
+        except ConnectionRefusedError:
+            pass
+        process.kill()
+        process.wait()
+
+
+@test
+def a_published_port_nobody_listens_at_is_reset(session):
+    process = session.start(["publish 8124:3001"], "sh", "-c", "echo up; exec sleep 60")
+    process.stdout.readline()
+    try:
+        assert ask(8124) == b""
+        raise AssertionError("somebody answered")
+    except ConnectionResetError:
+        pass
+    process.kill()
+
+
+@test
+def a_port_that_is_taken_is_an_error_before_anything_runs(session):
+    host = Host()
+    done = session.run([f"publish {host.port}:3000"], "touch", "ran")
+    host.close()
+    assert done.status == 125 and f"127.0.0.1:{host.port}" in done.err and "publish OTHER:3000" in done.err, done
+    assert not (session.work / "ran").exists()
+
+
+@test
+def the_callers_proxy_is_used_by_the_helper(session):
+    rules = ["connect allowed.test:9000", "connect from-hosts-file.test:9000", "connect forbidden.test:9000"]
+    env = {"HTTPS_PROXY": f"http://me:secret@{labs.PUBLIC}:3128", "NO_PROXY": "from-hosts-file.test"}
+    done = session.python(rules, """
+import os
+print(exchange("allowed.test", 9000, b"x"), exchange("from-hosts-file.test", 9000, b"x"), attempt(lambda: exchange("forbidden.test", 9000, b"x")),
+      [name for name in os.environ if "PROXY" in name.upper()])""", env=env)
+    assert done.out == "b'xthe end' b'xthe end' ECONNRESET []\n", done
+    proxied = [event for event in session.lab.take() if event[0] == "proxy"]
+    assert [event[1] for event in proxied] == ["CONNECT allowed.test:9000 HTTP/1.1", "CONNECT forbidden.test:9000 HTTP/1.1"]
+    assert proxied[0][2] == "Proxy-Authorization: Basic bWU6c2VjcmV0"
+
+
+WAITER = """
+print("up", flush=True)
+for line in sys.stdin:
+    print(attempt(lambda: eval(line)), flush=True)
+"""
+
+
+def waiting(session, rules):
+    process = session.start(rules, "/usr/bin/python3", "-u", "-c", HELPERS + WAITER)
+    assert process.stdout.readline() == "up\n"
+
+    def say(line):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        return process.stdout.readline().strip()
+
+    return process, say
+
+
+def bawn(session, *words):
+    return subprocess.run([BAWN, *words], cwd=session.work, env=session.environment(), text=True, capture_output=True, timeout=20)
+
+
+@test
+def a_host_is_allowed_while_the_command_runs(session):
+    process, say = waiting(session, ["connect allowed.test:9000"])
+    assert say('exchange("other.test", 9000, b"x")') == "EAI-2"
+    done = bawn(session, "allow", "other.test:9000", "allowed.test:5432", f"{labs.PRIVATE}:9000")
+    assert done.returncode == 0, done
+    assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"
+    assert say('exchange("allowed.test", 5432, b"x")') == "b'xthe end'"
+    assert say(f'exchange("{labs.PRIVATE}", 9000, b"x")') == "b'xthe end'"
+    assert [event["host"] for event in session.events("allowed")] == ["other.test:9000", "allowed.test:5432", f"{labs.PRIVATE}:9000"]
+    assert bawn(session, "allow", "not a host").returncode == 2
+    assert not (session.home / ".config/bawn/policy.bawn").exists()
+    process.stdin.close()
+    process.wait()
+    gone = bawn(session, "allow", "other.test")
+    assert gone.returncode == 2 and "no session is running" in gone.stderr, gone
+
+
+@test
+def a_session_without_a_list_is_not_given_a_host(session):
+    for mode in ("off", "open"):
+        process, say = waiting(session, [f"net {mode}"])
+        done = bawn(session, "allow", "other.test")
+        assert done.returncode == 2 and f"ts network is {mode}" in done.stderr, done
+        assert session.events("helper-started") == []
+        process.stdin.close()
+        process.wait()
+
+
+@test
+def a_host_is_allowed_for_good_and_the_policy_is_otherwise_as_it_was(session):
+    policy = session.home / ".config/bawn/policy.bawn"
+    policy.parent.mkdir(parents=True)
+    policy.write_bytes(b"# mine \xff\nread   /opt\n\n# end without newline")
+    done = bawn(session, "allow", "--always", "other.test:9000")
+    assert done.returncode == 0, done
+    assert policy.read_bytes() == b"# mine \xff\nread   /opt\n\n# end without newline\nconnect other.test:9000\n"
+    assert bawn(session, "allow", "--always", "other.test:9000").returncode == 0
+    assert policy.read_bytes().count(b"connect") == 1
+    assert session.python([], 'print(exchange("other.test", 9000, b"x"))').out == "b'xthe end'\n"
+
+
+@test
+def a_port_is_published_while_the_command_runs(session):
+    process = session.start([], "/usr/bin/python3", "-u", "-c", HELPERS + SERVER.format(address="127.0.0.1"))
+    assert process.stdout.readline() == "listening\n"
+    done = bawn(session, "publish", "8125:3000")
+    assert done.returncode == 0, done
+    assert ask(8125) == b"inside: hi"
+    taken = bawn(session, "publish", "8125:3000")
+    assert taken.returncode == 2 and "8125" in taken.stderr, taken
+    process.kill()

@@ -83,7 +83,14 @@ class Web(http.server.BaseHTTPRequestHandler):
                 size -= len(part)
             return
         path = FOLDER / "www" / self.path.lstrip("/").split("?")[0]
-        if path.is_file():
+        if path.is_dir() and (path / "index.html").is_file():
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            body = (path / "index.html").read_bytes()
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        elif path.is_file():
             self.reply(path.read_bytes())
         else:
             self.reply(f"hello from {here} for {self.headers.get('Host')}\n".encode())

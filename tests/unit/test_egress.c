@@ -328,7 +328,7 @@ TEST(after_a_request_for_another_protocol_nothing_passes_until_the_server_agrees
 
 /* --- addresses --------------------------------------------------------------------------------------------------- */
 
-static struct endpoint at(const char *text)
+static struct endpoint endpoint_of(const char *text)
 {
     struct endpoint endpoint = {0};
     struct in_addr v4;
@@ -384,7 +384,7 @@ TEST(addresses_are_told_apart)
         {"ff02::1", ADDRESS_MULTICAST},
     };
     for (size_t i = 0; i < array_len(cases); i++) {
-        struct endpoint endpoint = at(cases[i].address);
+        struct endpoint endpoint = endpoint_of(cases[i].address);
         if (!CHECK_INT(address_classify(&endpoint), cases[i].class))
             printf("# %s\n", cases[i].address);
     }

@@ -1,0 +1,141 @@
+/* Gives more to a session that runs: hosts (`bawn allow`) and ports (`bawn publish`). */
+#include <dirent.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "store/own_policy.h"
+#include "supervise/control.h"
+
+typedef VEC(const char *) name_list;
+
+/* Sessions that run, or were killed and not yet cleaned up after: those do not answer. */
+static void find_running(struct loaded *loaded, name_list *ret_names)
+{
+    DIR *folder =
+        opendir(arena_printf(&loaded->arena, "%s/bawn/running", loaded->request.starts[START_STATE]));
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        const char *path = arena_printf(&loaded->arena, "%s/bawn/sessions/%s/control",
+                                        loaded->request.starts[START_STATE], entry->d_name);
+        if (*entry->d_name != '.' && access(path, F_OK) == 0)
+            vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* The session that is meant: `@NAME` among the words, or the only one that runs. NULL after having said what is wrong. */
+static const char *choose_session(const struct world *world, const struct args *args, struct loaded *loaded)
+{
+    for (size_t i = 0; i < args->words.count; i++) {
+        if (args->words.at[i][0] == '@')
+            return args->words.at[i] + 1;
+    }
+    name_list names = {0};
+    find_running(loaded, &names);
+    const char *chosen = names.count == 1 ? names.at[0] : NULL;
+    if (names.count == 0)
+        say_problem(world, "no session is running to which it could be given",
+                    "`bawn allow --always HOST` adds a host for the sessions to come");
+    auto_buf struct buf list = {0};
+    for (size_t i = 0; names.count > 1 && i < names.count; i++)
+        buf_printf(&list, " @%s", names.at[i]);
+    if (names.count > 1)
+        say_problem(world, "several sessions are running",
+                    arena_printf(&loaded->arena, "say which one is meant:%s", buf_text(&list)));
+    vec_free(&names);
+    return chosen;
+}
+
+static int tell_session(const struct world *world, struct loaded *loaded, const char *session,
+                        const char *line)
+{
+    struct err err = {0};
+    const char *folder =
+        arena_printf(&loaded->arena, "%s/bawn/sessions/%s", loaded->request.starts[START_STATE], session);
+    if (!strchr(session, '/') && *session != '.' && control_ask(folder, line, &err) == 0)
+        return EXIT_FINE;
+    if (!*err.message)
+        err_set(&err, "there is no session %s", session);
+    say_err(world, &err);
+    return EXIT_BAD_INPUT;
+}
+
+static int allow_one(const struct world *world, const struct args *args, struct loaded *loaded,
+                     const char *session, const char *word)
+{
+    struct host_object host;
+    const char *problem = NULL, *hint = NULL;
+    struct err err = {0};
+    if (host_parse(&loaded->arena, word, &host, &problem, &hint) < 0) {
+        say_problem(world, arena_printf(&loaded->arena, "%s: %s", word, problem), hint);
+        return EXIT_BAD_INPUT;
+    }
+    uint16_t port = host.port ? host.port : PORT_HTTPS;
+    const char *object = host_with_port(&loaded->arena, host_text(&loaded->arena, &host), port);
+    const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
+    if (args->flags & FLAG_ALWAYS &&
+        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0) {
+        say_err(world, &err);
+        return EXIT_BAD_INPUT;
+    }
+    return session ? tell_session(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object))
+                   : EXIT_FINE;
+}
+
+static int publish_one(const struct world *world, struct loaded *loaded, const char *session,
+                       const char *word)
+{
+    const char *colon = strchr(word, ':');
+    const char *outside_text = arena_copy(&loaded->arena, word, strcspn(word, ":"));
+    uint16_t inside, outside;
+    if (!port_parse(colon ? colon + 1 : word, &inside) || !port_parse(outside_text, &outside)) {
+        say_problem(world, arena_printf(&loaded->arena, "%s is not a port", word),
+                    "write 3000, or 8080:3000 for another number on the host");
+        return EXIT_BAD_INPUT;
+    }
+    return tell_session(world, loaded, session,
+                        arena_printf(&loaded->arena, "publish %u %u", inside, outside));
+}
+
+static int give(const struct world *world, const struct args *args, bool is_host)
+{
+    struct loaded loaded = {0};
+    int status = load_request(world, &loaded);
+    size_t objects = 0;
+    for (size_t i = 0; i < args->words.count; i++)
+        objects += args->words.at[i][0] != '@';
+    if (status == 0 && objects == 0) {
+        say_problem(world, is_host ? "there is no host to allow" : "there is no port to publish", NULL);
+        status = EXIT_BAD_INPUT;
+    }
+    name_list running = {0};
+    if (status == 0)
+        find_running(&loaded, &running);
+    /* For the sessions to come it can be said without one. */
+    bool only_later = is_host && args->flags & FLAG_ALWAYS && running.count == 0;
+    const char *session = status || only_later ? NULL : choose_session(world, args, &loaded);
+    if (status == 0 && !only_later && !session)
+        status = EXIT_BAD_INPUT;
+    for (size_t i = 0; status == 0 && i < args->words.count; i++) {
+        const char *word = args->words.at[i];
+        if (word[0] != '@')
+            status = is_host ? allow_one(world, args, &loaded, session, word)
+                             : publish_one(world, &loaded, session, word);
+    }
+    vec_free(&running);
+    loaded_free(&loaded);
+    return status;
+}
+
+int cmd_allow(const struct world *world, const struct args *args)
+{
+    return give(world, args, true);
+}
+
+int cmd_publish(const struct world *world, const struct args *args)
+{
+    return give(world, args, false);
+}

@@ -1,0 +1,138 @@
+#include "supervise/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/passing.h"
+
+#define CONTROL_NAME "control"
+
+enum { LONGEST_LINE = 1024, PATIENCE = 5 /* seconds */ };
+
+/* A folder's path may be longer than a socket's address: it is named by its descriptor. */
+static struct sockaddr_un address_in(int folder_fd)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" CONTROL_NAME, folder_fd);
+    return address;
+}
+
+static bool is_same_user(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+/* One line, one word back. */
+static int obey(struct control *control, char *line, struct err *err)
+{
+    char *rest = line;
+    const char *verb = strsep(&rest, " "), *first = rest ? strsep(&rest, " ") : "",
+               *second = rest ? rest : "";
+    uint16_t inside, outside;
+    if (strcmp(verb, "allow") == 0) {
+        struct arena scratch = {0};
+        struct host_object host;
+        const char *problem = "", *hint = "";
+        int result = host_parse(&scratch, first, &host, &problem, &hint);
+        if (result < 0)
+            err_set(err, "%s: %s", first, problem);
+        else
+            result = network_allow(control->network, first, err);
+        arena_free(&scratch);
+        return result;
+    }
+    if (strcmp(verb, "publish") == 0 && port_parse(first, &inside) && port_parse(second, &outside))
+        return network_publish(control->network, inside, outside, err);
+    return err_set(err, "this session does not understand that");
+}
+
+static int client_ready(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    struct control *control = self;
+    auto_fd int client = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    if (client < 0 || !is_same_user(client))
+        return 0;
+    /* The other side is bawn, and sends at once; a client that does not is not waited for. */
+    struct pollfd ready = {.fd = client, .events = POLLIN};
+    char line[LONGEST_LINE + 1];
+    int fd = -1;
+    if (poll(&ready, 1, 1000) != 1)
+        return 0;
+    ssize_t got = passing_receive(client, line, LONGEST_LINE, &fd);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
+        return 0;
+    line[got] = '\0';
+    struct err problem = {0};
+    const char *answer = obey(control, line, &problem) == 0 ? "" : problem.message;
+    char text[sizeof(problem.message) + sizeof(problem.hint) + 2];
+    int size = snprintf(text, sizeof(text), "%s%s%s", answer, *problem.hint ? "\n" : "", problem.hint);
+    if (send(client, *answer ? text : "done", *answer ? (size_t)size : 4, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return 0;
+    return 0;
+}
+
+void control_open(struct control *control, int folder_fd, struct network *network, struct loop *loop)
+{
+    *control = CONTROL_NONE;
+    if (folder_fd < 0)
+        return;
+    auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address = address_in(folder_fd);
+    mode_t before = umask(0177);
+    bool is_bound =
+        fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 8) == 0;
+    umask(before);
+    if (!is_bound)
+        return;
+    *control = (struct control){network, loop, folder_fd, fd_take(&fd)};
+    loop_add(loop, control->listen_fd, POLLIN, client_ready, control);
+}
+
+void control_close(struct control *control)
+{
+    if (control->listen_fd < 0)
+        return;
+    loop_remove(control->loop, control->listen_fd);
+    unlinkat(control->folder_fd, CONTROL_NAME, 0);
+    close(control->listen_fd);
+    *control = CONTROL_NONE;
+}
+
+int control_ask(const char *session_folder, const char *line, struct err *err)
+{
+    auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = address_in(folder);
+    struct timeval patience = {.tv_sec = PATIENCE};
+    char answer[2048];
+    if (folder < 0 || fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
+        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
+        return err_sys(err, errno, "cannot reach the session %s", session_folder);
+    ssize_t got = recv(fd, answer, sizeof(answer) - 1, 0);
+    if (got <= 0)
+        return err_set(err, "the session %s does not answer", session_folder);
+    answer[got] = '\0';
+    if (strcmp(answer, "done") == 0)
+        return 0;
+    char *hint = strchr(answer, '\n');
+    if (hint)
+        *hint++ = '\0';
+    err_set(err, "%s", answer);
+    return hint ? err_hint(err, "%s", hint) : -1;
+}
