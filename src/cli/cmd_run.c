@@ -5,23 +5,13 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "cli/ask_git.h"
+#include "cli/attend.h"
 #include "cli/commands.h"
-#include "cli/left.h"
 #include "cli/load.h"
-#include "cli/settle.h"
-#include "cli/summary.h"
-#include "hold/flags.h"
 #include "home/git_settings.h"
-#include "home/home.h"
-#include "journal/session.h"
 #include "kernel/landlock.h"
 #include "launch/launch.h"
 #include "policy/decide.h"
-#include "supervise/control.h"
-#include "supervise/guard.h"
-#include "supervise/network.h"
-#include "supervise/supervise.h"
 
 /* PATH without the folders that the sandbox does not show: a program there would only be looked for in vain. */
 static const char *visible_path(const struct loaded *loaded, const char *path)
@@ -126,41 +116,6 @@ static bool is_held(const struct world *world, struct loaded *loaded)
     return true;
 }
 
-/* A session was killed: what it left is put right. */
-static int repair(void *context, struct session *session, struct err *err)
-{
-    const struct world *world = context;
-    journal_event(&session->journal, "killed");
-    char text[256];
-    snprintf(text, sizeof(text),
-             "bawn was killed in the session %s: what is new in flagged files was not settled",
-             session->name);
-    if (world->err_is_terminal)
-        say_problem(world, text, "look at what the command left there before you go on");
-    return home_repair(session, err);
-}
-
-/* Without a place for the journal the run goes on, and the user is told. */
-static struct session begin_session(const struct world *world, const struct loaded *loaded,
-                                    const struct args *args)
-{
-    struct arena *arena = loaded->policy.arena;
-    const char *state = loaded->request.starts[START_STATE];
-    const char *workspace =
-        loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
-    struct session session = SESSION_NONE;
-    struct err err = {0};
-    if (session_repair_all(arena, state, repair, (void *)world, &err) < 0 ||
-        session_begin(arena, state, workspace, &session, &err) < 0)
-        say_err(world, &err);
-    journal_event(&session.journal, "start", "workspace", workspace, "command", args->command[0]);
-    for (size_t i = 0; i < loaded->plan.given_up.count; i++) {
-        const struct given_up *given_up = &loaded->plan.given_up.at[i];
-        journal_event(&session.journal, "given up", "wall", wall_name(given_up->wall), "by", given_up->by);
-    }
-    return session;
-}
-
 /* The command's words, apart from those of bawn's own command line, which process 1 forgets. */
 static char *const *copy_command(struct arena *arena, const struct args *args)
 {
@@ -182,42 +137,6 @@ static size_t size_of_typed(const struct args *args)
     return (size_t)(end - *args->typed);
 }
 
-/* The home with what belongs into it. Returns -1 where there is none; what could only not be filled in is said. */
-static int prepare_home(const struct world *world, const struct loaded *loaded, struct session *session,
-                        struct home *ret_home, struct loop *loop, struct err *err)
-{
-    if (home_open(loaded->policy.arena, &loaded->plan, session, ret_home, err) < 0)
-        return -1;
-    if (home_fill(loaded->policy.arena, &loaded->plan, session, ret_home, err) < 0) {
-        journal_event(&session->journal, "home", "why", err->message);
-        say_err(world, err);
-    }
-    if (ret_home->sync.fd >= 0)
-        loop_add(loop, ret_home->sync.fd, POLLIN, sync_ready, &ret_home->sync);
-    if (ret_home->sync.timer_fd >= 0)
-        loop_add(loop, ret_home->sync.timer_fd, POLLIN, sync_due, &ret_home->sync);
-    return 0;
-}
-
-/* The command has ended: what it left is told where a person reads it. */
-static void leave_home(const struct world *world, const struct loaded *loaded, const struct session *session,
-                       struct home *home)
-{
-    struct err err = {0};
-    if (home->fd >= 0 && world->err_is_terminal && !home->is_fresh)
-        say_left(world, loaded, home);
-    if (home_close(home, session, &err) < 0)
-        say_err(world, &err);
-}
-
-/* What was done to the user's files, or could not be: said always, also where nobody is asked. */
-static void say_notices(const struct world *world, struct hold *hold)
-{
-    for (size_t i = 0; i < hold->notices.count; i++)
-        say_problem(world, hold->notices.at[i], NULL);
-    vec_free(&hold->notices);
-}
-
 static int run(const struct world *world, const struct args *args, struct loaded *loaded,
                struct launch *launch, struct launched *launched)
 {
@@ -227,71 +146,30 @@ static int run(const struct world *world, const struct args *args, struct loaded
     launch->git_config = git_settings(&loaded->policy);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch->seconds = time ? time->limit.most : UINT64_MAX;
-    struct arena *arena = loaded->policy.arena;
-    struct session session = SESSION_NONE;
-    struct guard guard = {.hold = {.arena = arena,
-                                   .plan = &loaded->plan,
-                                   .session = &session,
-                                   .stubs = stubs_in(arena, loaded->request.starts[START_STATE])}};
-    struct git_asker asker = {world, launch};
-    struct flags flags = {.hold = &guard.hold, .versions = {.ask = ask_git, .context = &asker}};
-    struct loop loop = {0};
-    struct err err = {0};
-    struct home home = HOME_NONE;
-    struct network network;
+    struct attendance attendance = {
+        .world = world, .args = args, .loaded = loaded, .launch = launch, .launched = launched};
     struct outcome outcome = {.status = EXIT_REFUSED};
-    bool is_early = home_needs_session(&loaded->plan);
-    if (is_early)
-        session = begin_session(world, loaded, args);
-    flags_begin(&flags);
-    int result = network_prepare(&loaded->plan, world->environment, &session.journal, &network, &err);
-    launch->host_fds = network.host_fds.at;
-    launch->host_fd_count = network.host_fds.count;
-    if (result == 0)
-        result = prepare_home(world, loaded, &session, &home, &loop, &err);
-    launch->home = home.path;
-    if (result == 0)
-        result = guard_begin(&guard, launch, launched, &loop, &err);
-    trace_point(world->trace, "outside", "frozen and flagged paths");
+    struct err err = {0};
+    int result = attend_begin(&attendance, &err);
+    trace_point(world->trace, "outside", "what the child needs to find");
     if (result == 0)
         result = launch_start(launch, launched, &err);
     else
         launch_abandon(launched);
-    bool is_started = result == 0;
     trace_point(world->trace, "outside", "the plan is handed over");
-    if (!is_early)
-        session = begin_session(world, loaded, args); /* while the child raises its walls */
-    trace_point(world->trace, "outside", "the session's folder");
-    struct control control = CONTROL_NONE;
-    if (is_started) {
-        network_watch(&network, launched, &loop);
-        control_open(&control, session.folder_fd, &network, &loop);
-        flags_read(&flags);
-        result = supervise(launch, launched, &loop, &outcome, &err);
+    if (result == 0) {
+        attend_start(&attendance);
+        trace_point(world->trace, "outside", "all that stands by");
+        result = supervise(launch, launched, &attendance.loop, &outcome, &err);
+        trace_point(world->trace, "outside", "the command has ended");
     }
-    trace_point(world->trace, "outside", "the command has ended");
     if (result < 0) {
-        journal_event(&session.journal, "failed", "why", err.message);
+        journal_event(&attendance.session.journal, "failed", "why", err.message);
         say_err(world, &err);
     }
-    guard_end(&guard);
-    say_notices(world, &guard.hold);
-    if (is_started) {
-        flags_find(&flags);
-        settle(world, &flags, args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
-    }
-    flags_free(&flags);
-    control_close(&control);
-    loop_free(&loop);
-    network_end(&network);
-    say_refused(world, &network);
-    network_free(&network);
     launch_release(launched);
-    leave_home(world, loaded, &session, &home);
-    journal_event(&session.journal, "end", "status",
-                  arena_printf(loaded->policy.arena, "%d", outcome.status));
-    session_end(&session);
-    trace_point(world->trace, "outside", "the session is closed");
+    attend_end(&attendance, outcome);
+    trace_point(world->trace, "outside", "the end of it");
     if (outcome.is_interrupted)
         kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
     return outcome.status;

@@ -129,6 +129,10 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     init.signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    /* The first order is to begin: until then the supervisor may still be taking note of how things are. */
+    struct order begin;
+    if (read(control_fd, &begin, sizeof(begin)) != sizeof(begin))
+        _exit(0);
     init.command = process_start(become_command, &init);
     if (init.command < 0) {
         struct report report = {.kind = REPORT_FAILED, .status = STATUS_REFUSED};

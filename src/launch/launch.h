@@ -59,8 +59,8 @@ struct report {
 };
 
 /*
- * What the supervisor says to the child: a signal for the command, and whether the terminal comes with it; or that it wants
- * the descriptors of the sandbox's namespaces.
+ * What the supervisor says to process 1: first, to begin (all zero); then a signal for the command, and whether the
+ * terminal comes with it; or that it wants the descriptors of the sandbox's namespaces.
  */
 struct order {
     int signal;

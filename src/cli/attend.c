@@ -1,0 +1,162 @@
+#include "cli/attend.h"
+
+#include <poll.h>
+#include <stdio.h>
+
+#include "cli/left.h"
+#include "cli/settle.h"
+#include "cli/style.h"
+#include "cli/summary.h"
+
+/* A session was killed: what it left is put right. */
+static int repair(void *context, struct session *session, struct err *err)
+{
+    const struct world *world = context;
+    journal_event(&session->journal, "killed");
+    char text[256];
+    snprintf(text, sizeof(text),
+             "bawn was killed in the session %s: what is new in flagged files was not settled",
+             session->name);
+    if (world->err_is_terminal)
+        say_problem(world, text, "look at what the command left there before you go on");
+    return home_repair(session, err);
+}
+
+/* Without a place for the journal the run goes on, and the user is told. */
+static void begin_session(struct attendance *attendance)
+{
+    const struct loaded *loaded = attendance->loaded;
+    struct arena *arena = loaded->policy.arena;
+    const char *state = loaded->request.starts[START_STATE];
+    const char *workspace =
+        loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
+    struct session *session = &attendance->session;
+    struct err err = {0};
+    if (session_repair_all(arena, state, repair, (void *)attendance->world, &err) < 0 ||
+        session_begin(arena, state, workspace, session, &err) < 0)
+        say_err(attendance->world, &err);
+    journal_event(&session->journal, "start", "workspace", workspace, "command",
+                  attendance->args->command[0]);
+    for (size_t i = 0; i < loaded->plan.given_up.count; i++) {
+        const struct given_up *given_up = &loaded->plan.given_up.at[i];
+        journal_event(&session->journal, "given up", "wall", wall_name(given_up->wall), "by", given_up->by);
+    }
+}
+
+/* The home with what belongs into it. What could only not be filled in is said. */
+static int begin_home(struct attendance *attendance, struct err *err)
+{
+    const struct loaded *loaded = attendance->loaded;
+    struct home *home = &attendance->home;
+    struct session *session = &attendance->session;
+    if (home_open(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+        return -1;
+    if (home_fill(loaded->policy.arena, &loaded->plan, session, home, err) < 0) {
+        journal_event(&session->journal, "home", "why", err->message);
+        say_err(attendance->world, err);
+    }
+    if (home->sync.fd >= 0)
+        loop_add(&attendance->loop, home->sync.fd, POLLIN, sync_ready, &home->sync);
+    if (home->sync.timer_fd >= 0)
+        loop_add(&attendance->loop, home->sync.timer_fd, POLLIN, sync_due, &home->sync);
+    attendance->launch->home = home->path;
+    return 0;
+}
+
+static int begin_network(struct attendance *attendance, struct err *err)
+{
+    struct network *network = &attendance->network;
+    if (network_prepare(&attendance->loaded->plan, attendance->world->environment,
+                        &attendance->session.journal, network, err) < 0) {
+        network_free(network);
+        return -1;
+    }
+    attendance->has_network = true;
+    attendance->launch->host_fds = network->host_fds.at;
+    attendance->launch->host_fd_count = network->host_fds.count;
+    return 0;
+}
+
+static int begin_guard(struct attendance *attendance, struct err *err)
+{
+    struct arena *arena = attendance->loaded->policy.arena;
+    attendance->guard.hold = (struct hold){
+        .arena = arena,
+        .plan = &attendance->loaded->plan,
+        .session = &attendance->session,
+        .stubs = stubs_in(arena, attendance->loaded->request.starts[START_STATE]),
+    };
+    attendance->has_guard = true;
+    return guard_begin(&attendance->guard, attendance->launch, attendance->launched, &attendance->loop, err);
+}
+
+int attend_begin(struct attendance *attendance, struct err *err)
+{
+    attendance->session = SESSION_NONE;
+    attendance->home = HOME_NONE;
+    attendance->control = CONTROL_NONE;
+    if (home_needs_session(&attendance->loaded->plan))
+        begin_session(attendance);
+    return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
+                   begin_guard(attendance, err) < 0
+               ? -1
+               : 0;
+}
+
+void attend_start(struct attendance *attendance)
+{
+    if (attendance->session.folder_fd < 0)
+        begin_session(attendance);
+    attendance->asker = (struct git_asker){attendance->world, attendance->launch};
+    attendance->flags = (struct flags){.hold = &attendance->guard.hold,
+                                       .versions = {.ask = ask_git, .context = &attendance->asker}};
+    attendance->has_flags = true;
+    flags_begin(&attendance->flags);
+    flags_read(&attendance->flags);
+    network_watch(&attendance->network, attendance->launched, &attendance->loop);
+    control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
+                 &attendance->loop);
+}
+
+/* What was done to the user's files, or could not be: said always, also where nobody is asked. */
+static void end_guard(struct attendance *attendance)
+{
+    struct hold *hold = &attendance->guard.hold;
+    guard_end(&attendance->guard);
+    for (size_t i = 0; i < hold->notices.count; i++)
+        say_problem(attendance->world, hold->notices.at[i], NULL);
+    vec_free(&hold->notices);
+}
+
+static void end_home(struct attendance *attendance)
+{
+    const struct home *home = &attendance->home;
+    struct err err = {0};
+    if (home->fd >= 0 && attendance->world->err_is_terminal && !home->is_fresh)
+        say_left(attendance->world, attendance->loaded, home);
+    if (home_close(&attendance->home, &attendance->session, &err) < 0)
+        say_err(attendance->world, &err);
+}
+
+void attend_end(struct attendance *attendance, struct outcome outcome)
+{
+    const struct world *world = attendance->world;
+    if (attendance->has_guard)
+        end_guard(attendance);
+    if (attendance->has_flags) {
+        flags_find(&attendance->flags);
+        settle(world, &attendance->flags, attendance->args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
+        flags_free(&attendance->flags);
+    }
+    control_close(&attendance->control);
+    loop_free(&attendance->loop);
+    if (attendance->has_network) {
+        network_end(&attendance->network);
+        say_refused(world, &attendance->network);
+        network_free(&attendance->network);
+    }
+    end_home(attendance);
+    journal_event(&attendance->session.journal, "end", "status",
+                  arena_printf(attendance->loaded->policy.arena, "%d", outcome.status));
+    session_end(&attendance->session);
+}

@@ -1,0 +1,39 @@
+/*
+ * All that accompanies a run outside, from before the launch to after the end: the session and its journal, the private
+ * home, the network, frozen and flagged paths. One object, three moments.
+ */
+#pragma once
+
+#include "cli/ask_git.h"
+#include "cli/load.h"
+#include "hold/flags.h"
+#include "home/home.h"
+#include "supervise/control.h"
+#include "supervise/guard.h"
+#include "supervise/supervise.h"
+
+struct attendance {
+    const struct world *world;
+    const struct args *args;
+    struct loaded *loaded;
+    struct launch *launch;
+    struct launched *launched;
+    struct loop loop;
+    struct session session;
+    struct home home;
+    struct network network;
+    struct guard guard;
+    struct control control;
+    struct git_asker asker;
+    struct flags flags;
+    bool has_network, has_guard, has_flags; /* begun, and to be ended */
+};
+
+/* Before the plan is handed over: what the child needs to find. The attendance must stay where it is until its end. */
+int attend_begin(struct attendance *attendance, struct err *err) must_check;
+
+/* While the child raises its walls, and before it runs the command. */
+void attend_start(struct attendance *attendance);
+
+/* The command has ended, or was never run. Says what a person should know. */
+void attend_end(struct attendance *attendance, struct outcome outcome);
