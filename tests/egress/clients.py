@@ -86,7 +86,7 @@ def ssh(session):
     try:
         line = daemon.stderr.readline()
         if "listening" not in line:
-            raise Skip("needs an sshd that an ordinary user can start")
+            raise Skip("sshd does not start as an ordinary user here")
         done = session.run(["connect allowed.test:22"], "ssh", "-o", "StrictHostKeyChecking=no", "-o", "BatchMode=yes", "-o",
                            "UserKnownHostsFile=known", "-o", "PreferredAuthentications=none", "nobody@allowed.test", "true")
         assert "allowed.test" in (session.work / "known").read_text() and "Permission denied" in done.err, done
