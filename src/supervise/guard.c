@@ -53,6 +53,8 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
 
 void guard_end(struct guard *guard)
 {
+    if (!guard->pins.launched)
+        return; /* the run was refused before there was anything to guard */
     pins_close(&guard->pins);
     watch_close(&guard->watch);
     if (guard->timer_fd >= 0)
