@@ -18,7 +18,7 @@ static const char *account_home(const struct world *world, char *room, size_t si
         return NULL; /* the account is looked up only where it is needed */
     /* Read as a file: other sources of accounts are plug-ins, which a static program does not load. */
     FILE *accounts = fopen("/etc/passwd", "re");
-    struct passwd entry, *account = NULL;
+    struct passwd entry = {0}, *account = NULL;
     while (accounts && fgetpwent_r(accounts, &entry, room, size, &account) == 0 &&
            account->pw_uid != getuid())
         account = NULL;

@@ -51,12 +51,12 @@ static int copy_file(int from_fd, const char *name, int to_fd, const char *new_n
 static int move_entry(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth)
 {
     struct stat status;
-    char target[PATH_LONGEST];
     if (fstatat(from_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return -1;
     if (S_ISDIR(status.st_mode))
         return move_directory(from_fd, name, to_fd, new_name, depth);
     if (S_ISLNK(status.st_mode)) {
+        char target[PATH_LONGEST];
         ssize_t size = readlinkat(from_fd, name, target, sizeof(target) - 1);
         if (size < 0)
             return -1;

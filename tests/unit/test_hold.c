@@ -10,7 +10,7 @@
 
 static struct arena arena;
 
-static const char *at(const char *path)
+static const char *place_of(const char *path)
 {
     return arena_printf(&arena, "%s%s", machine.path, path);
 }
@@ -18,13 +18,13 @@ static const char *at(const char *path)
 static bool is_there(const char *path)
 {
     struct stat status;
-    return lstat(at(path), &status) == 0;
+    return lstat(place_of(path), &status) == 0;
 }
 
 static const char *text_at(const char *path)
 {
     char text[64] = "";
-    FILE *file = fopen(at(path), "r");
+    FILE *file = fopen(place_of(path), "r");
     if (!file)
         return "(none)";
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
@@ -35,7 +35,7 @@ static const char *text_at(const char *path)
 static size_t records(void)
 {
     size_t count = 0;
-    DIR *folder = opendir(at("/state/bawn/stubs"));
+    DIR *folder = opendir(place_of("/state/bawn/stubs"));
     for (const struct dirent *entry; folder && (entry = readdir(folder));)
         count += *entry->d_name != '.';
     if (folder)
@@ -47,14 +47,14 @@ TEST(a_stub_is_made_shared_and_removed_by_the_last)
 {
     machine_make();
     machine_put("/g/HEAD", "x");
-    struct stubs one = stubs_in(&arena, at("/state")), two = stubs_in(&arena, at("/state"));
+    struct stubs one = stubs_in(&arena, place_of("/state")), two = stubs_in(&arena, place_of("/state"));
     struct err err = {0};
-    CHECK_INT(stubs_hold(&one, at("/g/commondir"), false, ".\n", &err), 1);
-    CHECK_INT(stubs_hold(&one, at("/g/hooks"), true, "", &err), 1);
-    CHECK_INT(stubs_hold(&one, at("/g/HEAD"), false, "", &err), 1);
+    CHECK_INT(stubs_hold(&one, place_of("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_INT(stubs_hold(&one, place_of("/g/hooks"), true, "", &err), 1);
+    CHECK_INT(stubs_hold(&one, place_of("/g/HEAD"), false, "", &err), 1);
     CHECK_INT(one.held.count, 2); /* what was there already is nobody's stub */
     CHECK_STR(text_at("/g/commondir"), ".\n");
-    CHECK_INT(stubs_hold(&two, at("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_INT(stubs_hold(&two, place_of("/g/commondir"), false, ".\n", &err), 1);
     CHECK_INT(two.held.count, 1);
     stubs_release(&one);
     CHECK(is_there("/g/commondir"));
@@ -70,13 +70,13 @@ TEST(what_is_no_longer_the_stub_stays)
 {
     machine_make();
     machine_put("/g/HEAD", "x");
-    struct stubs stubs = stubs_in(&arena, at("/state"));
+    struct stubs stubs = stubs_in(&arena, place_of("/state"));
     struct err err = {0};
-    CHECK_INT(stubs_hold(&stubs, at("/g/config.worktree"), false, "", &err), 1);
-    CHECK_INT(stubs_hold(&stubs, at("/g/commondir"), false, ".\n", &err), 1);
-    CHECK_INT(stubs_hold(&stubs, at("/g/hooks"), true, "", &err), 1);
+    CHECK_INT(stubs_hold(&stubs, place_of("/g/config.worktree"), false, "", &err), 1);
+    CHECK_INT(stubs_hold(&stubs, place_of("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_INT(stubs_hold(&stubs, place_of("/g/hooks"), true, "", &err), 1);
     machine_put("/g/new", "");
-    rename(at("/g/new"), at("/g/config.worktree")); /* the same content in another file */
+    rename(place_of("/g/new"), place_of("/g/config.worktree")); /* the same content in another file */
     machine_put("/g/commondir", "..\n");
     machine_put("/g/hooks/pre-commit", "x");
     stubs_release(&stubs);
@@ -97,16 +97,17 @@ TEST(what_a_killed_session_left_is_tidied_and_what_runs_is_not)
 {
     machine_make();
     machine_put("/g/HEAD", "x");
-    struct stubs killed = stubs_in(&arena, at("/state")), running = stubs_in(&arena, at("/state"));
+    struct stubs killed = stubs_in(&arena, place_of("/state")),
+                 running = stubs_in(&arena, place_of("/state"));
     struct err err = {0};
     int removed = 0;
-    CHECK_INT(stubs_tidy(&arena, at("/state"), count_removed, &removed, &err), 0); /* no folder yet */
-    CHECK_INT(stubs_hold(&killed, at("/g/commondir"), false, ".\n", &err), 1);
-    CHECK_INT(stubs_hold(&running, at("/g/hooks"), true, "", &err), 1);
+    CHECK_INT(stubs_tidy(&arena, place_of("/state"), count_removed, &removed, &err), 0); /* no folder yet */
+    CHECK_INT(stubs_hold(&killed, place_of("/g/commondir"), false, ".\n", &err), 1);
+    CHECK_INT(stubs_hold(&running, place_of("/g/hooks"), true, "", &err), 1);
     close(killed.held.at[0].record_fd); /* as the kernel does */
     vec_free(&killed.held);
     machine_put("/state/bawn/stubs/half-written", "");
-    CHECK_INT(stubs_tidy(&arena, at("/state"), count_removed, &removed, &err), 0);
+    CHECK_INT(stubs_tidy(&arena, place_of("/state"), count_removed, &removed, &err), 0);
     CHECK_INT(removed, 1);
     CHECK(!is_there("/g/commondir"));
     CHECK(is_there("/g/hooks"));
@@ -120,9 +121,9 @@ TEST(a_link_on_the_way_stops_a_stub)
     machine_make();
     machine_put("/g/HEAD", "x");
     machine_link("/l", "g");
-    struct stubs stubs = stubs_in(&arena, at("/state"));
+    struct stubs stubs = stubs_in(&arena, place_of("/state"));
     struct err err = {0};
-    CHECK_INT(stubs_hold(&stubs, at("/l/commondir"), false, ".\n", &err), -1);
+    CHECK_INT(stubs_hold(&stubs, place_of("/l/commondir"), false, ".\n", &err), -1);
     CHECK_INT(err.errnum, ENOTDIR);
     CHECK(!is_there("/g/commondir"));
     stubs_release(&stubs);
@@ -134,23 +135,23 @@ TEST(moved_aside_and_back)
     machine_make();
     machine_put("/w/d/x", "one");
     machine_put("/session/journal", "");
-    auto_fd int session = open(at("/session"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int session = open(place_of("/session"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct err err = {0};
-    CHECK_INT(aside_move(&arena, session, at("/w/none"), &err), 0);
-    CHECK_INT(aside_move(&arena, session, at("/w/d/x"), &err), 1);
+    CHECK_INT(aside_move(&arena, session, place_of("/w/none"), &err), 0);
+    CHECK_INT(aside_move(&arena, session, place_of("/w/d/x"), &err), 1);
     CHECK(!is_there("/w/d/x"));
     machine_put("/w/d/x", "two");
-    CHECK_INT(aside_move(&arena, session, at("/w/d/x"), &err), 1);
+    CHECK_INT(aside_move(&arena, session, place_of("/w/d/x"), &err), 1);
     fs_names held = {0};
     aside_find(&arena, session, &held);
     CHECK_INT(held.count, 2);
-    CHECK_STR(held.at[1], at("/w/d/x~2"));
+    CHECK_STR(held.at[1], place_of("/w/d/x~2"));
     vec_free(&held);
     machine_put("/w/d/x", "three");
-    CHECK_INT(aside_return(&arena, session, at("/w/d/x"), &err), 0);
+    CHECK_INT(aside_return(&arena, session, place_of("/w/d/x"), &err), 0);
     CHECK_STR(text_at("/w/d/x"), "one");
-    CHECK_STR(text_at(arena_printf(&arena, "/session/held%s", at("/w/d/x~3"))), "three");
-    CHECK_INT(aside_return(&arena, session, at("/w/d/y"), &err), -1);
+    CHECK_STR(text_at(arena_printf(&arena, "/session/held%s", place_of("/w/d/x~3"))), "three");
+    CHECK_INT(aside_return(&arena, session, place_of("/w/d/y"), &err), -1);
     machine_remove();
 }
 
@@ -162,13 +163,13 @@ TEST(contents_are_compared_and_brought_back)
     machine_link("/w/d/l", "b");
     content_list before = {0}, after = {0};
     struct err err = {0};
-    content_add(&arena, at("/w"), &before);
+    content_add(&arena, place_of("/w"), &before);
     CHECK_INT(before.count, 3);
     machine_put("/w/a", "changed");
-    content_add(&arena, at("/w"), &after);
-    CHECK(!content_equal(content_find(&before, at("/w/a")), content_find(&after, at("/w/a"))));
-    CHECK(content_equal(content_find(&before, at("/w/d/l")), content_find(&after, at("/w/d/l"))));
-    CHECK_INT(content_restore(content_find(&before, at("/w/a")), &err), 0);
+    content_add(&arena, place_of("/w"), &after);
+    CHECK(!content_equal(content_find(&before, place_of("/w/a")), content_find(&after, place_of("/w/a"))));
+    CHECK(content_equal(content_find(&before, place_of("/w/d/l")), content_find(&after, place_of("/w/d/l"))));
+    CHECK_INT(content_restore(content_find(&before, place_of("/w/a")), &err), 0);
     CHECK_STR(text_at("/w/a"), "one");
     vec_free(&before);
     vec_free(&after);
