@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -136,6 +137,57 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
     if (setns(user_namespace_fd, CLONE_NEWUSER) < 0 || setns(mount_namespace_fd, CLONE_NEWNS) < 0)
         return err_sys(err, errno, "cannot enter the sandbox's namespaces");
     return 0;
+}
+
+/* What the child of process_in_own_namespace has to say. */
+struct outcome {
+    int result;
+    struct err err;
+};
+
+static _Noreturn void run_in_namespace(int (*run)(void *context, struct err *err), void *context, int go_fd,
+                                       int outcome_fd)
+{
+    struct outcome outcome = {.result = -1};
+    char go;
+    if (read(go_fd, &go, 1) == 1)
+        outcome.result = run(context, &outcome.err);
+    _exit(write(outcome_fd, &outcome, sizeof(outcome)) == sizeof(outcome) ? 0 : 1);
+}
+
+int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
+{
+    int go[2], told[2], pid_fd = -1;
+    if (pipe2(go, O_CLOEXEC) < 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    auto_fd int go_read = go[0], go_write = go[1];
+    if (pipe2(told, O_CLOEXEC) < 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    auto_fd int told_read = told[0], told_write = told[1];
+    pid_t child = process_fork(CLONE_NEWUSER, -1, &pid_fd);
+    if (child == 0) {
+        close(fd_take(&go_write));
+        run_in_namespace(run, context, go_read, told_write);
+    }
+    if (child < 0)
+        return err_sys(err, errno, "cannot make a user namespace");
+    close(pid_fd);
+    close(fd_take(&told_write));
+    struct id_map map = process_id_map();
+    int mapped = process_map_ids(child, &map, err);
+    if (mapped == 0 && write(go_write, "g", 1) != 1)
+        mapped = err_sys(err, errno, "cannot begin in a user namespace");
+    close(fd_take(&go_write));
+    struct outcome outcome = {.result = -1};
+    ssize_t got = read(told_read, &outcome, sizeof(outcome));
+    waitpid(child, NULL, 0);
+    if (mapped < 0)
+        return -1;
+    if (got != sizeof(outcome))
+        return err_set(err, "the part that works in a user namespace was ended");
+    if (outcome.result < 0)
+        *err = outcome.err;
+    return outcome.result;
 }
 
 int process_drop_capabilities(struct err *err)

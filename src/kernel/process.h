@@ -47,6 +47,13 @@ int process_open_namespace(const char *kind, struct err *err) must_check;
 /* Enters both namespaces, the user namespace first: it is that which gives the right to enter the other. */
 int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err) must_check;
 
+/*
+ * Runs a function in a child with a user namespace of its own, in which this user's files can be read and written whatever
+ * their modes say. Its result and error come back; nothing else does.
+ */
+int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
+    must_check;
+
 /* No capability is left, and none comes back: not by executing anything, not as root. */
 int process_drop_capabilities(struct err *err) must_check;
 

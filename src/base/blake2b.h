@@ -1,0 +1,17 @@
+/* BLAKE2b with 256 bits (RFC 7693): as strong as SHA-256, and several times faster where no instruction helps. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BLAKE2B_SIZE = 32, BLAKE2B_BLOCK = 128 };
+
+struct blake2b {
+    uint64_t state[8], count;
+    unsigned char block[BLAKE2B_BLOCK];
+    size_t filled;
+};
+
+void blake2b_begin(struct blake2b *hash);
+void blake2b_add(struct blake2b *hash, const void *bytes, size_t size);
+void blake2b_end(struct blake2b *hash, unsigned char ret_digest[BLAKE2B_SIZE]);

@@ -1,0 +1,117 @@
+#include "workspace/compare.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/map.h"
+#include "base/text.h"
+
+const char *change_name(enum change_bit bit)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        CHANGES(X)
+#undef X
+    };
+    return names[bit];
+}
+
+static bool same_content(const struct entry *a, const struct entry *b)
+{
+    if (a->content == CONTENT_STORED && b->content == CONTENT_STORED)
+        return memcmp(a->blob.bytes, b->blob.bytes, sizeof(a->blob.bytes)) == 0;
+    /* What was left out is judged by its looks. */
+    return a->size == b->size && a->inode == b->inode && a->modified.tv_sec == b->modified.tv_sec &&
+           a->modified.tv_nsec == b->modified.tv_nsec;
+}
+
+static unsigned compare_entries(const struct entry *a, const struct entry *b)
+{
+    if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
+        return CHANGE_KIND;
+    unsigned what = 0;
+    if (S_ISREG(a->mode) && !same_content(a, b))
+        what |= CHANGE_CONTENT;
+    if (strcmp(a->target, b->target) != 0)
+        what |= CHANGE_TARGET;
+    if (!S_ISLNK(a->mode) && a->mode != b->mode)
+        what |= CHANGE_MODE;
+    if (a->attributes_size != b->attributes_size ||
+        (a->attributes_size && memcmp(a->attributes, b->attributes, a->attributes_size) != 0))
+        what |= CHANGE_ATTRIBUTES;
+    if (strcmp(a->linked_to, b->linked_to) != 0)
+        what |= CHANGE_LINKS;
+    if (a->modified.tv_sec != b->modified.tv_sec || a->modified.tv_nsec != b->modified.tv_nsec)
+        what |= CHANGE_TIME;
+    return what;
+}
+
+static bool lies_beneath(const char *path, const char *directory)
+{
+    size_t size = strlen(directory);
+    return strncmp(path, directory, size) == 0 && path[size] == '/';
+}
+
+static void add_change(change_list *changes, const struct entry *before, const struct entry *after)
+{
+    unsigned what = !before ? CHANGE_ADDED : !after ? CHANGE_DELETED : compare_entries(before, after);
+    const struct entry *either = before ? before : after;
+    if (either && what)
+        vec_push(changes, (struct change){either->path, before, after, what, NULL});
+}
+
+void compare_trees(const struct tree *before, const struct tree *after, change_list *ret_changes)
+{
+    *ret_changes = (change_list){0};
+    const char *unknown = NULL; /* a directory into which one of the two did not look */
+    size_t i = 0, j = 0;
+    while (i < before->entries.count || j < after->entries.count) {
+        const struct entry *a = i < before->entries.count ? &before->entries.at[i] : NULL;
+        const struct entry *b = j < after->entries.count ? &after->entries.at[j] : NULL;
+        int order = !a ? 1 : !b ? -1 : tree_order(a->path, b->path);
+        i += order <= 0;
+        j += order >= 0;
+        a = order <= 0 ? a : NULL;
+        b = order >= 0 ? b : NULL;
+        if (unknown && lies_beneath(a ? a->path : b->path, unknown))
+            continue;
+        bool both = a && b && S_ISDIR(a->mode) && S_ISDIR(b->mode);
+        if (both && (tree_is_skipped(a) || tree_is_skipped(b)))
+            unknown = a->path;
+        add_change(ret_changes, a, b);
+    }
+}
+
+bool change_is_shown(const struct change *change)
+{
+    return (change->what & ~(unsigned)CHANGE_TIME) != 0;
+}
+
+static bool can_be_renamed(const struct entry *entry)
+{
+    return S_ISREG(entry->mode) && entry->content == CONTENT_STORED && entry->size > 0;
+}
+
+void compare_find_renames(change_list *changes)
+{
+    struct map deleted = {0};
+    for (size_t i = 0; i < changes->count; i++) {
+        struct change *change = &changes->at[i];
+        if (change->what == CHANGE_DELETED && can_be_renamed(change->before)) {
+            const struct blob_id *id = &change->before->blob;
+            *map_at(&deleted, (const char *)id->bytes, sizeof(id->bytes)) = change;
+        }
+    }
+    for (size_t i = 0; i < changes->count; i++) {
+        struct change *change = &changes->at[i];
+        if (change->what != CHANGE_ADDED || !can_be_renamed(change->after))
+            continue;
+        struct change *other =
+            map_get(&deleted, (const char *)change->after->blob.bytes, sizeof(change->after->blob.bytes));
+        if (other && !other->renamed) {
+            other->renamed = change;
+            change->renamed = other;
+        }
+    }
+    map_free(&deleted);
+}

@@ -1,0 +1,243 @@
+#include "workspace/gate.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/path.h"
+#include "base/pattern.h"
+#include "base/text.h"
+
+enum { READ_MOST = 1024 * 1024 };
+
+/* How a row's files are judged, beside their names. */
+enum test {
+    TEST_NONE,    /* any change counts */
+    TEST_SCRIPTS, /* only where the "scripts" of a package.json differ */
+    TEST_EXEC,    /* only with a line that git would execute */
+    TEST_HEAD,    /* only where it is what a repository's HEAD is */
+};
+
+/* The one table: patterns of paths that begin with a slash at the workspace's top. */
+static const struct {
+    const char *pattern, *why;
+    enum test test;
+} table[] = {
+    {"/**/.git", "a file that leads git to another repository", TEST_NONE},
+    {"/**/.git/hooks/**", "git runs its hooks", TEST_NONE},
+    {"/**/.git/config", "git runs what its configuration says", TEST_NONE},
+    {"/**/.git/config.worktree", "git runs what its configuration says", TEST_NONE},
+    {"/**/.git/commondir", "leads git to another configuration", TEST_NONE},
+    {"/**/.git/info/attributes", "chooses filters that git runs", TEST_NONE},
+    {"/**/.git/info/sparse-checkout", "chooses which files git checks out", TEST_NONE},
+    {"/**/.git/objects/info/alternates", "leads git to other objects", TEST_NONE},
+    {"/**/.git/modules/**/config*", "git runs what its configuration says", TEST_NONE},
+    {"/**/.git/modules/**/hooks/**", "git runs its hooks", TEST_NONE},
+    {"/**/.git/worktrees/*/config.worktree", "git runs what its configuration says", TEST_NONE},
+    {"/**/.git/worktrees/*/commondir", "leads git to another configuration", TEST_NONE},
+    {"/**/.git/worktrees/*/gitdir", "leads git to another work tree", TEST_NONE},
+    {"/**/.git/**/git-rebase-todo*", "git executes its lines when the rebase goes on", TEST_EXEC},
+    {"/*/**/.git/**", "a repository inside the workspace: git runs what its configuration says", TEST_NONE},
+    {"/**/HEAD", "looks like a bare repository: git runs what its configuration says", TEST_HEAD},
+    {"/**/package.json", "scripts that the package manager runs", TEST_SCRIPTS},
+    {"/**/setup.py", "runs when the package is built or installed", TEST_NONE},
+    {"/**/conftest.py", "runs when the tests are looked for", TEST_NONE},
+    {"/**/sitecustomize.py", "runs when Python starts", TEST_NONE},
+    {"/**/build.rs", "runs when the crate is built, also by editors", TEST_NONE},
+    {"/**/Makefile", "runs when you call make", TEST_NONE},
+    {"/**/makefile", "runs when you call make", TEST_NONE},
+    {"/**/GNUmakefile", "runs when you call make", TEST_NONE},
+    {"/**/*.mk", "runs when you call make", TEST_NONE},
+    {"/**/CMakeLists.txt", "runs when the project is configured, also by editors", TEST_NONE},
+    {"/**/meson.build", "runs when the project is configured", TEST_NONE},
+    {"/**/*.gradle", "runs when the project is loaded, also by editors", TEST_NONE},
+    {"/**/*.gradle.kts", "runs when the project is loaded, also by editors", TEST_NONE},
+    {"/**/pom.xml", "plugins that the build runs", TEST_NONE},
+    {"/**/Rakefile", "runs when you call rake", TEST_NONE},
+    {"/**/Gemfile", "runs when bundler reads it", TEST_NONE},
+    {"/**/justfile", "runs when you call just", TEST_NONE},
+    {"/**/Taskfile.y*ml", "runs when you call task", TEST_NONE},
+    {"/**/flake.nix", "runs when the environment is entered", TEST_NONE},
+    {"/**/shell.nix", "runs when the environment is entered", TEST_NONE},
+};
+
+/* --- content ----------------------------------------------------------------------------------------------------- */
+
+static const char *skip_string(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++) {
+        if (*at == '\\')
+            at++;
+    }
+    return at < end ? at + 1 : end;
+}
+
+/* The text of the member "scripts" of a JSON object, braces included; empty where there is none. */
+static size_t find_scripts(const char *text, size_t size, const char **ret_scripts)
+{
+    static const char key[] = "\"scripts\"";
+    const char *end = text + size;
+    unsigned depth = 0;
+    *ret_scripts = text;
+    const char *start = NULL;
+    for (const char *at = text; at < end;) {
+        if (*at == '"') {
+            bool is_key = depth == 1 && !start && (size_t)(end - at) > sizeof(key) &&
+                          memcmp(at, key, sizeof(key) - 1) == 0;
+            at = skip_string(at, end);
+            if (is_key)
+                start = at;
+            continue;
+        }
+        depth += *at == '{' || *at == '[';
+        if ((*at == '}' || *at == ']') && depth)
+            depth--;
+        at++;
+        if (start && depth == 1 && at[-1] == '}') {
+            *ret_scripts = start;
+            return (size_t)(at - start);
+        }
+        if (start && depth == 0)
+            break;
+    }
+    return 0;
+}
+
+static int read_side(const struct gate_change *change, const struct entry *entry, struct buf *bytes)
+{
+    if (!entry)
+        return 1;
+    return S_ISREG(entry->mode) ? change->read(change->context, entry, READ_MOST, bytes) : 0;
+}
+
+static bool scripts_differ(const struct gate_change *change)
+{
+    auto_buf struct buf old = {0}, new = {0};
+    if (read_side(change, change->before, &old) != 1 || read_side(change, change->after, &new) != 1)
+        return true; /* what cannot be read is not harmless */
+    const char *old_scripts, *new_scripts;
+    size_t old_size = find_scripts(buf_text(&old), old.size, &old_scripts);
+    size_t new_size = find_scripts(buf_text(&new), new.size, &new_scripts);
+    return old_size != new_size || memcmp(old_scripts, new_scripts, old_size) != 0;
+}
+
+/* A rebase's list with a command among its lines. */
+static bool has_exec_line(const struct gate_change *change)
+{
+    auto_buf struct buf text = {0};
+    if (read_side(change, change->after, &text) != 1)
+        return true;
+    for (const char *line = buf_text(&text); *line;) {
+        line += strspn(line, " \t");
+        if (text_starts_with(line, "exec") || text_starts_with(line, "x ") || text_starts_with(line, "x\t"))
+            return true;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return false;
+}
+
+static bool is_head(const struct gate_change *change)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (text_starts_with(change->path, ".git/"))
+        return false; /* the workspace's own */
+    auto_buf struct buf text = {0};
+    if (read_side(change, change->after, &text) != 1)
+        return true;
+    return text_starts_with(buf_text(&text), "ref: ") || strspn(buf_text(&text), digits) >= 40;
+}
+
+static bool passes(enum test test, const struct gate_change *change)
+{
+    switch (test) {
+    case TEST_SCRIPTS:
+        return scripts_differ(change);
+    case TEST_EXEC:
+        return has_exec_line(change);
+    case TEST_HEAD:
+        return is_head(change);
+    case TEST_NONE:
+        break;
+    }
+    return true;
+}
+
+/* --- kinds ------------------------------------------------------------------------------------------------------- */
+
+/* Does a link's target lead out of the tree, seen from where the link lies? */
+static bool leaves_tree(const char *path, const char *target)
+{
+    if (*target == '/')
+        return true;
+    size_t depth = 0;
+    for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/'))
+        depth++;
+    while (*target) {
+        size_t size = strcspn(target, "/");
+        if (size == 2 && target[0] == '.' && target[1] == '.') {
+            if (depth-- == 0)
+                return true;
+        } else if (size && !(size == 1 && *target == '.')) {
+            depth++;
+        }
+        target += size;
+        target += strspn(target, "/");
+    }
+    return false;
+}
+
+/* Shown as it is, the name would not read as what it is. */
+static bool is_tricky_name(const char *path)
+{
+    auto_buf struct buf shown = {0};
+    text_add_printable(&shown, path, strlen(path));
+    return strcmp(buf_text(&shown), path) != 0;
+}
+
+static void judge_kind(const struct gate_change *change, gate_reasons *reasons)
+{
+    const struct entry *before = change->before, *after = change->after;
+    bool is_regular = S_ISREG(after->mode), was_regular = before && S_ISREG(before->mode);
+    if (is_regular && after->mode & 0111 && !(was_regular && before->mode & 0111))
+        vec_push(reasons, "became executable");
+    uint32_t ids = after->mode & (S_ISUID | S_ISGID);
+    if (!S_ISDIR(after->mode) && ids & ~(was_regular ? before->mode : 0))
+        vec_push(reasons, "runs as its owner (set-id)");
+    bool same_target = before && S_ISLNK(before->mode) && strcmp(before->target, after->target) == 0;
+    if (S_ISLNK(after->mode) && !same_target && leaves_tree(change->path, after->target))
+        vec_push(reasons, "a link that leads out of the workspace");
+    if (S_ISFIFO(after->mode) || S_ISCHR(after->mode) || S_ISBLK(after->mode))
+        vec_push(reasons, "neither a file nor a folder");
+    if (!before && is_tricky_name(change->path))
+        vec_push(reasons, "its name holds characters that do not show");
+}
+
+static bool is_listed(const gate_reasons *reasons, const char *why)
+{
+    for (size_t i = 0; i < reasons->count; i++) {
+        if (strcmp(reasons->at[i], why) == 0)
+            return true;
+    }
+    return false;
+}
+
+void gate_judge(const struct gate_change *change, gate_reasons *reasons)
+{
+    if (!change->after)
+        return; /* what is gone runs nothing */
+    char absolute[PATH_LONGEST + 1];
+    size_t size = strlen(change->path);
+    if (size >= PATH_LONGEST) {
+        vec_push(reasons, "its path is too long");
+        return;
+    }
+    absolute[0] = '/';
+    memcpy(absolute + 1, change->path, size + 1);
+    for (size_t i = 0; !S_ISDIR(change->after->mode) && i < array_len(table); i++) {
+        if (pattern_matches_path(table[i].pattern, absolute, size + 1) && !is_listed(reasons, table[i].why) &&
+            passes(table[i].test, change))
+            vec_push(reasons, table[i].why);
+    }
+    judge_kind(change, reasons);
+}

@@ -1,0 +1,41 @@
+#include "workspace/gitdir.h"
+
+#include <string.h>
+
+#include "base/attr.h"
+#include "base/text.h"
+
+size_t git_directory_size(const char *path)
+{
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (text_starts_with(at, ".git/"))
+            return (size_t)(at - path) + 5;
+    }
+    return 0;
+}
+
+/* Is what follows the git directory one of the names, or beneath one that ends in a slash? */
+static bool is_one_of(const char *path, const char *const *names, size_t count)
+{
+    const char *inner = path + git_directory_size(path);
+    for (size_t i = 0; inner != path && i < count; i++) {
+        size_t size = strlen(names[i]);
+        if (strncmp(inner, names[i], size) == 0 && (names[i][size - 1] == '/' || !inner[size]))
+            return true;
+    }
+    return false;
+}
+
+bool git_is_position(const char *path)
+{
+    static const char *const names[] = {"HEAD", "packed-refs", "refs/", "logs/"};
+    return is_one_of(path, names, array_len(names));
+}
+
+bool git_has_lock(const char *path)
+{
+    static const char *const names[] = {"HEAD",   "ORIG_HEAD", "packed-refs", "index",
+                                        "config", "shallow",   "refs/"};
+    return is_one_of(path, names, array_len(names));
+}

@@ -1,0 +1,150 @@
+#include "workspace/lines.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { MOST_DIFFERENCES = 2000 };
+
+bool lines_are_text(const char *bytes, size_t size)
+{
+    enum { LOOKED_AT = 8000 };
+    return !memchr(bytes, '\0', size < LOOKED_AT ? size : LOOKED_AT);
+}
+
+void lines_split(const char *text, size_t size, line_list *ret_lines)
+{
+    *ret_lines = (line_list){0};
+    const char *end = text + size;
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *next = newline ? newline + 1 : end;
+        vec_push(ret_lines, (struct line){text, (size_t)(next - text)});
+        text = next;
+    }
+}
+
+static bool same_line(const struct line *a, const struct line *b)
+{
+    return a->size == b->size && (a->size == 0 || memcmp(a->text, b->text, a->size) == 0);
+}
+
+/* The part of both texts that lies between what they begin and end with in common. */
+struct middle {
+    const struct line *old, *new;
+    long old_count, new_count;
+};
+
+/*
+ * The furthest points that `d` differences reach, one a diagonal, for each d: the way back is read from them. Returns the
+ * number of differences, or -1 where there are too many.
+ */
+static long find_differences(const struct middle *middle, int32_t **rounds)
+{
+    long most = middle->old_count + middle->new_count;
+    most = most < MOST_DIFFERENCES ? most : MOST_DIFFERENCES;
+    int32_t *furthest = must_realloc(NULL, (size_t)(2 * most + 3), sizeof(*furthest));
+    memset(furthest, 0, (size_t)(2 * most + 3) * sizeof(*furthest));
+    long offset = most + 1, found = -1;
+    for (long d = 0; d <= most && found < 0; d++) {
+        for (long k = -d; k <= d; k += 2) {
+            bool goes_down = k == -d || (k != d && furthest[offset + k - 1] < furthest[offset + k + 1]);
+            long x = goes_down ? furthest[offset + k + 1] : furthest[offset + k - 1] + 1;
+            long y = x - k;
+            while (x < middle->old_count && y < middle->new_count &&
+                   same_line(&middle->old[x], &middle->new[y]))
+                x++, y++;
+            furthest[offset + k] = (int32_t)x;
+            if (x >= middle->old_count && y >= middle->new_count)
+                found = d;
+        }
+        rounds[d] = must_realloc(NULL, (size_t)(2 * d + 1), sizeof(**rounds));
+        memcpy(rounds[d], furthest + offset - d, (size_t)(2 * d + 1) * sizeof(**rounds));
+    }
+    free(furthest);
+    return found;
+}
+
+/* The furthest point on diagonal k after d differences. */
+static long reached(int32_t *const *rounds, long d, long k)
+{
+    return k < -d || k > d ? -1 : rounds[d][k + d];
+}
+
+/* From the end to the beginning; the caller turns it round. */
+static void trace_back(const struct middle *middle, int32_t *const *rounds, long d, edit_list *edits)
+{
+    long x = middle->old_count, y = middle->new_count;
+    for (; d > 0; d--) {
+        long k = x - y;
+        bool goes_down = k == -d || (k != d && reached(rounds, d - 1, k - 1) < reached(rounds, d - 1, k + 1));
+        long before = goes_down ? k + 1 : k - 1;
+        long start_x = reached(rounds, d - 1, before), start_y = start_x - before;
+        while (x > start_x + !goes_down && y > start_y + goes_down) {
+            x--, y--;
+            vec_push(edits, (struct line_edit){' ', (size_t)x, (size_t)y});
+        }
+        x = start_x;
+        y = start_y;
+        vec_push(edits, (struct line_edit){goes_down ? '+' : '-', (size_t)x, (size_t)y});
+    }
+    while (x > 0 && y > 0) {
+        x--, y--;
+        vec_push(edits, (struct line_edit){' ', (size_t)x, (size_t)y});
+    }
+}
+
+static void replace_all(const struct middle *middle, edit_list *edits)
+{
+    for (long i = middle->new_count; i--;)
+        vec_push(edits, (struct line_edit){'+', (size_t)middle->old_count, (size_t)i});
+    for (long i = middle->old_count; i--;)
+        vec_push(edits, (struct line_edit){'-', (size_t)i, 0});
+}
+
+static void compare_middle(const struct middle *middle, edit_list *ret_edits)
+{
+    int32_t **rounds = must_realloc(NULL, MOST_DIFFERENCES + 1, sizeof(*rounds));
+    memset(rounds, 0, (MOST_DIFFERENCES + 1) * sizeof(*rounds));
+    long differences = find_differences(middle, rounds);
+    if (differences < 0)
+        replace_all(middle, ret_edits);
+    else
+        trace_back(middle, rounds, differences, ret_edits);
+    for (size_t i = 0; i <= MOST_DIFFERENCES; i++)
+        free(rounds[i]);
+    free(rounds);
+    for (size_t i = 0; i < ret_edits->count / 2; i++) {
+        struct line_edit other = ret_edits->at[ret_edits->count - 1 - i];
+        ret_edits->at[ret_edits->count - 1 - i] = ret_edits->at[i];
+        ret_edits->at[i] = other;
+    }
+}
+
+void lines_compare(const line_list *old, const line_list *new, edit_list *ret_edits)
+{
+    *ret_edits = (edit_list){0};
+    size_t shorter = old->count < new->count ? old->count : new->count, first = 0, last = 0;
+    while (first < shorter && same_line(&old->at[first], &new->at[first]))
+        first++;
+    while (last < shorter - first &&
+           same_line(&old->at[old->count - 1 - last], &new->at[new->count - 1 - last]))
+        last++;
+    for (size_t i = 0; i < first; i++)
+        vec_push(ret_edits, (struct line_edit){' ', i, i});
+    struct middle middle = {
+        .old = old->count ? old->at + first : NULL,
+        .new = new->count ? new->at + first : NULL,
+        .old_count = (long)(old->count - first - last),
+        .new_count = (long)(new->count - first - last),
+    };
+    edit_list between = {0};
+    if (middle.old_count || middle.new_count)
+        compare_middle(&middle, &between);
+    for (size_t i = 0; i < between.count; i++) {
+        struct line_edit edit = between.at[i];
+        vec_push(ret_edits, (struct line_edit){edit.kind, edit.old + first, edit.new + first});
+    }
+    vec_free(&between);
+    for (size_t i = last; i--;)
+        vec_push(ret_edits, (struct line_edit){' ', old->count - 1 - i, new->count - 1 - i});
+}

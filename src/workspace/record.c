@@ -1,0 +1,212 @@
+#include "workspace/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+
+static const char *const mode_names[] = {
+#define X(id, name) name,
+    RECORD_MODES(X)
+#undef X
+};
+
+static const char *const state_names[] = {
+#define X(id, name) name,
+    RECORD_STATES(X)
+#undef X
+};
+
+const char *record_mode_name(enum record_mode mode)
+{
+    return mode_names[mode];
+}
+
+const char *record_state_name(enum record_state state)
+{
+    return state_names[state];
+}
+
+/* Fields in this order, each ended by a NUL: a path may hold any other byte. */
+enum field {
+    FIELD_MODE,
+    FIELD_STATE,
+    FIELD_BEGAN,
+    FIELD_ENDED,
+    FIELD_CHANGES,
+    FIELD_OF,
+    FIELD_WORKSPACE,
+    FIELDS
+};
+
+static void add_field(struct buf *out, const char *text)
+{
+    buf_add(out, text, strlen(text) + 1);
+}
+
+static void add_moment(struct buf *out, struct timespec moment)
+{
+    buf_printf(out, "%lld.%09ld", (long long)moment.tv_sec, moment.tv_nsec);
+    buf_add_char(out, '\0');
+}
+
+int record_save(int folder_fd, const struct record *record, struct err *err)
+{
+    auto_buf struct buf out = {0};
+    add_field(&out, mode_names[record->mode]);
+    add_field(&out, state_names[record->state]);
+    add_moment(&out, record->began);
+    add_moment(&out, record->ended);
+    buf_printf(&out, "%llu", (unsigned long long)record->changes);
+    buf_add_char(&out, '\0');
+    add_field(&out, record->of ? record->of : "");
+    add_field(&out, record->workspace);
+    auto_fd int fd =
+        openat(folder_fd, "about.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0 ||
+        renameat(folder_fd, "about.new", folder_fd, "about") < 0)
+        return err_sys(err, errno, "cannot write down the state of the session");
+    return 0;
+}
+
+static bool find_word(const char *word, const char *const *names, size_t count, unsigned *ret_index)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(names[i], word) == 0) {
+            *ret_index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct timespec read_moment(const char *text)
+{
+    char *end;
+    struct timespec moment = {.tv_sec = strtoll(text, &end, 10)};
+    if (*end == '.')
+        moment.tv_nsec = strtol(end + 1, NULL, 10);
+    return moment;
+}
+
+int record_load(int folder_fd, struct arena *arena, struct record *ret_record, struct err *err)
+{
+    enum { LARGEST = PATH_LONGEST + 1024 };
+    auto_fd int fd = openat(folder_fd, "about", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : err_sys(err, errno, "cannot read the state of a session");
+    char bytes[LARGEST + 1];
+    ssize_t size = read(fd, bytes, LARGEST);
+    if (size < 0)
+        return err_sys(err, errno, "cannot read the state of a session");
+    bytes[size] = '\0';
+    const char *fields[FIELDS], *at = bytes;
+    for (size_t i = 0; i < FIELDS; i++) {
+        fields[i] = at < bytes + size ? at : "";
+        at += strlen(fields[i]) + 1;
+    }
+    unsigned mode, state;
+    if (!find_word(fields[FIELD_MODE], mode_names, array_len(mode_names), &mode) ||
+        !find_word(fields[FIELD_STATE], state_names, array_len(state_names), &state) ||
+        *fields[FIELD_WORKSPACE] != '/')
+        return err_set(err, "the state of a session is damaged");
+    *ret_record = (struct record){
+        .name = "",
+        .mode = (enum record_mode)mode,
+        .state = (enum record_state)state,
+        .began = read_moment(fields[FIELD_BEGAN]),
+        .ended = read_moment(fields[FIELD_ENDED]),
+        .changes = strtoull(fields[FIELD_CHANGES], NULL, 10),
+        .of = arena_str(arena, fields[FIELD_OF]),
+        .workspace = arena_str(arena, fields[FIELD_WORKSPACE]),
+    };
+    return 1;
+}
+
+static int older_first(const void *one, const void *two)
+{
+    const struct record *a = one, *b = two;
+    if (a->began.tv_sec != b->began.tv_sec)
+        return a->began.tv_sec < b->began.tv_sec ? -1 : 1;
+    return (a->began.tv_nsec > b->began.tv_nsec) - (a->began.tv_nsec < b->began.tv_nsec);
+}
+
+int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
+                    struct err *err)
+{
+    *ret_records = (record_list){0};
+    int fd = openat(sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory)
+        return err_sys(err, errno, "cannot look through the sessions");
+    for (const struct dirent *entry; (entry = readdir(directory));) {
+        struct record record = {0};
+        struct err ignored;
+        if (*entry->d_name == '.')
+            continue;
+        auto_fd int folder =
+            openat(sessions_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (folder < 0 || record_load(folder, arena, &record, &ignored) <= 0 || !record.workspace ||
+            (workspace && strcmp(record.workspace, workspace) != 0))
+            continue;
+        record.name = arena_str(arena, entry->d_name);
+        vec_push(ret_records, record);
+    }
+    closedir(directory);
+    if (ret_records->count)
+        qsort(ret_records->at, ret_records->count, sizeof(*ret_records->at), older_first);
+    return 0;
+}
+
+bool record_is_busy(int sessions_fd, const char *name)
+{
+    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
+}
+
+/* One side of the changes as a tree; its entries are borrowed. */
+static struct tree side_of(const change_list *changes, bool after, struct timespec taken)
+{
+    struct tree side = {.taken = taken};
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct entry *entry = after ? changes->at[i].after : changes->at[i].before;
+        if (entry)
+            vec_push(&side.entries, *entry);
+    }
+    return side;
+}
+
+uint64_t record_count_changes(const struct tree *before, const struct tree *after)
+{
+    change_list changes;
+    uint64_t shown = 0;
+    compare_trees(before, after, &changes);
+    for (size_t i = 0; i < changes.count; i++)
+        shown += change_is_shown(&changes.at[i]);
+    vec_free(&changes);
+    return shown;
+}
+
+int record_keep_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
+{
+    change_list changes;
+    compare_trees(before, after, &changes);
+    auto_tree struct tree was = side_of(&changes, false, before->taken);
+    auto_tree struct tree became = side_of(&changes, true, after->taken);
+    vec_free(&changes);
+    return tree_save(&was, folder_fd, "before", err) < 0 ? -1 : tree_save(&became, folder_fd, "after", err);
+}
+
+void record_forget(int folder_fd)
+{
+    static const char *const files[] = {"start", "before", "after", "about"};
+    for (size_t i = 0; i < array_len(files); i++)
+        unlinkat(folder_fd, files[i], 0);
+}

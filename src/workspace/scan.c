@@ -1,0 +1,364 @@
+#include "workspace/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/map.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "kernel/beneath.h"
+
+enum {
+    MOST_ENTRIES = 2000000,
+    ATTRIBUTES_LARGEST = 64 * 1024,
+    /* Kernels stamp files with the time of the last tick. What changed this shortly before a walk may have changed once
+     * more after it, and carry the same stamp. */
+    TICK_NANOSECONDS = 20 * 1000 * 1000,
+};
+
+struct child {
+    size_t name_at; /* in the directory's names */
+    const char *name;
+    struct stat status;
+    const char *target; /* of a link */
+    bool is_gone;
+};
+
+typedef VEC(struct child) child_list;
+
+struct walk {
+    int top_fd;
+    const struct scan_request *request;
+    struct scan *scan;
+    size_t cursor;     /* in the earlier tree */
+    struct map inodes; /* of files with several names: device and inode → the first path */
+    char *listing;     /* room for names as the kernel gives them */
+};
+
+enum { LISTING_SIZE = 64 * 1024 };
+
+static int64_t nanoseconds_between(struct timespec from, struct timespec to)
+{
+    return (to.tv_sec - from.tv_sec) * 1000000000 + (to.tv_nsec - from.tv_nsec);
+}
+
+static bool same_moment(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool scan_is_same_file(const struct entry *a, const struct entry *b)
+{
+    return a->mode == b->mode && a->size == b->size && a->inode == b->inode && a->uid == b->uid &&
+           a->gid == b->gid && same_moment(a->modified, b->modified) && same_moment(a->changed, b->changed);
+}
+
+struct entry scan_entry_of(const struct stat *status, const char *path)
+{
+    return (struct entry){
+        .path = path,
+        .mode = status->st_mode,
+        .links = (uint32_t)status->st_nlink,
+        .uid = status->st_uid,
+        .gid = status->st_gid,
+        .size = S_ISREG(status->st_mode)   ? (uint64_t)status->st_size
+                : S_ISCHR(status->st_mode) ? status->st_rdev
+                                           : 0,
+        .allocated = (uint64_t)status->st_blocks * 512,
+        .inode = status->st_ino,
+        .device = status->st_dev,
+        .modified = status->st_mtim,
+        .changed = status->st_ctim,
+        .target = "",
+        .linked_to = "",
+        .attributes = "",
+    };
+}
+
+/* --- attributes ------------------------------------------------------------------------------------------------- */
+
+/* Others belong to the kernel or ask for root; the overlay's own marks are no part of the file. */
+static bool is_kept_attribute(const char *name)
+{
+    return (text_starts_with(name, "user.") && !text_starts_with(name, "user.overlay.")) ||
+           text_starts_with(name, "system.posix_acl_");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_attribute(struct buf *out, int fd, const char *name)
+{
+    char *value = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
+    ssize_t size = fgetxattr(fd, name, value, ATTRIBUTES_LARGEST);
+    if (size >= 0) {
+        uint32_t stored = (uint32_t)size;
+        buf_add(out, name, strlen(name) + 1);
+        buf_add(out, (const char *)&stored, sizeof(stored));
+        buf_add(out, value, stored);
+    }
+    free(value);
+}
+
+void scan_attributes(int fd, struct arena *arena, struct entry *entry)
+{
+    char few[1024], *names = few;
+    ssize_t size = flistxattr(fd, names, sizeof(few));
+    if (size < 0 && errno == ERANGE) {
+        names = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
+        size = flistxattr(fd, names, ATTRIBUTES_LARGEST);
+    }
+    VEC(const char *) kept = {0};
+    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        if (is_kept_attribute(name))
+            vec_push(&kept, name);
+    }
+    if (kept.count) {
+        qsort(kept.at, kept.count, sizeof(*kept.at), compare_texts);
+        auto_buf struct buf out = {0};
+        for (size_t i = 0; i < kept.count; i++)
+            add_attribute(&out, fd, kept.at[i]);
+        entry->attributes = arena_copy(arena, buf_text(&out), out.size);
+        entry->attributes_size = (uint32_t)out.size;
+    }
+    vec_free(&kept);
+    if (names != few)
+        free(names);
+}
+
+/* --- one directory ---------------------------------------------------------------------------------------------- */
+
+/* The names of a directory, one NUL-ended after the other, and a child for each. */
+static int list_names(struct walk *walk, int fd, struct buf *names, child_list *children)
+{
+    for (;;) {
+        ssize_t got = getdents64(fd, walk->listing, LISTING_SIZE);
+        if (got <= 0)
+            return (int)got;
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(const void *)(walk->listing + at);
+            at += entry->d_reclen;
+            if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+                continue;
+            vec_push(children, (struct child){.name_at = names->size});
+            buf_add(names, entry->d_name, strlen(entry->d_name) + 1);
+        }
+    }
+}
+
+static int compare_children(const void *a, const void *b)
+{
+    return strcmp(((const struct child *)a)->name, ((const struct child *)b)->name);
+}
+
+static bool has_child(void *context, const char *name)
+{
+    const child_list *children = context;
+    struct child key = {.name = name};
+    return bsearch(&key, children->at, children->count, sizeof(key), compare_children) != NULL;
+}
+
+/* The earlier walk's entry of this path. Both walks have the same order, so that one look at each is enough. */
+static const struct entry *earlier(struct walk *walk, const char *path)
+{
+    const struct tree *before = walk->request->before;
+    while (before && walk->cursor < before->entries.count) {
+        const struct entry *entry = &before->entries.at[walk->cursor];
+        int order = tree_order(entry->path, path);
+        if (order > 0)
+            return NULL;
+        walk->cursor++;
+        if (order == 0)
+            return entry;
+        walk->scan->differing++; /* it is gone */
+    }
+    return NULL;
+}
+
+static void note_hard_link(struct walk *walk, struct entry *entry)
+{
+    const uint64_t number[] = {entry->device, entry->inode};
+    const char *key = arena_copy(&walk->scan->tree.arena, (const char *)number, sizeof(number));
+    void **first = map_at(&walk->inodes, key, sizeof(number));
+    if (*first)
+        entry->linked_to = *first;
+    else
+        *first = arena_str(&walk->scan->tree.arena, entry->path);
+}
+
+/* What an unchanged file had at the earlier walk. */
+static void inherit(struct arena *arena, const struct entry *from, struct entry *entry)
+{
+    entry->content = from->content;
+    entry->blob = from->blob;
+    if (*from->target)
+        entry->target = arena_str(arena, from->target);
+    if (from->attributes_size) {
+        entry->attributes = arena_copy(arena, from->attributes, from->attributes_size);
+        entry->attributes_size = from->attributes_size;
+    }
+}
+
+static const char *read_target(int fd, const char *name, struct arena *arena)
+{
+    char target[PATH_LONGEST];
+    ssize_t size = readlinkat(fd, name, target, sizeof(target) - 1);
+    return size < 0 ? "" : arena_copy(arena, target, (size_t)size);
+}
+
+/* During one session a folder is left out at the end if it was at the start, whatever lies beside it by then. */
+static bool is_skipped(struct walk *walk, const struct entry *before, const struct child *child,
+                       child_list *children)
+{
+    if (!S_ISDIR(child->status.st_mode))
+        return false;
+    if (walk->request->keep_skips && before && S_ISDIR(before->mode))
+        return tree_is_skipped(before);
+    return skips_match(walk->request->skips, child->name, has_child, children);
+}
+
+/* Returns whether the entry is as the earlier walk had it. */
+static bool add_entry(struct walk *walk, const struct child *child, const char *path, child_list *children)
+{
+    struct scan *scan = walk->scan;
+    struct entry entry = scan_entry_of(&child->status, path);
+    const struct entry *before = earlier(walk, path);
+    bool is_same = before && scan_is_same_file(before, &entry) &&
+                   nanoseconds_between(entry.changed, walk->request->before->taken) > TICK_NANOSECONDS &&
+                   !(S_ISREG(entry.mode) && before->content != CONTENT_STORED);
+    if (!S_ISDIR(entry.mode) && entry.links > 1)
+        note_hard_link(walk, &entry);
+    if (is_same)
+        inherit(&scan->tree.arena, before, &entry);
+    else if (S_ISLNK(entry.mode))
+        entry.target = child->target;
+    else if (S_ISREG(entry.mode))
+        vec_push(&scan->fresh, scan->tree.entries.count);
+    if (S_ISDIR(entry.mode))
+        entry.content = is_skipped(walk, before, child, children) ? CONTENT_LEFT_OUT : CONTENT_NONE;
+    scan->differing +=
+        !is_same || before->content != entry.content || strcmp(before->linked_to, entry.linked_to) != 0;
+    vec_push(&scan->tree.entries, entry);
+    return is_same;
+}
+
+static int check_bounds(const struct walk *walk, struct err *err)
+{
+    size_t most = walk->request->most_entries ? walk->request->most_entries : (size_t)MOST_ENTRIES;
+    if (walk->scan->tree.entries.count > most)
+        return err_sys(err, E2BIG, "it has more than %zu files", most);
+    if (walk->request->deadline.tv_sec) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (nanoseconds_between(walk->request->deadline, now) > 0)
+            return err_sys(err, ETIME, "it takes too long to look through");
+    }
+    return 0;
+}
+
+static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err);
+
+static int visit_children(struct walk *walk, const char *path, child_list *children, struct err *err)
+{
+    struct arena *arena = &walk->scan->tree.arena;
+    for (size_t i = 0; i < children->count; i++) {
+        const struct child *child = &children->at[i];
+        if (child->is_gone)
+            continue;
+        const char *full =
+            *path ? arena_printf(arena, "%s/%s", path, child->name) : arena_str(arena, child->name);
+        /* Sockets are made by whoever listens; a longer path than the kernel takes can only be walked to by hand. */
+        if (S_ISSOCK(child->status.st_mode) || strlen(full) >= PATH_LONGEST)
+            continue;
+        size_t own = walk->scan->tree.entries.count;
+        bool is_same = add_entry(walk, child, full, children);
+        bool is_entered =
+            S_ISDIR(child->status.st_mode) && !tree_is_skipped(&walk->scan->tree.entries.at[own]);
+        if (is_entered && walk_directory(walk, full, own, !is_same, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* `own` is the directory's entry; the top has none. */
+static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err)
+{
+    if (check_bounds(walk, err) < 0)
+        return -1;
+    auto_fd int fd = open_beneath(walk->top_fd, path, O_RDONLY | O_DIRECTORY, 0);
+    auto_buf struct buf names = {0};
+    child_list children = {0};
+    if (fd < 0 || list_names(walk, fd, &names, &children) < 0) {
+        walk->scan->was_denied |= errno == EACCES;
+        vec_free(&children);
+        if (!*path)
+            return err_sys(err, errno, "cannot look into the workspace");
+        walk->scan->tree.entries.at[own].content = CONTENT_LEFT_OUT;
+        return 0;
+    }
+    if (is_new)
+        scan_attributes(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
+    for (size_t i = 0; i < children.count; i++) {
+        struct child *child = &children.at[i];
+        child->name = names.bytes + child->name_at;
+        child->is_gone = fstatat(fd, child->name, &child->status, AT_SYMLINK_NOFOLLOW) < 0;
+        if (!child->is_gone && S_ISLNK(child->status.st_mode))
+            child->target = read_target(fd, child->name, &walk->scan->tree.arena);
+    }
+    close(fd_take(&fd)); /* one descriptor a level would be too many in a deep tree */
+    if (children.count)
+        qsort(children.at, children.count, sizeof(*children.at), compare_children);
+    int result = visit_children(walk, path, &children, err);
+    vec_free(&children);
+    return result;
+}
+
+int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
+{
+    *ret_scan = (struct scan){0};
+    struct walk walk = {.top_fd = top_fd, .request = request, .scan = ret_scan};
+    clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
+    walk.listing = must_realloc(NULL, LISTING_SIZE, 1);
+    int result = walk_directory(&walk, "", SIZE_MAX, false, err);
+    free(walk.listing);
+    map_free(&walk.inodes);
+    if (result < 0) {
+        scan_free(ret_scan);
+        return -1;
+    }
+    if (request->before)
+        ret_scan->differing += request->before->entries.count - walk.cursor;
+    return 0;
+}
+
+int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
+{
+    const char *name;
+    auto_fd int parent = open_parent_beneath(top_fd, path, &name);
+    struct stat status;
+    if (parent < 0 || fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        /* A link or a file where a directory was: the path leads nowhere any more. */
+        bool is_missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+        return is_missing ? 0 : err_sys(err, errno, "cannot look at %s", path);
+    }
+    *ret_entry = scan_entry_of(&status, path);
+    if (S_ISLNK(status.st_mode))
+        ret_entry->target = read_target(parent, name, arena);
+    return 1;
+}
+
+void scan_free(struct scan *scan)
+{
+    tree_free(&scan->tree);
+    vec_free(&scan->fresh);
+}

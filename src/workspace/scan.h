@@ -1,0 +1,45 @@
+/*
+ * Walks a tree and writes down what it holds. A file whose size, times and inode are those of an earlier walk is taken to
+ * be the same file and is never read; the others are listed as fresh. Reads, and changes nothing.
+ *
+ * The tree may be hostile: links are not followed, names are any bytes, and entries, depth and time are bounded.
+ */
+#pragma once
+
+#include "workspace/skips.h"
+#include "workspace/tree.h"
+
+struct scan_request {
+    const struct tree *before; /* an earlier walk; may be NULL */
+    const struct skips *skips; /* may be NULL */
+    bool keep_skips;           /* `before` is this session's: what it left out is left out again */
+    size_t most_entries;       /* 0: two millions */
+    struct timespec deadline;  /* of CLOCK_MONOTONIC; zero: none */
+};
+
+struct scan {
+    struct tree tree;
+    VEC(size_t) fresh; /* entries whose content is not known yet */
+    size_t differing;  /* entries that the earlier walk has otherwise or not at all */
+    bool was_denied;   /* something could not be looked at for want of permission */
+};
+
+int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
+    must_check;
+
+/* What stat() says, as an entry without content. */
+struct stat;
+struct entry scan_entry_of(const struct stat *status, const char *path);
+
+/* One file's entry, without content. Returns 1, or 0 where there is none. */
+int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
+    must_check;
+
+/* The extended attributes of an open file that a restore can set, as an entry has them. */
+void scan_attributes(int fd, struct arena *arena, struct entry *entry);
+
+/* Is the file still the one that was written down: the same inode, size and times? */
+bool scan_is_same_file(const struct entry *a, const struct entry *b);
+
+void scan_free(struct scan *scan);
+#define auto_scan __attribute__((cleanup(scan_free)))

@@ -1,0 +1,229 @@
+#include "workspace/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/beneath.h"
+#include "kernel/process.h"
+
+static struct timespec deadline_in(uint64_t milliseconds)
+{
+    struct timespec now = {0};
+    if (milliseconds) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        now.tv_sec += (time_t)(milliseconds / 1000);
+    }
+    return now;
+}
+
+static bool is_over(struct timespec deadline)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return deadline.tv_sec && now.tv_sec > deadline.tv_sec;
+}
+
+/* The file may be written at this moment: then it is tried again, and at last given up. */
+static int put_steady(struct store *store, int fd, struct arena *arena, struct entry *entry, struct err *err)
+{
+    enum { TRIES = 3 };
+    for (int i = 0; i < TRIES; i++) {
+        struct stat status;
+        if (fstat(fd, &status) < 0)
+            return err_sys(err, errno, "cannot look at %s", entry->path);
+        struct entry now = scan_entry_of(&status, entry->path), after;
+        now.linked_to = entry->linked_to;
+        if (!S_ISREG(now.mode))
+            return err_sys(err, ESTALE, "%s is not a file any more", entry->path);
+        int result = store_put(store, fd, now.size, now.allocated < now.size, &now.blob, err);
+        if (result < 0 && err->errnum != ESTALE)
+            return -1;
+        if (fstat(fd, &status) < 0)
+            return err_sys(err, errno, "cannot look at %s", entry->path);
+        after = scan_entry_of(&status, entry->path);
+        if (result == 0 && scan_is_same_file(&now, &after)) {
+            now.content = CONTENT_STORED;
+            scan_attributes(fd, arena, &now);
+            *entry = now;
+            return 0;
+        }
+    }
+    return err_sys(err, ESTALE, "%s changes all the time", entry->path);
+}
+
+int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
+                 struct err *err)
+{
+    entry->content = CONTENT_LEFT_OUT;
+    auto_fd int fd = open_beneath(top_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
+    *was_denied |= fd < 0 && errno == EACCES;
+    if (fd < 0)
+        return 0; /* it is gone, or a stranger's */
+    int result = put_steady(store, fd, arena, entry, err);
+    return result < 0 && (err->errnum == ESTALE || err->errnum == EIO) ? 0 : result;
+}
+
+static int larger_first(const void *a, const void *b, void *entries)
+{
+    const struct entry *left = (const struct entry *)entries + *(const size_t *)a;
+    const struct entry *right = (const struct entry *)entries + *(const size_t *)b;
+    return left->allocated < right->allocated ? 1 : left->allocated > right->allocated ? -1 : 0;
+}
+
+/* Marks the largest files as left out until the rest is within the limit. */
+static void keep_within(struct scan *scan, uint64_t most_bytes)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < scan->fresh.count; i++)
+        sum += scan->tree.entries.at[scan->fresh.at[i]].allocated;
+    if (sum <= most_bytes)
+        return;
+    VEC(size_t) by_size = {0};
+    for (size_t i = 0; i < scan->fresh.count; i++)
+        vec_push(&by_size, scan->fresh.at[i]);
+    qsort_r(by_size.at, by_size.count, sizeof(size_t), larger_first, scan->tree.entries.at);
+    for (size_t i = 0; sum > most_bytes && i < by_size.count; i++) {
+        struct entry *entry = &scan->tree.entries.at[by_size.at[i]];
+        entry->content = CONTENT_LEFT_OUT;
+        sum -= entry->allocated;
+    }
+    vec_free(&by_size);
+}
+
+int snapshot_contents(struct store *store, int top_fd, struct scan *scan, uint64_t most_bytes,
+                      struct timespec deadline, struct err *err)
+{
+    keep_within(scan, most_bytes);
+    for (size_t i = 0; i < scan->fresh.count; i++) {
+        struct entry *entry = &scan->tree.entries.at[scan->fresh.at[i]];
+        if (entry->content == CONTENT_LEFT_OUT)
+            continue;
+        const struct entry *first = *entry->linked_to ? tree_find(&scan->tree, entry->linked_to) : NULL;
+        if (first && first->content == CONTENT_STORED) {
+            entry->content = CONTENT_STORED;
+            entry->blob = first->blob;
+            entry->attributes = first->attributes;
+            entry->attributes_size = first->attributes_size;
+            continue;
+        }
+        if (i % 64 == 0 && is_over(deadline))
+            return err_sys(err, ETIME, "it takes too long to read");
+        if (snapshot_one(store, top_fd, &scan->tree.arena, entry, &scan->was_denied, err) < 0)
+            return -1;
+    }
+    return store_flush(store, err);
+}
+
+static int open_trees_folder(const struct store *store, struct err *err)
+{
+    int fd = openat(store->folder_fd, "trees", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT && mkdirat(store->folder_fd, "trees", 0700) == 0)
+        fd = openat(store->folder_fd, "trees", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? err_sys(err, errno, "cannot open the folder of snapshots") : fd;
+}
+
+static void name_of_workspace(const char *workspace, char ret_name[2 * BLAKE2B_SIZE + 1])
+{
+    struct blake2b hash;
+    unsigned char digest[BLAKE2B_SIZE];
+    blake2b_begin(&hash);
+    blake2b_add(&hash, workspace, strlen(workspace));
+    blake2b_end(&hash, digest);
+    for (size_t i = 0; i < BLAKE2B_SIZE; i++)
+        snprintf(ret_name + 2 * i, 3, "%02x", digest[i]);
+}
+
+/* The session keeps the very file that is the cache, by a second name where that is possible. */
+static int keep_for_session(const struct snapshot_request *request, int trees_fd, const char *name,
+                            const struct tree *tree, struct err *err)
+{
+    if (request->folder_fd < 0)
+        return 0;
+    unlinkat(request->folder_fd, request->name, 0);
+    if (linkat(trees_fd, name, request->folder_fd, request->name, 0) == 0)
+        return 0;
+    return tree_save(tree, request->folder_fd, request->name, err);
+}
+
+/* Returns 1 where something could not be read for want of permission. */
+static int take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
+{
+    auto_store struct store store = STORE_NONE;
+    auto_fd int top_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (top_fd < 0)
+        return err_sys(err, errno, "cannot open %s", request->workspace);
+    if (store_open(request->directory, &store, err) < 0)
+        return -1;
+    auto_fd int trees_fd = open_trees_folder(&store, err);
+    if (trees_fd < 0)
+        return -1;
+    char name[2 * BLAKE2B_SIZE + 1];
+    name_of_workspace(request->workspace, name);
+    auto_tree struct tree cached = {0};
+    struct err ignored; /* a cache that is damaged is none */
+    const struct tree *before = request->same_session;
+    if (!before && tree_load(trees_fd, name, &cached, &ignored) == 1)
+        before = &cached;
+    auto_scan struct scan scan = {0};
+    struct scan_request how = {.before = before,
+                               .keep_skips = request->same_session,
+                               .skips = request->skips,
+                               .deadline = deadline_in(request->most_milliseconds)};
+    if (scan_tree(top_fd, &how, &scan, err) < 0 ||
+        snapshot_contents(&store, top_fd, &scan, request->most_bytes, how.deadline, err) < 0)
+        return -1;
+    bool is_new = !before || scan.differing;
+    if ((is_new && tree_save(&scan.tree, trees_fd, name, err) < 0) ||
+        keep_for_session(request, trees_fd, name, &scan.tree, err) < 0)
+        return -1;
+    *ret_tree = scan.tree;
+    scan.tree = (struct tree){0};
+    return scan.was_denied;
+}
+
+struct retry {
+    const struct snapshot_request *request;
+    struct tree *tree;
+};
+
+static int take_again(void *context, struct err *err)
+{
+    struct retry *retry = context;
+    return take(retry->request, retry->tree, err) < 0 ? -1 : 0;
+}
+
+/* What the child in the namespace has taken: it is the cache by now. */
+static int load_cached(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
+{
+    auto_store struct store store = STORE_NONE;
+    if (store_open(request->directory, &store, err) < 0)
+        return -1;
+    auto_fd int trees_fd = open_trees_folder(&store, err);
+    char name[2 * BLAKE2B_SIZE + 1];
+    name_of_workspace(request->workspace, name);
+    return trees_fd < 0 ? -1 : tree_load(trees_fd, name, ret_tree, err);
+}
+
+int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
+{
+    int result = take(request, ret_tree, err);
+    if (result <= 0 || process_is_real_root())
+        return result < 0 ? -1 : 0;
+    /* In a user namespace of one's own, one's own files can be read whatever their mode says. */
+    auto_tree struct tree again = {0}, ignored_tree = {0};
+    struct retry retry = {request, &ignored_tree};
+    struct err ignored;
+    if (process_in_own_namespace(take_again, &retry, &ignored) == 0 &&
+        load_cached(request, &again, &ignored) == 1) {
+        tree_free(ret_tree);
+        *ret_tree = again;
+        again = (struct tree){0};
+    }
+    return 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * A snapshot: what a workspace holds, with its contents in the store. The last one of each workspace is kept as the
+ * cache for the next, so that a file which did not change is never read twice.
+ *
+ *   DIRECTORY/trees/HASH   the last tree of the workspace whose path has that hash
+ */
+#pragma once
+
+#include "workspace/scan.h"
+#include "workspace/store.h"
+
+struct snapshot_request {
+    const char *directory; /* of the store, absolute */
+    const char *workspace; /* absolute, without links */
+    const struct skips *skips;
+    uint64_t most_bytes;             /* that may be added; what is too large is left out, largest first */
+    uint64_t most_milliseconds;      /* 0: as long as it takes */
+    const struct tree *same_session; /* the tree at the session's start, where this is its end */
+    int folder_fd;                   /* where the tree is kept for the session, or -1 … */
+    const char *name;                /* … and under which name */
+};
+
+/* Fails with errnum ETIME or E2BIG where the workspace is too large for the budget. */
+int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err) must_check;
+
+/* Contents and attributes of the fresh entries of a walk. Nothing counts before store_flush. */
+int snapshot_contents(struct store *store, int top_fd, struct scan *scan, uint64_t most_bytes,
+                      struct timespec deadline, struct err *err) must_check;
+
+/* Content and attributes of one file. */
+int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
+                 struct err *err) must_check;

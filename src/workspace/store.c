@@ -1,0 +1,551 @@
+#include "workspace/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/beneath.h"
+#include "kernel/directories.h"
+
+enum {
+    PIECE = 1024 * 1024, /* what is read at once */
+    SMALL = 256 * 1024,  /* a file up to this size is kept as it is, a larger one as runs between zeros */
+    ZERO_BLOCK = 4096,   /* zeros are left out in blocks of this size */
+    WAITING = 4 * 1024 * 1024,
+};
+#define PACK_FULL (1024ULL * 1024 * 1024)
+
+/* A run of bytes in a larger file's content; the last one is empty and stands at the file's end. */
+struct run {
+    uint64_t offset, size;
+};
+
+/* --- the index -------------------------------------------------------------------------------------------------- */
+
+static size_t slot_of(const struct store *store, const struct blob_id *id)
+{
+    uint64_t start;
+    memcpy(&start, id->bytes, sizeof(start));
+    size_t slot = start & (store->slot_count - 1);
+    while (store->slots[slot] &&
+           memcmp(store->records.at[store->slots[slot] - 1].id.bytes, id->bytes, sizeof(id->bytes)) != 0)
+        slot = (slot + 1) & (store->slot_count - 1);
+    return slot;
+}
+
+static void rehash(struct store *store, size_t slot_count)
+{
+    free(store->slots);
+    store->slot_count = slot_count;
+    store->slots = must_realloc(NULL, slot_count, sizeof(*store->slots));
+    memset(store->slots, 0, slot_count * sizeof(*store->slots));
+    for (size_t i = 0; i < store->records.count; i++)
+        store->slots[slot_of(store, &store->records.at[i].id)] = (uint32_t)i + 1;
+}
+
+static void remember(struct store *store, const struct store_record *record)
+{
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): load_index has made room */
+    vec_push(&store->records, *record);
+    if (store->records.count * 2 > store->slot_count)
+        rehash(store, store->slot_count * 2);
+    else
+        store->slots[slot_of(store, &record->id)] = (uint32_t)store->records.count;
+}
+
+/* All of it is opened when it is first needed: a walk that finds nothing new needs none. */
+static int open_own(const struct store *store, const char *name, int *fd)
+{
+    if (*fd < 0)
+        *fd = openat(store->folder_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return *fd < 0 ? -1 : 0;
+}
+
+static int open_index(struct store *store)
+{
+    return open_own(store, "index", &store->index_fd);
+}
+
+static char *room(struct store *store)
+{
+    if (!store->piece)
+        store->piece = must_realloc(NULL, PIECE, 1);
+    return store->piece;
+}
+
+/* The index is read when it is first asked: a walk that finds nothing new never needs it. */
+static int load_index(struct store *store, struct err *err)
+{
+    if (store->slots)
+        return 0;
+    struct stat status;
+    if (open_index(store) < 0 || fstat(store->index_fd, &status) < 0)
+        return err_sys(err, errno, "cannot read the index of snapshots");
+    size_t count = (size_t)status.st_size / sizeof(struct store_record);
+    if (count >= UINT32_MAX / 4)
+        return err_set(err, "the index of snapshots is too large");
+    store->records.at = must_realloc(NULL, count + 1, sizeof(struct store_record));
+    store->records.capacity = count + 1;
+    size_t size = count * sizeof(struct store_record);
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(store->index_fd, (char *)store->records.at + done, size - done, (off_t)done);
+        if (got <= 0)
+            return err_sys(err, errno, "cannot read the index of snapshots");
+        done += (size_t)got;
+    }
+    store->records.count = count;
+    size_t slots = 1024;
+    while (slots < count * 3)
+        slots *= 2;
+    rehash(store, slots);
+    return 0;
+}
+
+static const struct store_record *find_record(struct store *store, const struct blob_id *id)
+{
+    uint32_t number = store->slots[slot_of(store, id)];
+    return number ? &store->records.at[number - 1] : NULL;
+}
+
+/* --- appending -------------------------------------------------------------------------------------------------- */
+
+static int open_pack(const struct store *store, uint32_t number, int flags)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "pack-%u", number);
+    return openat(store->folder_fd, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* Takes the lock, and finds the pack that is appended to: the last one, or a new one where that is full. */
+static int begin_appending(struct store *store, struct err *err)
+{
+    if (store->pack_fd >= 0)
+        return 0;
+    if (open_own(store, "lock", &store->lock_fd) < 0 || flock(store->lock_fd, LOCK_EX) < 0)
+        return err_sys(err, errno, "cannot lock the snapshots");
+    struct stat status;
+    /* A record that was cut short by a crash is none; the next one must not begin in the middle of it. */
+    if (open_index(store) < 0 || fstat(store->index_fd, &status) < 0 ||
+        ftruncate(store->index_fd, status.st_size - status.st_size % (off_t)sizeof(struct store_record)) < 0)
+        return err_sys(err, errno, "cannot write the index of snapshots");
+    if (load_index(store, err) < 0)
+        return -1;
+    for (size_t i = 0; i < store->records.count; i++) {
+        if (store->records.at[i].pack > store->pack)
+            store->pack = store->records.at[i].pack;
+    }
+    store->pack_fd = open_pack(store, store->pack, O_RDWR | O_CREAT);
+    if (store->pack_fd >= 0 && fstat(store->pack_fd, &status) == 0 && (uint64_t)status.st_size > PACK_FULL) {
+        close(store->pack_fd);
+        store->pack_fd = open_pack(store, ++store->pack, O_RDWR | O_CREAT);
+    }
+    if (store->pack_fd < 0 || fstat(store->pack_fd, &status) < 0)
+        return err_sys(err, errno, "cannot write a snapshot");
+    store->pack_size = (uint64_t)status.st_size;
+    return lseek(store->pack_fd, status.st_size, SEEK_SET) < 0
+               ? err_sys(err, errno, "cannot write a snapshot")
+               : 0;
+}
+
+static int explain_write(struct err *err)
+{
+    int errnum = errno;
+    err_sys(err, errnum, "cannot keep a file's content in the snapshots");
+    if (errnum == ENOSPC || errnum == EDQUOT)
+        err_hint(err, "the disk is full; `bawn undo --prune` removes old snapshots");
+    return -1;
+}
+
+static int write_waiting(struct store *store, struct err *err)
+{
+    if (store->waiting.size && write_whole(store->pack_fd, store->waiting.bytes, store->waiting.size) < 0)
+        return explain_write(err);
+    store->pack_size += store->waiting.size;
+    store->waiting.size = 0;
+    return 0;
+}
+
+int store_lock(struct store *store, struct err *err)
+{
+    return begin_appending(store, err);
+}
+
+int store_flush(struct store *store, struct err *err)
+{
+    if (store->pack_fd < 0)
+        return 0;
+    if (write_waiting(store, err) < 0)
+        return -1;
+    off_t end = lseek(store->index_fd, 0, SEEK_END);
+    if (store->waiting_index.size &&
+        (end < 0 || write_whole(store->index_fd, store->waiting_index.bytes, store->waiting_index.size) < 0))
+        return explain_write(err);
+    store->waiting_index.size = 0;
+    return 0;
+}
+
+/* --- a file's content, piece by piece ---------------------------------------------------------------------------- */
+
+/* Where a content goes: to the hash, and to the pack unless only the hash is wanted. */
+struct sink {
+    struct store *store;
+    struct blake2b hash;
+    bool is_kept;
+};
+
+/* The size comes first, so that a small file cannot look like the runs of a large one. */
+static void begin_hash(struct blake2b *hash, uint64_t file_size)
+{
+    blake2b_begin(hash);
+    blake2b_add(hash, &file_size, sizeof(file_size));
+}
+
+static int sink_add(struct sink *sink, const void *bytes, size_t size, struct err *err)
+{
+    blake2b_add(&sink->hash, bytes, size);
+    if (!sink->is_kept)
+        return 0;
+    buf_add(&sink->store->waiting, bytes, size);
+    return sink->store->waiting.size < WAITING ? 0 : write_waiting(sink->store, err);
+}
+
+static int read_piece(int fd, char *piece, size_t size, uint64_t offset, struct err *err)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(fd, piece + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return err_sys(err, got < 0 ? errno : ESTALE, "a file cannot be read, or changes while it is");
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+static bool is_zero(const char *bytes, size_t size)
+{
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* The runs of a piece that are not zero, whole blocks at a time. */
+static int add_runs(struct sink *sink, const char *piece, size_t size, uint64_t offset, struct err *err)
+{
+    for (size_t at = 0; at < size;) {
+        size_t start = at;
+        while (at < size && !is_zero(piece + at, size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK))
+            at += size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK;
+        struct run run = {offset + start, at - start};
+        if (run.size &&
+            (sink_add(sink, &run, sizeof(run), err) < 0 || sink_add(sink, piece + start, run.size, err) < 0))
+            return -1;
+        while (at < size && is_zero(piece + at, size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK))
+            at += size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK;
+    }
+    return 0;
+}
+
+/* The next place with data at or after an offset: holes may be larger than anyone could read. */
+static uint64_t skip_hole(int fd, uint64_t offset, uint64_t size)
+{
+    off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? size : offset;
+    return (uint64_t)data - (uint64_t)data % PIECE < offset ? offset
+                                                            : (uint64_t)data - (uint64_t)data % PIECE;
+}
+
+static int add_file(struct sink *sink, int fd, uint64_t size, bool has_holes, struct err *err)
+{
+    char *piece = room(sink->store);
+    begin_hash(&sink->hash, size);
+    if (size <= SMALL)
+        return read_piece(fd, piece, size, 0, err) < 0 ? -1 : sink_add(sink, piece, size, err);
+    for (uint64_t offset = 0; offset < size;) {
+        if (has_holes && (offset = skip_hole(fd, offset, size)) >= size)
+            break;
+        size_t part = size - offset < PIECE ? (size_t)(size - offset) : (size_t)PIECE;
+        if (read_piece(fd, piece, part, offset, err) < 0 || add_runs(sink, piece, part, offset, err) < 0)
+            return -1;
+        offset += part;
+    }
+    struct run end = {size, 0};
+    return sink_add(sink, &end, sizeof(end), err);
+}
+
+int store_identify(struct store *store, int fd, uint64_t size, bool has_holes, struct blob_id *ret_id,
+                   struct err *err)
+{
+    struct sink sink = {.store = store};
+    if (add_file(&sink, fd, size, has_holes, err) < 0)
+        return -1;
+    blake2b_end(&sink.hash, ret_id->bytes);
+    return 0;
+}
+
+int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct blob_id *ret_id,
+              struct err *err)
+{
+    if (begin_appending(store, err) < 0)
+        return -1;
+    struct sink sink = {.store = store, .is_kept = true};
+    uint64_t start = store->pack_size + store->waiting.size;
+    struct blob_id id;
+    int result = add_file(&sink, fd, size, has_holes, err);
+    if (result == 0)
+        blake2b_end(&sink.hash, id.bytes);
+    bool is_known = result == 0 && find_record(store, &id);
+    if (result < 0 || is_known) {
+        /* What came of it so far is taken back: from memory, or from the pack's end. */
+        if (store->pack_size > start) {
+            store->waiting.size = 0;
+            store->pack_size = start;
+            if (ftruncate(store->pack_fd, (off_t)start) < 0 ||
+                lseek(store->pack_fd, (off_t)start, SEEK_SET) < 0)
+                return explain_write(err);
+        } else {
+            store->waiting.size = (size_t)(start - store->pack_size);
+        }
+        if (is_known)
+            *ret_id = id;
+        return result;
+    }
+    struct store_record record = {.id = id,
+                                  .offset = start,
+                                  .size = store->pack_size + store->waiting.size - start,
+                                  .pack = store->pack,
+                                  .file_size = size};
+    remember(store, &record);
+    buf_add(&store->waiting_index, (const char *)&record, sizeof(record));
+    store->added += record.size;
+    *ret_id = id;
+    return 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+/* A content is read twice: what does not have its hash is never written anywhere. */
+static int verify(struct store *store, int pack_fd, const struct store_record *record, struct err *err)
+{
+    struct blake2b hash;
+    struct blob_id id;
+    begin_hash(&hash, record->file_size);
+    char *piece = room(store);
+    for (uint64_t done = 0; done < record->size;) {
+        size_t part = record->size - done < PIECE ? (size_t)(record->size - done) : (size_t)PIECE;
+        if (read_piece(pack_fd, piece, part, record->offset + done, err) < 0)
+            return -1;
+        blake2b_add(&hash, piece, part);
+        done += part;
+    }
+    blake2b_end(&hash, id.bytes);
+    if (memcmp(id.bytes, record->id.bytes, sizeof(id.bytes)) != 0)
+        return err_set(err, "a content in the snapshots is damaged");
+    return 0;
+}
+
+static int open_record(struct store *store, const struct blob_id *id, struct store_record *ret_record,
+                       struct err *err)
+{
+    if (store_flush(store, err) < 0 || load_index(store, err) < 0)
+        return -1;
+    const struct store_record *record = find_record(store, id);
+    if (!record)
+        return err_set(err, "a content is not in the snapshots any more");
+    auto_fd int fd = open_pack(store, record->pack, O_RDONLY);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
+    *ret_record = *record;
+    return verify(store, fd, record, err) < 0 ? -1 : fd_take(&fd);
+}
+
+static int write_at(int fd, const char *bytes, size_t size, uint64_t offset)
+{
+    while (size) {
+        ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -1;
+        bytes += written;
+        offset += (uint64_t)written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static int write_run(struct store *store, int pack_fd, uint64_t from, struct run run, int fd, struct err *err)
+{
+    while (run.size) {
+        size_t part = run.size < PIECE ? (size_t)run.size : (size_t)PIECE;
+        if (read_piece(pack_fd, store->piece, part, from, err) < 0)
+            return -1;
+        /* Blocks of zeros become holes. */
+        for (size_t at = 0; at < part; at += ZERO_BLOCK) {
+            size_t block = part - at < ZERO_BLOCK ? part - at : (size_t)ZERO_BLOCK;
+            if (!is_zero(store->piece + at, block) &&
+                write_at(fd, store->piece + at, block, run.offset + at) < 0)
+                return err_sys(err, errno, "cannot write a file");
+        }
+        from += part;
+        run.offset += part;
+        run.size -= part;
+    }
+    return 0;
+}
+
+int store_write_out(struct store *store, const struct blob_id *id, int fd, struct err *err)
+{
+    struct store_record record = {0};
+    auto_fd int pack_fd = open_record(store, id, &record, err);
+    if (pack_fd < 0)
+        return -1;
+    if (ftruncate(fd, (off_t)record.file_size) < 0)
+        return err_sys(err, errno, "cannot write a file");
+    if (record.file_size <= SMALL)
+        return write_run(store, pack_fd, record.offset, (struct run){0, record.size}, fd, err);
+    for (uint64_t at = 0;;) {
+        struct run run;
+        if (record.size - at < sizeof(run) ||
+            read_piece(pack_fd, (char *)&run, sizeof(run), record.offset + at, err) < 0)
+            return err_set(err, "a content in the snapshots is damaged");
+        at += sizeof(run);
+        if (run.size == 0)
+            return 0;
+        if (run.size > record.size - at || run.offset > record.file_size ||
+            run.size > record.file_size - run.offset)
+            return err_set(err, "a content in the snapshots is damaged");
+        if (write_run(store, pack_fd, record.offset + at, run, fd, err) < 0)
+            return -1;
+        at += run.size;
+    }
+}
+
+int store_read(struct store *store, const struct blob_id *id, size_t most, struct buf *ret_bytes,
+               struct err *err)
+{
+    struct store_record record = {0};
+    auto_fd int pack_fd = open_record(store, id, &record, err);
+    if (pack_fd < 0)
+        return -1;
+    if (record.file_size > most)
+        return 0;
+    /* Through a file without a name: what a content looks like in its pack is written in one place. */
+    auto_fd int memory = memfd_create("content", MFD_CLOEXEC);
+    if (memory < 0)
+        return err_sys(err, errno, "cannot make room for a content");
+    if (store_write_out(store, id, memory, err) < 0)
+        return -1;
+    ret_bytes->size = 0;
+    for (uint64_t done = 0; done < record.file_size;) {
+        size_t part = record.file_size - done < PIECE ? (size_t)(record.file_size - done) : (size_t)PIECE;
+        if (read_piece(memory, store->piece, part, done, err) < 0)
+            return -1;
+        buf_add(ret_bytes, store->piece, part);
+        done += part;
+    }
+    return 1;
+}
+
+/* --- pruning ------------------------------------------------------------------------------------------------------ */
+
+static int copy_record(struct store *store, const struct store_record *record, int to_fd,
+                       uint64_t *ret_offset, struct err *err)
+{
+    auto_fd int from_fd = open_pack(store, record->pack, O_RDONLY);
+    off_t start = lseek(to_fd, 0, SEEK_END);
+    if (from_fd < 0 || start < 0)
+        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
+    for (uint64_t done = 0; done < record->size;) {
+        size_t part = record->size - done < PIECE ? (size_t)(record->size - done) : (size_t)PIECE;
+        if (read_piece(from_fd, room(store), part, record->offset + done, err) < 0)
+            return -1;
+        if (write_whole(to_fd, store->piece, part) < 0)
+            return explain_write(err);
+        done += part;
+    }
+    *ret_offset = (uint64_t)start;
+    return 0;
+}
+
+/* The contents that stay go to one new pack with an index of its own, which then take the place of all others. */
+static int write_anew(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
+                      struct err *err)
+{
+    uint32_t number = store->pack + 1;
+    auto_fd int pack_fd = open_pack(store, number, O_RDWR | O_CREAT | O_TRUNC);
+    auto_fd int index_fd =
+        openat(store->folder_fd, "index.new", O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (pack_fd < 0 || index_fd < 0)
+        return explain_write(err);
+    for (size_t i = 0; i < store->records.count; i++) {
+        struct store_record record = store->records.at[i];
+        if (!is_kept(context, &record.id)) {
+            *ret_freed += record.size;
+            continue;
+        }
+        if (copy_record(store, &record, pack_fd, &record.offset, err) < 0)
+            return -1;
+        record.pack = number;
+        if (write_whole(index_fd, &record, sizeof(record)) < 0)
+            return explain_write(err);
+    }
+    if (fdatasync(pack_fd) < 0 || fdatasync(index_fd) < 0 ||
+        renameat(store->folder_fd, "index.new", store->folder_fd, "index") < 0)
+        return explain_write(err);
+    for (uint32_t old = 0; old < number; old++) {
+        char name[32];
+        snprintf(name, sizeof(name), "pack-%u", old);
+        unlinkat(store->folder_fd, name, 0);
+    }
+    return 0;
+}
+
+int store_prune(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
+                struct err *err)
+{
+    *ret_freed = 0;
+    if (begin_appending(store, err) < 0 || store_flush(store, err) < 0)
+        return -1;
+    bool any_goes = false;
+    for (size_t i = 0; i < store->records.count && !any_goes; i++)
+        any_goes = !is_kept(context, &store->records.at[i].id);
+    return any_goes ? write_anew(store, is_kept, context, ret_freed, err) : 0;
+}
+
+/* --- the folder ------------------------------------------------------------------------------------------------- */
+
+int store_open(const char *directory, struct store *ret_store, struct err *err)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        if (directories_make(AT_FDCWD, directory, err) < 0)
+            return -1;
+        fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (fd < 0)
+        return err_sys(err, errno, "cannot open %s", directory);
+    *ret_store = STORE_NONE;
+    ret_store->folder_fd = fd;
+    return 0;
+}
+
+void store_close(struct store *store)
+{
+    const int fds[] = {store->folder_fd, store->lock_fd, store->index_fd, store->pack_fd};
+    for (size_t i = 0; i < array_len(fds); i++) {
+        if (fds[i] >= 0)
+            close(fds[i]); /* and with it the lock */
+    }
+    buf_free(&store->waiting);
+    buf_free(&store->waiting_index);
+    vec_free(&store->records);
+    free(store->slots);
+    free(store->piece);
+    *store = STORE_NONE;
+}

@@ -1,0 +1,303 @@
+#include "workspace/transition.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "kernel/process.h"
+#include "workspace/gitdir.h"
+#include "workspace/scan.h"
+#include "workspace/snapshot.h"
+
+/* --- repositories ------------------------------------------------------------------------------------------------ */
+
+/* A repository that has moved on is left alone as a whole: half of it would be no repository. */
+static void hold_moved_repositories(decision_list *decisions)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        const struct decision *moved = &decisions->at[i];
+        const char *path = moved->judged.change.path;
+        if (moved->course != COURSE_CONFLICT || !git_is_position(path) ||
+            !change_is_shown(&moved->judged.change))
+            continue;
+        size_t size = git_directory_size(path);
+        for (size_t j = 0; j < decisions->count; j++) {
+            struct decision *other = &decisions->at[j];
+            if (other->course == COURSE_GO && strncmp(other->judged.change.path, path, size) == 0) {
+                other->course = COURSE_HELD;
+                other->why = "its repository has moved on";
+            }
+        }
+    }
+}
+
+/* --- deciding ---------------------------------------------------------------------------------------------------- */
+
+static const char *conflict_text(const struct judged *judged)
+{
+    const struct change *change = &judged->change;
+    if (!judged->now.path)
+        return "it was removed since";
+    return change->before ? "it was changed since" : "it was made since";
+}
+
+/* Is there still a repository afterwards, whose other branches may need the object? */
+static bool repository_stays(const struct transition *transition, const char *path, size_t git_size)
+{
+    char directory[PATH_LONGEST];
+    memcpy(directory, path, git_size - 1);
+    directory[git_size - 1] = '\0';
+    return !tree_find(transition->from, directory) || tree_find(transition->to, directory);
+}
+
+static struct decision decide(const struct transition *transition, const struct judged *judged)
+{
+    const struct change *change = &judged->change;
+    struct decision decision = {.judged = *judged, .course = COURSE_GO};
+    size_t git = git_directory_size(change->path);
+    bool keeps = transition->keeps_objects && !change->after && git &&
+                 text_starts_with(change->path + git, "objects/") &&
+                 repository_stays(transition, change->path, git);
+    if (judged->standing == STANDING_DONE || keeps) {
+        decision.course = COURSE_DONE;
+    } else if (change->after && S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED &&
+               change->what & (CHANGE_ADDED | CHANGE_CONTENT | CHANGE_KIND)) {
+        decision.course = COURSE_HELD;
+        decision.why = "its content was not kept: it was too large, or could not be read";
+    } else if (judged->standing == STANDING_CONFLICT && !transition->overwrites) {
+        decision.course = COURSE_CONFLICT;
+        decision.why = conflict_text(judged);
+    }
+    return decision;
+}
+
+static int open_workspace(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? err_sys(err, errno, "cannot open the workspace %s", path) : fd;
+}
+
+int transition_decide(const struct transition *transition, struct arena *arena, decision_list *ret_decisions,
+                      struct err *err)
+{
+    *ret_decisions = (decision_list){0};
+    auto_store struct store store = STORE_NONE;
+    auto_fd int top_fd = open_workspace(transition->workspace, err);
+    judged_list judged;
+    if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
+        settle_judge(top_fd, &store, arena, transition->from, transition->to, &judged, err) < 0)
+        return -1;
+    for (size_t i = 0; i < judged.count; i++)
+        vec_push(ret_decisions, decide(transition, &judged.at[i]));
+    vec_free(&judged);
+    hold_moved_repositories(ret_decisions);
+    return 0;
+}
+
+/* --- carrying out ------------------------------------------------------------------------------------------------ */
+
+/* The state that is about to be replaced, with its contents, so that it can be brought back. */
+static int keep_present(struct store *store, int top_fd, struct arena *arena, const decision_list *decisions,
+                        struct tree *ret_from, struct tree *ret_to, struct err *err)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        const struct decision *decision = &decisions->at[i];
+        if (decision->course != COURSE_GO)
+            continue;
+        const struct change *change = &decision->judged.change;
+        struct entry now = decision->judged.now;
+        if (now.path) {
+            /* Where it is still what was recorded, so are its content, attributes and other names. */
+            const struct entry *before = change->before;
+            bool is_known = before && decision->judged.standing == STANDING_READY;
+            bool was_denied = false;
+            if (is_known) {
+                now.content = before->content;
+                now.blob = before->blob;
+                now.attributes = before->attributes;
+                now.attributes_size = before->attributes_size;
+                now.linked_to = before->linked_to;
+            } else if (S_ISREG(now.mode) && snapshot_one(store, top_fd, arena, &now, &was_denied, err) < 0) {
+                return -1;
+            }
+            vec_push(&ret_from->entries, now);
+        }
+        if (change->after) {
+            struct entry after = *change->after;
+            after.inode = 0; /* it will be another one */
+            vec_push(&ret_to->entries, after);
+        }
+    }
+    clock_gettime(CLOCK_REALTIME, &ret_from->taken);
+    ret_to->taken = ret_from->taken;
+    return store_flush(store, err);
+}
+
+struct execution {
+    const char *directory, *workspace, *mark;
+    struct arena *arena;
+    const struct tree *from, *to;
+    bool again;
+    struct settled *settled;
+    int kept_fd; /* where a child tells what was left alone */
+};
+
+static int execute(struct execution *execution, struct err *err)
+{
+    auto_store struct store store = STORE_NONE;
+    auto_fd int top_fd = open_workspace(execution->workspace, err);
+    if (top_fd < 0 || store_open(execution->directory, &store, err) < 0)
+        return -1;
+    struct settlement settlement = {
+        .top_fd = top_fd,
+        .store = &store,
+        .arena = execution->arena,
+        .from = execution->from,
+        .to = execution->to,
+        .mark = execution->mark,
+        .again = execution->again,
+    };
+    return settle_execute(&settlement, execution->settled, err);
+}
+
+/* In a user namespace: what was left alone goes back through a file, as pairs of texts. */
+static int execute_and_tell(void *context, struct err *err)
+{
+    struct execution *execution = context;
+    int result = execute(execution, err);
+    auto_buf struct buf told = {0};
+    buf_add(&told, (const char *)&execution->settled->done, sizeof(execution->settled->done));
+    for (size_t i = 0; i < execution->settled->kept.count; i++) {
+        const struct kept *kept = &execution->settled->kept.at[i];
+        buf_add(&told, kept->path, strlen(kept->path) + 1);
+        buf_add(&told, kept->why, strlen(kept->why) + 1);
+    }
+    if (told.size && pwrite(execution->kept_fd, told.bytes, told.size, 0) != (ssize_t)told.size)
+        return err_sys(err, errno, "cannot report what was done");
+    return result;
+}
+
+static void hear_told(struct execution *execution)
+{
+    struct stat status;
+    size_t done = 0;
+    if (fstat(execution->kept_fd, &status) < 0 || (size_t)status.st_size < sizeof(done))
+        return;
+    char *told = arena_alloc(execution->arena, (size_t)status.st_size + 1);
+    if (pread(execution->kept_fd, told, (size_t)status.st_size, 0) != status.st_size)
+        return;
+    memcpy(&done, told, sizeof(done));
+    execution->settled->done = done;
+    for (const char *at = told + sizeof(done), *end = told + status.st_size; at < end;) {
+        const char *path = at, *why = at + strlen(at) + 1;
+        vec_push(&execution->settled->kept, (struct kept){path, why});
+        at = why + strlen(why) + 1;
+    }
+}
+
+/* As an ordinary user, in a namespace in which the modes of one's own files are no obstacle. */
+static int execute_in_namespace(struct execution *execution, struct err *err)
+{
+    *execution->settled = (struct settled){0};
+    if (process_is_real_root())
+        return execute(execution, err);
+    auto_fd int kept_fd = memfd_create("kept", MFD_CLOEXEC);
+    execution->kept_fd = kept_fd;
+    if (kept_fd < 0)
+        return err_sys(err, errno, "cannot make room for a report");
+    int result = process_in_own_namespace(execute_and_tell, execution, err);
+    hear_told(execution);
+    return result;
+}
+
+/* Forward; where that fails, back. Whatever ends it in the middle leaves the state at `settling`. */
+static int settle_record(struct execution *execution, int folder_fd, struct record *record, struct err *err)
+{
+    int result = execute_in_namespace(execution, err);
+    clock_gettime(CLOCK_REALTIME, &record->ended);
+    if (result == 0) {
+        record->state = STATE_DONE;
+        return record_save(folder_fd, record, err);
+    }
+    struct settled ignored = {0};
+    struct err second = {0};
+    struct execution back = *execution;
+    back.from = execution->to;
+    back.to = execution->from;
+    back.again = true;
+    back.settled = &ignored;
+    if (execute_in_namespace(&back, &second) == 0) {
+        record_forget(folder_fd);
+        record->state = STATE_UNDONE;
+        err_hint(err, "nothing was changed: what was done has been taken back");
+    } else {
+        err_hint(err, "some files are done and others not; the next bawn command finishes it");
+    }
+    vec_free(&ignored.kept);
+    return -1;
+}
+
+int transition_run(const struct transition *transition, struct arena *arena, const decision_list *decisions,
+                   int folder_fd, struct record *record, struct settled *ret_settled, struct err *err)
+{
+    *ret_settled = (struct settled){0};
+    auto_tree struct tree from = {0}, to = {0};
+    {
+        auto_store struct store store = STORE_NONE;
+        auto_fd int top_fd = open_workspace(transition->workspace, err);
+        if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
+            keep_present(&store, top_fd, arena, decisions, &from, &to, err) < 0)
+            return -1;
+    }
+    record->state = STATE_SETTLING;
+    record->changes = 0;
+    for (size_t i = 0; i < decisions->count; i++)
+        record->changes +=
+            decisions->at[i].course == COURSE_GO && change_is_shown(&decisions->at[i].judged.change);
+    if (tree_save(&from, folder_fd, "before", err) < 0 || tree_save(&to, folder_fd, "after", err) < 0 ||
+        record_save(folder_fd, record, err) < 0) {
+        record_forget(folder_fd);
+        return -1;
+    }
+    struct execution execution = {
+        .directory = transition->directory,
+        .workspace = transition->workspace,
+        .mark = record->name,
+        .arena = arena,
+        .from = &from,
+        .to = &to,
+        .settled = ret_settled,
+    };
+    return settle_record(&execution, folder_fd, record, err);
+}
+
+int transition_finish(const char *directory, int folder_fd, struct arena *arena, struct record *record,
+                      struct settled *ret_settled, struct err *err)
+{
+    auto_tree struct tree from = {0}, to = {0};
+    int has_from = tree_load(folder_fd, "before", &from, err), has_to = 0;
+    if (has_from < 0 || (has_to = tree_load(folder_fd, "after", &to, err)) < 0)
+        return -1;
+    *ret_settled = (struct settled){0};
+    if (!has_from || !has_to) {
+        record_forget(folder_fd);
+        return 0;
+    }
+    struct execution execution = {
+        .directory = directory,
+        .workspace = record->workspace,
+        .mark = record->name,
+        .arena = arena,
+        .from = &from,
+        .to = &to,
+        .again = true,
+        .settled = ret_settled,
+    };
+    return settle_record(&execution, folder_fd, record, err);
+}

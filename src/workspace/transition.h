@@ -1,0 +1,48 @@
+/*
+ * Applying and undoing: both take a workspace from one recorded state to another. What the user has changed since is a
+ * conflict and is kept, unless it is said to be overwritten. The transition is itself recorded, so that it can be
+ * undone, and finished after a crash.
+ */
+#pragma once
+
+#include "workspace/record.h"
+#include "workspace/settle.h"
+
+enum course {
+    COURSE_CONFLICT, /* left alone: the workspace's file is not what it was */
+    COURSE_HELD,     /* left alone for another reason */
+    COURSE_GO,
+    COURSE_DONE, /* nothing to do */
+};
+
+struct decision {
+    struct judged judged;
+    enum course course;
+    const char *why; /* of a conflict, or of what is held back */
+};
+
+typedef VEC(struct decision) decision_list;
+
+struct transition {
+    const char *directory; /* of the store */
+    const char *workspace;
+    const struct tree *from, *to;
+    bool keeps_objects; /* of a repository nothing is removed that a commit made elsewhere may need */
+    bool overwrites;    /* conflicts too */
+};
+
+/* What would happen. Nothing is changed. */
+int transition_decide(const struct transition *transition, struct arena *arena, decision_list *ret_decisions,
+                      struct err *err) must_check;
+
+/*
+ * Carries out the decisions to go, in the folder of a new session whose record is saved first. On failure what was done
+ * is taken back; where that fails too, transition_finish comes later.
+ */
+int transition_run(const struct transition *transition, struct arena *arena, const decision_list *decisions,
+                   int folder_fd, struct record *record, struct settled *ret_settled, struct err *err)
+    must_check;
+
+/* Finishes a transition that was ended in its middle. */
+int transition_finish(const char *directory, int folder_fd, struct arena *arena, struct record *record,
+                      struct settled *ret_settled, struct err *err) must_check;

@@ -1,0 +1,244 @@
+#include "workspace/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+
+static const char magic[8] = "bawntre1";
+
+/* Numbers as this machine has them: the file never leaves it. */
+struct header {
+    char magic[8];
+    uint64_t count;
+    int64_t seconds, nanoseconds;
+};
+
+struct record {
+    uint64_t size, inode, device;
+    int64_t modified, changed;
+    uint32_t modified_ns, changed_ns;
+    uint32_t mode, links, uid, gid;
+    uint32_t content;
+    uint32_t path_size, target_size, linked_size, attributes_size; /* the texts without their NUL */
+    uint32_t unused;
+    struct blob_id blob;
+};
+
+int tree_order(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    /* A slash sorts before every other byte, so that a directory's content follows it at once. */
+    int left = *a == '/' ? 1 : *a ? (unsigned char)*a + 1 : 0;
+    int right = *b == '/' ? 1 : *b ? (unsigned char)*b + 1 : 0;
+    return left - right;
+}
+
+const struct entry *tree_find(const struct tree *tree, const char *path)
+{
+    size_t low = 0, high = tree->entries.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = tree_order(tree->entries.at[middle].path, path);
+        if (order == 0)
+            return &tree->entries.at[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+bool tree_is_skipped(const struct entry *entry)
+{
+    return S_ISDIR(entry->mode) && entry->content == CONTENT_LEFT_OUT;
+}
+
+bool tree_path_is_sound(const char *path)
+{
+    if (strlen(path) >= PATH_LONGEST)
+        return false;
+    for (;;) {
+        size_t size = strcspn(path, "/");
+        bool is_dots = (size == 1 && path[0] == '.') || (size == 2 && path[0] == '.' && path[1] == '.');
+        if (size == 0 || is_dots)
+            return false;
+        path += size;
+        if (!*path++)
+            return true;
+    }
+}
+
+static size_t padded(size_t size)
+{
+    return (size + 7) & ~(size_t)7;
+}
+
+static size_t texts_size(const struct record *record)
+{
+    return (size_t)record->path_size + record->target_size + record->linked_size + record->attributes_size +
+           4;
+}
+
+static void add_record(struct buf *out, const struct entry *entry)
+{
+    struct record record = {
+        .size = entry->size,
+        .inode = entry->inode,
+        .device = entry->device,
+        .modified = entry->modified.tv_sec,
+        .modified_ns = (uint32_t)entry->modified.tv_nsec,
+        .changed = entry->changed.tv_sec,
+        .changed_ns = (uint32_t)entry->changed.tv_nsec,
+        .mode = entry->mode,
+        .links = entry->links,
+        .uid = entry->uid,
+        .gid = entry->gid,
+        .content = entry->content,
+        .path_size = (uint32_t)strlen(entry->path),
+        .target_size = (uint32_t)strlen(entry->target),
+        .linked_size = (uint32_t)strlen(entry->linked_to),
+        .attributes_size = entry->attributes_size,
+        .blob = entry->blob,
+    };
+    buf_add(out, (const char *)&record, sizeof(record));
+    buf_add(out, entry->path, record.path_size + 1U);
+    buf_add(out, entry->target, record.target_size + 1U);
+    buf_add(out, entry->linked_to, record.linked_size + 1U);
+    if (entry->attributes_size)
+        buf_add(out, entry->attributes, entry->attributes_size);
+    static const char zeros[8];
+    size_t size = texts_size(&record);
+    buf_add(out, zeros, 1 + padded(size) - size);
+}
+
+int tree_save(const struct tree *tree, int folder_fd, const char *name, struct err *err)
+{
+    struct header header = {
+        .count = tree->entries.count, .seconds = tree->taken.tv_sec, .nanoseconds = tree->taken.tv_nsec};
+    memcpy(header.magic, magic, sizeof(magic));
+    auto_buf struct buf out = {0};
+    buf_add(&out, (const char *)&header, sizeof(header));
+    for (size_t i = 0; i < tree->entries.count; i++)
+        add_record(&out, &tree->entries.at[i]);
+    char aside[NAME_MAX + 1];
+    snprintf(aside, sizeof(aside), "%s.new", name);
+    unlinkat(folder_fd, aside, 0);
+    auto_fd int fd = openat(folder_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0 ||
+        renameat(folder_fd, aside, folder_fd, name) < 0) {
+        err_sys(err, errno, "cannot write %s in bawn's own folder", name);
+        unlinkat(folder_fd, aside, 0);
+        return -1;
+    }
+    return 0;
+}
+
+/* A text of that size, which must be followed by its only NUL. */
+static const char *take_text(const char **at, size_t size)
+{
+    const char *text = *at;
+    *at += size + 1;
+    return memchr(text, '\0', size + 1) == text + size ? text : NULL;
+}
+
+static bool read_record(const char **at, const char *end, struct entry *ret_entry)
+{
+    struct record record;
+    if ((size_t)(end - *at) < sizeof(record))
+        return false;
+    memcpy(&record, *at, sizeof(record));
+    *at += sizeof(record);
+    if (record.path_size >= PATH_LONGEST || record.target_size >= PATH_LONGEST ||
+        record.linked_size >= PATH_LONGEST || record.content >= CONTENT_KINDS ||
+        (size_t)(end - *at) < padded(texts_size(&record)))
+        return false;
+    const char *texts = *at, *next = texts;
+    *at += padded(texts_size(&record));
+    *ret_entry = (struct entry){
+        .path = take_text(&next, record.path_size),
+        .target = take_text(&next, record.target_size),
+        .linked_to = take_text(&next, record.linked_size),
+        .attributes = next,
+        .attributes_size = record.attributes_size,
+        .mode = record.mode,
+        .links = record.links,
+        .uid = record.uid,
+        .gid = record.gid,
+        .size = record.size,
+        .inode = record.inode,
+        .device = record.device,
+        .modified = {record.modified, record.modified_ns},
+        .changed = {record.changed, record.changed_ns},
+        .content = (enum content)record.content,
+        .blob = record.blob,
+    };
+    return ret_entry->path && ret_entry->target && ret_entry->linked_to &&
+           tree_path_is_sound(ret_entry->path) &&
+           (!*ret_entry->linked_to || tree_path_is_sound(ret_entry->linked_to)) &&
+           record.modified_ns < 1000000000 && record.changed_ns < 1000000000;
+}
+
+int tree_parse(const char *bytes, size_t size, struct tree *ret_tree, struct err *err)
+{
+    struct header header;
+    if (size < sizeof(header) || memcmp(bytes, magic, sizeof(magic)) != 0)
+        return err_set(err, "a snapshot is damaged: it does not begin as one");
+    memcpy(&header, bytes, sizeof(header));
+    const char *at = bytes + sizeof(header), *end = bytes + size;
+    struct tree tree = {.taken = {header.seconds, header.nanoseconds}};
+    if (header.count > size / sizeof(struct record))
+        return err_set(err, "a snapshot is damaged: it is shorter than it says");
+    tree.entries.capacity = header.count + 1;
+    tree.entries.at = must_realloc(NULL, tree.entries.capacity, sizeof(*tree.entries.at));
+    for (uint64_t i = 0; i < header.count; i++) {
+        struct entry *entry = &tree.entries.at[tree.entries.count];
+        if (!read_record(&at, end, entry) || (i && tree_order(entry[-1].path, entry->path) >= 0)) {
+            vec_free(&tree.entries);
+            return err_set(err, "a snapshot is damaged at its entry %llu", (unsigned long long)i);
+        }
+        tree.entries.count++;
+    }
+    *ret_tree = tree;
+    return 0;
+}
+
+int tree_load(int folder_fd, const char *name, struct tree *ret_tree, struct err *err)
+{
+    auto_fd int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+        return err_sys(err, errno, "cannot open the snapshot %s", name);
+    size_t size = (size_t)status.st_size;
+    void *mapped = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0) : MAP_FAILED;
+    if (mapped == MAP_FAILED)
+        return err_set(err, "the snapshot %s cannot be read", name);
+    if (tree_parse(mapped, size, ret_tree, err) < 0) {
+        munmap(mapped, size);
+        return -1;
+    }
+    ret_tree->mapped = mapped;
+    ret_tree->mapped_size = size;
+    return 1;
+}
+
+void tree_free(struct tree *tree)
+{
+    vec_free(&tree->entries);
+    arena_free(&tree->arena);
+    if (tree->mapped)
+        munmap(tree->mapped, tree->mapped_size);
+    *tree = (struct tree){0};
+}

@@ -1,0 +1,251 @@
+#include "workspace/upper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+#include "kernel/process.h"
+#include "workspace/record.h"
+#include "workspace/remove.h"
+#include "workspace/snapshot.h"
+
+/* cppcheck-suppress unusedStructMember; vec_push uses it */
+typedef VEC(struct scan) scan_list;
+
+struct reading {
+    struct store store;
+    int upper_fd, lower_fd;
+    struct arena arena; /* of the lower's entries */
+    scan_list scans;    /* of lower trees that are gone: their entries are borrowed */
+    struct tree from, to;
+    const char *covered; /* a directory of which the whole lower tree is in `from` already */
+};
+
+/* The overlay's mark for "there is nothing here any more". */
+static bool is_whiteout(const struct entry *entry)
+{
+    return S_ISCHR(entry->mode) && entry->size == 0;
+}
+
+/* Does the directory hide all that the lower one holds? */
+static bool is_opaque(const struct reading *reading, const char *path)
+{
+    char value;
+    auto_fd int fd = open_beneath(reading->upper_fd, path, O_RDONLY | O_DIRECTORY, 0);
+    return fd >= 0 && fgetxattr(fd, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
+}
+
+static bool is_covered(const struct reading *reading, const char *path)
+{
+    size_t size = reading->covered ? strlen(reading->covered) : 0;
+    return size && strncmp(path, reading->covered, size) == 0 && path[size] == '/';
+}
+
+/* The whole lower tree beneath a directory that is gone or replaced. */
+static int add_lower_tree(struct reading *reading, const char *path, struct err *err)
+{
+    auto_fd int fd = open_beneath(reading->lower_fd, path, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot look into %s", path);
+    struct scan_request request = {0};
+    struct scan scan = {0};
+    if (scan_tree(fd, &request, &scan, err) < 0)
+        return -1;
+    vec_push(&reading->scans, scan);
+    struct scan *kept = &reading->scans.at[reading->scans.count - 1];
+    if (snapshot_contents(&reading->store, fd, kept, UINT64_MAX, (struct timespec){0}, err) < 0)
+        return -1;
+    for (size_t i = 0; i < kept->tree.entries.count; i++) {
+        struct entry entry = kept->tree.entries.at[i];
+        entry.path = arena_printf(&reading->arena, "%s/%s", path, entry.path);
+        if (*entry.linked_to)
+            entry.linked_to = arena_printf(&reading->arena, "%s/%s", path, entry.linked_to);
+        vec_push(&reading->from.entries, entry);
+    }
+    reading->covered = path;
+    return 0;
+}
+
+/* What the workspace has at a path of the upper. Returns 1, or 0 where it has nothing. */
+static int add_lower(struct reading *reading, const struct entry *upper, struct entry *ret_lower,
+                     struct err *err)
+{
+    bool was_denied = false;
+    int found = scan_entry(reading->lower_fd, upper->path, &reading->arena, ret_lower, err);
+    if (found <= 0)
+        return found;
+    if (S_ISREG(ret_lower->mode) &&
+        snapshot_one(&reading->store, reading->lower_fd, &reading->arena, ret_lower, &was_denied, err) < 0)
+        return -1;
+    if (S_ISDIR(ret_lower->mode)) {
+        auto_fd int fd = open_beneath(reading->lower_fd, upper->path, O_RDONLY | O_DIRECTORY, 0);
+        if (fd >= 0)
+            scan_attributes(fd, &reading->arena, ret_lower);
+    }
+    vec_push(&reading->from.entries, *ret_lower);
+    return 1;
+}
+
+/* Owners and set-id bits come from the host alone. */
+static struct entry made_harmless(struct entry entry, const struct entry *lower)
+{
+    const uint32_t ids = S_ISUID | S_ISGID;
+    entry.uid = lower ? lower->uid : geteuid();
+    entry.gid = lower ? lower->gid : getegid();
+    if (S_ISREG(entry.mode))
+        entry.mode &= ~(ids & ~(lower && S_ISREG(lower->mode) ? lower->mode : 0));
+    return entry;
+}
+
+static int read_one(struct reading *reading, const struct entry *upper, struct err *err)
+{
+    struct entry lower;
+    int found = is_covered(reading, upper->path) ? 0 : add_lower(reading, upper, &lower, err);
+    if (found < 0)
+        return -1;
+    bool lower_goes = found && S_ISDIR(lower.mode) &&
+                      (is_whiteout(upper) || !S_ISDIR(upper->mode) || is_opaque(reading, upper->path));
+    if (lower_goes && add_lower_tree(reading, upper->path, err) < 0)
+        return -1;
+    if (!is_whiteout(upper))
+        vec_push(&reading->to.entries, made_harmless(*upper, found ? &lower : NULL));
+    return 0;
+}
+
+static int read_all(struct reading *reading, const struct upper_request *request, struct err *err)
+{
+    reading->upper_fd = openat(request->folder_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    reading->lower_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (reading->upper_fd < 0 || reading->lower_fd < 0)
+        return err_sys(err, errno, "cannot read what the session wrote");
+    auto_scan struct scan scan = {0};
+    struct scan_request all = {0};
+    if (store_open(request->directory, &reading->store, err) < 0 ||
+        scan_tree(reading->upper_fd, &all, &scan, err) < 0 ||
+        snapshot_contents(&reading->store, reading->upper_fd, &scan, UINT64_MAX, (struct timespec){0}, err) <
+            0)
+        return -1;
+    for (size_t i = 0; i < scan.tree.entries.count; i++) {
+        if (read_one(reading, &scan.tree.entries.at[i], err) < 0)
+            return -1;
+    }
+    reading->from.taken = request->began;
+    reading->to.taken = scan.tree.taken;
+    if (store_flush(&reading->store, err) < 0)
+        return -1;
+    return record_keep_changes(request->folder_fd, &reading->from, &reading->to, err);
+}
+
+static int read_inside(void *context, struct err *err)
+{
+    struct reading reading = {.store = STORE_NONE, .upper_fd = -1, .lower_fd = -1};
+    int result = read_all(&reading, context, err);
+    if (reading.upper_fd >= 0)
+        close(reading.upper_fd);
+    if (reading.lower_fd >= 0)
+        close(reading.lower_fd);
+    for (size_t i = 0; i < reading.scans.count; i++)
+        scan_free(&reading.scans.at[i]);
+    vec_free(&reading.scans);
+    tree_free(&reading.from);
+    tree_free(&reading.to);
+    arena_free(&reading.arena);
+    store_close(&reading.store);
+    return result;
+}
+
+int upper_read(const struct upper_request *request, struct err *err)
+{
+    struct upper_request copy = *request;
+    return process_is_real_root() ? read_inside(&copy, err)
+                                  : process_in_own_namespace(read_inside, &copy, err);
+}
+
+static int remove_inside(void *context, struct err *err)
+{
+    int folder_fd = *(const int *)context;
+    return remove_tree(folder_fd, "upper", err) < 0 ? -1 : remove_tree(folder_fd, "work", err);
+}
+
+int upper_remove(int folder_fd, struct err *err)
+{
+    return process_is_real_root() ? remove_inside(&folder_fd, err)
+                                  : process_in_own_namespace(remove_inside, &folder_fd, err);
+}
+
+/* --- before the run ---------------------------------------------------------------------------------------------- */
+
+/* File systems of which the kernel takes no upper layer. */
+static const char *unfit_file_system(int fd)
+{
+    static const struct {
+        unsigned long magic;
+        const char *name;
+    } unfit[] = {{OVERLAYFS_SUPER_MAGIC, "an overlay, as in most containers"},
+                 {NFS_SUPER_MAGIC, "NFS"},
+                 {SMB_SUPER_MAGIC, "SMB"},
+                 {MSDOS_SUPER_MAGIC, "FAT"},
+                 {FUSE_SUPER_MAGIC, "FUSE"}};
+    struct statfs status;
+    if (fstatfs(fd, &status) < 0)
+        return NULL;
+    for (size_t i = 0; i < array_len(unfit); i++) {
+        if ((unsigned long)status.f_type == unfit[i].magic)
+            return unfit[i].name;
+    }
+    return NULL;
+}
+
+/* An overlay shows nothing of what is mounted inside its lower tree. */
+static int refuse_mounts_inside(const char *workspace, struct err *err)
+{
+    FILE *table = fopen("/proc/self/mounts", "re");
+    char line[2 * PATH_LONGEST];
+    int result = 0;
+    while (table && result == 0 && fgets(line, sizeof(line), table)) {
+        char *point = strchr(line, ' ');
+        if (!point)
+            continue;
+        point[1 + strcspn(point + 1, " ")] = '\0';
+        if (path_is_beneath(point + 1, workspace) && strcmp(point + 1, workspace) != 0) {
+            err_set(err, "%s is a mount inside the workspace, which an overlay would show empty", point + 1);
+            result = err_hint(err, "unmount it, or run without --review");
+        }
+    }
+    if (table)
+        fclose(table);
+    return result;
+}
+
+int upper_make(int folder_fd, const char *folder, const char *workspace, struct err *err)
+{
+    const char *unfit = unfit_file_system(folder_fd);
+    if (unfit) {
+        err_set(err, "an overlay cannot write to %s: its file system is %s", folder, unfit);
+        return err_hint(err, "set XDG_STATE_HOME to a folder on another file system");
+    }
+    if (refuse_mounts_inside(workspace, err) < 0)
+        return -1;
+    if (mkdirat(folder_fd, "upper", 0700) < 0 || mkdirat(folder_fd, "work", 0700) < 0)
+        return err_sys(err, errno, "cannot make room in %s", folder);
+    auto_fd int fd = openat(folder_fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0 || fsetxattr(fd, "user.bawn", "", 0, 0) < 0 || fremovexattr(fd, "user.bawn") < 0) {
+        err_sys(err, errno, "the file system of %s has no extended attributes, which an overlay needs",
+                folder);
+        return err_hint(err, "set XDG_STATE_HOME to a folder on another file system");
+    }
+    /* The top of the workspace inside is this directory: it must look the same. */
+    if (stat(workspace, &status) < 0 || fchmod(fd, status.st_mode & 0777) < 0)
+        return err_sys(err, errno, "cannot make room in %s", folder);
+    return 0;
+}

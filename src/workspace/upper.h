@@ -1,0 +1,26 @@
+/*
+ * What a session wrote under review: the upper layer of an overlay, read into the two states before and after. The lower
+ * tree, the workspace itself, is looked at only where the upper says that something changed.
+ *
+ * The upper is the work of a sandbox: it is read once, into the store, and whatever is shown, judged or applied later is
+ * what was read then. No owner and no set-id bit of it counts.
+ */
+#pragma once
+
+#include "workspace/tree.h"
+
+struct upper_request {
+    const char *directory; /* of the store */
+    const char *workspace;
+    int folder_fd;         /* of the session; `before` and `after` are written there */
+    struct timespec began; /* what the host has changed since is a conflict */
+};
+
+/* Reads the upper and writes both states down. */
+int upper_read(const struct upper_request *request, struct err *err) must_check;
+
+/* Removes the overlay's folders. */
+int upper_remove(int folder_fd, struct err *err) must_check;
+
+/* Makes them, and checks that an overlay will work there; the hint says what to do where it will not. */
+int upper_make(int folder_fd, const char *folder, const char *workspace, struct err *err) must_check;

@@ -1,0 +1,66 @@
+/* Any two texts: the differences turn the one into the other. And the gate reads any content without harm. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fuzz.h"
+#include "workspace/gate.h"
+#include "workspace/lines.h"
+
+static void check_lines(const char *old, size_t old_size, const char *new, size_t new_size)
+{
+    line_list old_lines, new_lines;
+    edit_list edits;
+    lines_split(old, old_size, &old_lines);
+    lines_split(new, new_size, &new_lines);
+    lines_compare(&old_lines, &new_lines, &edits);
+    struct buf was = {0}, becomes = {0};
+    for (size_t i = 0; i < edits.count; i++) {
+        const struct line_edit *edit = &edits.at[i];
+        if (edit->kind != '+')
+            buf_add(&was, old_lines.at[edit->old].text, old_lines.at[edit->old].size);
+        if (edit->kind != '-')
+            buf_add(&becomes, new_lines.at[edit->new].text, new_lines.at[edit->new].size);
+    }
+    if (was.size != old_size || becomes.size != new_size ||
+        (old_size && memcmp(was.bytes, old, old_size) != 0) ||
+        (new_size && memcmp(becomes.bytes, new, new_size) != 0))
+        abort();
+    buf_free(&was);
+    buf_free(&becomes);
+    vec_free(&edits);
+    vec_free(&old_lines);
+    vec_free(&new_lines);
+}
+
+struct contents {
+    const char *text;
+    size_t size;
+};
+
+static int read_contents(void *context, const struct entry *entry, size_t most, struct buf *ret_bytes)
+{
+    const struct contents *contents = context;
+    (void)entry;
+    if (contents->size > most)
+        return 0;
+    buf_add(ret_bytes, contents->text, contents->size);
+    return 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const char *const paths[] = {"package.json", ".git/rebase-merge/git-rebase-todo", "x/HEAD"};
+    const char *text = size ? (const char *)bytes : "", *middle = size ? memchr(text, '\0', size) : NULL;
+    size_t first = middle ? (size_t)(middle - text) : size, rest = middle ? size - first - 1 : 0;
+    check_lines(text, first, middle ? middle + 1 : text, rest);
+    for (size_t i = 0; i < array_len(paths); i++) {
+        struct contents contents = {text, size};
+        struct entry entry = {.path = paths[i], .mode = S_IFREG | 0644, .target = "", .linked_to = ""};
+        struct gate_change change = {paths[i], NULL, &entry, read_contents, &contents};
+        gate_reasons reasons = {0};
+        gate_judge(&change, &reasons);
+        vec_free(&reasons);
+    }
+    return 0;
+}

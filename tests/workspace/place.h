@@ -1,0 +1,42 @@
+/* A tree and a store in a temporary folder, on a tmpfs where there is one. */
+#pragma once
+
+#include "arbitrary.h"
+#include "workspace/snapshot.h"
+
+static struct {
+    char base[64], tree[80], store[80];
+} place;
+
+static inline void place_make(void)
+{
+    const char *where = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(place.base, sizeof(place.base), "%s/bawn-workspace-XXXXXX", where);
+    if (!mkdtemp(place.base))
+        abort();
+    snprintf(place.tree, sizeof(place.tree), "%s/tree", place.base);
+    snprintf(place.store, sizeof(place.store), "%s/store", place.base);
+    mkdir(place.tree, 0755);
+}
+
+static inline void place_remove(void)
+{
+    remove_all(place.base);
+}
+
+static inline int snapshot(struct tree *ret_tree)
+{
+    struct snapshot_request request = {
+        .directory = place.store, .workspace = place.tree, .most_bytes = UINT64_MAX, .folder_fd = -1};
+    struct err err = {0};
+    int result = snapshot_take(&request, ret_tree, &err);
+    if (result < 0)
+        printf("# %s\n", err.message);
+    return result;
+}
+
+static inline uint64_t number_from(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}

@@ -1,0 +1,289 @@
+/*
+ * Undo, ended at each system call that could change something: killed, or told that the disk is full. Whatever the call,
+ * every file is then either old or new, and the next command finishes the work or has taken it back.
+ */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/fd.h"
+#include "place.h"
+#include "unit.h"
+#include "workspace/transition.h"
+
+/* Calls that write, of those that this program makes; of openat only with O_CREAT. */
+static const int write_like[] = {
+    SYS_write,     SYS_pwrite64, SYS_ftruncate, SYS_renameat2, SYS_unlinkat,  SYS_mkdirat,     SYS_symlinkat,
+    SYS_linkat,    SYS_mknodat,  SYS_fchmod,    SYS_fchmodat,  SYS_fchown,    SYS_utimensat,   SYS_fsetxattr,
+    SYS_fremovexattr, SYS_fdatasync,
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+#ifdef SYS_rename
+    SYS_rename,
+#endif
+};
+
+/* From here on each of these calls waits for the word of whoever holds the descriptor. */
+static int watch_writes(void)
+{
+    enum { CALLS = sizeof(write_like) / sizeof(*write_like) };
+    struct sock_filter program[CALLS + 8];
+    size_t count = 0;
+    program[count++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < CALLS; i++)
+        program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)write_like[i],
+                                                        (unsigned char)(CALLS - i + 3), 0);
+    program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 2);
+    program[count++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]));
+    program[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT, 1, 0);
+    program[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    program[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
+    struct sock_fprog filter = {(unsigned short)count, program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+}
+
+static void send_fd(int socket_fd, int fd)
+{
+    char byte = 'f', room[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    *head = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+    memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+    if (sendmsg(socket_fd, &message, 0) < 0)
+        _exit(9);
+}
+
+static int receive_fd(int socket_fd)
+{
+    char byte, room[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+    int fd = -1;
+    if (recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&message))
+        memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+    return fd;
+}
+
+enum fault { FAULT_KILL, FAULT_FULL };
+
+/* Lets calls pass until the n-th, which gets the fault. Returns whether there was an n-th. */
+static bool supervise(pid_t child, int listener, unsigned long number, enum fault fault)
+{
+    bool happened = false;
+    for (unsigned long seen = 0;;) {
+        struct pollfd ready = {.fd = listener, .events = POLLIN};
+        if (poll(&ready, 1, -1) < 0 || !(ready.revents & POLLIN))
+            return happened;
+        struct seccomp_notif notice = {0};
+        if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) < 0)
+            continue;
+        struct seccomp_notif_resp answer = {.id = notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+        if (++seen == number) {
+            happened = true;
+            if (fault == FAULT_KILL) {
+                kill(-child, SIGKILL);
+                return true;
+            }
+            answer.flags = 0;
+            answer.error = -ENOSPC;
+        }
+        if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0)
+            continue; /* whoever waited is gone */
+    }
+}
+
+static struct {
+    struct tree before, after;
+    struct described was, became; /* contents before and after the work that is undone */
+    struct described was_exactly;
+    int folder_fd;
+} work;
+
+/* The same tree, and the same work on it, every time. */
+static bool prepare(uint64_t seed)
+{
+    arbitrary_state = seed * 0x9e3779b97f4a7c15U + 1;
+    place_make();
+    for (int i = 0; i < 25; i++)
+        do_something(place.tree);
+    describe_contents(place.tree, &work.was);
+    describe(place.tree, true, &work.was_exactly);
+    bool good = snapshot(&work.before) == 0;
+    for (int i = 0; i < 12; i++)
+        do_something(place.tree);
+    describe_contents(place.tree, &work.became);
+    char folder[96];
+    snprintf(folder, sizeof(folder), "%s/session", place.base);
+    mkdir(folder, 0700);
+    work.folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return good && snapshot(&work.after) == 0;
+}
+
+static void put_away(void)
+{
+    tree_free(&work.before);
+    tree_free(&work.after);
+    described_free(&work.was);
+    described_free(&work.became);
+    described_free(&work.was_exactly);
+    close(work.folder_fd);
+    place_remove();
+}
+
+static int undo(struct err *err)
+{
+    struct arena arena = {0};
+    struct transition transition = {
+        .directory = place.store, .workspace = place.tree, .from = &work.after, .to = &work.before};
+    struct record record = {.name = "fault-1", .mode = RECORD_UNDO, .workspace = place.tree, .of = ""};
+    decision_list decisions = {0};
+    struct settled settled = {0};
+    int result = transition_decide(&transition, &arena, &decisions, err);
+    if (result == 0)
+        result = transition_run(&transition, &arena, &decisions, work.folder_fd, &record, &settled, err);
+    vec_free(&decisions);
+    vec_free(&settled.kept);
+    arena_free(&arena);
+    return result;
+}
+
+/* What the next bawn command does. Returns the state that the session is in afterwards; -1: it never began. */
+static int finish(size_t *ret_kept)
+{
+    struct arena arena = {0};
+    struct record record;
+    struct err err = {0};
+    struct settled settled = {0};
+    int state = -1;
+    *ret_kept = 0;
+    if (record_load(work.folder_fd, &arena, &record, &err) == 1) {
+        record.name = "fault-1";
+        state = (int)record.state;
+        if (record.state == STATE_SETTLING) {
+            CHECK_INT(transition_finish(place.store, work.folder_fd, &arena, &record, &settled, &err), 0);
+            state = (int)record.state;
+            *ret_kept = settled.kept.count;
+            for (size_t i = 0; i < settled.kept.count; i++)
+                printf("# kept %s: %s\n", settled.kept.at[i].path, settled.kept.at[i].why);
+            vec_free(&settled.kept);
+        }
+    }
+    arena_free(&arena);
+    return state;
+}
+
+/* Each file is as before or as after; what is not whole yet has a name of its own. */
+static bool every_file_is_old_or_new(void)
+{
+    struct described now;
+    describe_contents(place.tree, &now);
+    bool good = true;
+    for (size_t i = 0; i < now.lines.count; i++) {
+        char *line = now.lines.at[i];
+        static const char aside[] = "2e6261776e2d"; /* .bawn- */
+        bool is_known = described_has(&work.was, line) || described_has(&work.became, line);
+        if (!is_known && !strstr(line, aside)) {
+            printf("# torn: %s\n", line);
+            good = false;
+        }
+    }
+    /* Nothing that is both in the old and in the new state is ever missing. */
+    for (size_t i = 0; i < work.was.lines.count; i++) {
+        char *line = work.was.lines.at[i];
+        if (described_has(&work.became, line) && !described_has(&now, line)) {
+            printf("# lost: %s\n", line);
+            good = false;
+        }
+    }
+    described_free(&now);
+    return good;
+}
+
+/* Returns false when there was no n-th call any more, or a check failed. */
+static bool one_fault(uint64_t seed, unsigned long number, enum fault fault)
+{
+    if (!CHECK(prepare(seed)))
+        return false;
+    int sockets[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        struct err err = {0};
+        setpgid(0, 0);
+        int listener = watch_writes();
+        if (listener < 0)
+            _exit(9);
+        send_fd(sockets[1], listener);
+        close(listener);
+        _exit(undo(&err) < 0 ? 1 : 0);
+    }
+    setpgid(child, child);
+    close(sockets[1]);
+    auto_fd int listener = receive_fd(sockets[0]);
+    close(sockets[0]);
+    bool happened = listener >= 0 && supervise(child, listener, number, fault), good = CHECK(listener >= 0);
+    int status;
+    waitpid(child, &status, 0);
+    good = good && CHECK(every_file_is_old_or_new());
+    size_t kept;
+    int state = finish(&kept);
+    good = good && CHECK_INT(kept, 0);
+    struct described now;
+    describe_contents(place.tree, &now);
+    bool is_done = state == STATE_DONE, was_told = WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    good = good && CHECK_STR(first_difference(is_done ? &work.was : &work.became, &now), NULL);
+    /* It says that it is done exactly when it is. */
+    if (fault == FAULT_FULL && happened)
+        good = good && CHECK(WIFEXITED(status) && (was_told || is_done));
+    described_free(&now);
+    if (!good)
+        printf("# seed %" PRIu64 ", call %lu, %s, state %d\n", seed, number, fault == FAULT_KILL ? "killed" : "full",
+               state);
+    put_away();
+    return good && happened;
+}
+
+static void every_call(enum fault fault)
+{
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), trees = number_from("BAWN_TREES", 4);
+    umask(022);
+    printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_TREES)\n", seed, seed + trees - 1);
+    unsigned long calls = 0;
+    for (uint64_t i = 0; i < trees && !unit.now_failed; i++) {
+        unsigned long number = 1;
+        while (one_fault(seed + i, number, fault))
+            number++;
+        calls += number - 1;
+    }
+    printf("# %lu calls\n", calls);
+    CHECK(calls > trees * 5);
+}
+
+TEST(killed_at_every_call_that_writes)
+{
+    every_call(FAULT_KILL);
+}
+
+TEST(a_full_disk_at_every_call_that_writes)
+{
+    every_call(FAULT_FULL);
+}
+
+UNIT_MAIN()

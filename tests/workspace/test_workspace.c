@@ -1,0 +1,248 @@
+/* The engine against arbitrary trees: what changed, undo and redo. See arbitrary.h. */
+#include <sched.h>
+#include <sys/mount.h>
+#include <time.h>
+
+#include "arbitrary.h"
+#include "base/fd.h"
+#include "base/map.h"
+#include "kernel/process.h"
+#include "place.h"
+#include "unit.h"
+#include "workspace/settle.h"
+#include "workspace/snapshot.h"
+#include "workspace/upper.h"
+
+/* Brings the tree from one state to another, insisting that it stands as `from` says. */
+static bool settle(const struct tree *from, const struct tree *to)
+{
+    struct err err = {0};
+    struct arena arena = {0};
+    auto_store struct store store = STORE_NONE;
+    auto_fd int top_fd = open(place.tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    judged_list judged = {0};
+    bool good = CHECK_INT(store_open(place.store, &store, &err), 0) &&
+                CHECK_INT(settle_judge(top_fd, &store, &arena, from, to, &judged, &err), 0);
+    for (size_t i = 0; good && i < judged.count; i++) {
+        good = judged.at[i].standing == STANDING_READY;
+        if (!good)
+            printf("# %s, which differs by %x, stands at %d\n", judged.at[i].change.path, judged.at[i].change.what,
+                   judged.at[i].standing);
+        CHECK(good);
+    }
+    struct settled settled = {0};
+    struct settlement settlement = {top_fd, &store, &arena, from, to, "test", false};
+    if (good && !CHECK_INT(settle_execute(&settlement, &settled, &err), 0)) {
+        printf("# %s\n", err.message);
+        good = false;
+    }
+    for (size_t i = 0; i < settled.kept.count; i++)
+        printf("# kept %s: %s\n", settled.kept.at[i].path, settled.kept.at[i].why);
+    good = good && CHECK_INT(settled.kept.count, 0);
+    vec_free(&settled.kept);
+    vec_free(&judged);
+    arena_free(&arena);
+    return good;
+}
+
+static bool same_as(const struct described *want, const char *links, const char *when)
+{
+    struct described got;
+    describe(place.tree, true, &got);
+    const char *difference = first_difference(want, &got);
+    char *got_links = describe_hard_links(place.tree);
+    bool good = CHECK_STR(difference, NULL) && CHECK_STR(got_links, links);
+    if (!good)
+        printf("# %s\n", when);
+    free(got_links);
+    described_free(&got);
+    return good;
+}
+
+/* Which paths differ, by the two descriptions: the first word of each line that only one has. */
+static void differing_paths(const struct described *a, const struct described *b, struct map *ret_paths,
+                            struct arena *arena)
+{
+    const struct described *both[] = {a, b};
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < both[side]->lines.count; i++) {
+            if (described_has(both[!side], both[side]->lines.at[i]))
+                continue;
+            const char *line = both[side]->lines.at[i];
+            size_t size = strcspn(line, " ");
+            *map_at(ret_paths, arena_copy(arena, line, size), size) = arena;
+        }
+    }
+}
+
+/* Every path that differs is a change, and every change is a path that differs, or another name of a file. */
+static bool tells_what_changed(const struct tree *before, const struct tree *after, const struct described *a,
+                               const struct described *b)
+{
+    struct arena arena = {0};
+    struct map differing = {0};
+    differing_paths(a, b, &differing, &arena);
+    change_list changes;
+    compare_trees(before, after, &changes);
+    size_t found = 0;
+    bool good = true;
+    for (size_t i = 0; good && i < changes.count; i++) {
+        struct buf hex = {0};
+        add_hex(&hex, changes.at[i].path, strlen(changes.at[i].path));
+        bool is_real = map_get(&differing, hex.bytes, hex.size);
+        found += is_real;
+        good = CHECK(is_real || changes.at[i].what == CHANGE_LINKS);
+        if (!good)
+            printf("# %s is no change (%x)\n", changes.at[i].path, changes.at[i].what);
+        buf_free(&hex);
+    }
+    good = good && CHECK_INT(found, differing.count);
+    vec_free(&changes);
+    map_free(&differing);
+    arena_free(&arena);
+    return good;
+}
+
+static bool one_case(uint64_t seed)
+{
+    arbitrary_state = seed * 0x9e3779b97f4a7c15U + 1;
+    place_make();
+    for (uint64_t i = arbitrary(30); i; i--)
+        do_something(place.tree);
+    auto_tree struct tree before = {0}, after = {0}, again = {0};
+    struct described was, became;
+    describe(place.tree, true, &was);
+    char *was_links = describe_hard_links(place.tree);
+    bool good = CHECK_INT(snapshot(&before), 0);
+    for (uint64_t i = 1 + arbitrary(20); i; i--)
+        do_something(place.tree);
+    describe(place.tree, true, &became);
+    char *became_links = describe_hard_links(place.tree);
+    good = good && CHECK_INT(snapshot(&after), 0) && tells_what_changed(&before, &after, &was, &became) &&
+           settle(&after, &before) && same_as(&was, was_links, "after undo") && CHECK_INT(snapshot(&again), 0) &&
+           settle(&again, &after) && same_as(&became, became_links, "after redo");
+    if (!good)
+        printf("# seed %" PRIu64 "\n", seed);
+    free(was_links);
+    free(became_links);
+    described_free(&was);
+    described_free(&became);
+    place_remove();
+    return good;
+}
+
+TEST(undo_and_redo_of_arbitrary_work_are_exact)
+{
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = number_from("BAWN_CASES", 2000);
+    printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_CASES)\n", seed, seed + count - 1);
+    umask(022);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!one_case(seed + i))
+            return;
+    }
+}
+
+/* --- under review ------------------------------------------------------------------------------------------------ */
+
+static int write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t written = fd < 0 ? -1 : write(fd, text, strlen(text));
+    if (fd >= 0)
+        close(fd);
+    return written < 0 ? -1 : 0;
+}
+
+/* A user and a mount namespace of this process's own, in which it may mount an overlay. */
+static bool enter_namespaces(void)
+{
+    char map[64];
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return false;
+    snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+    bool mapped = write_text("/proc/self/setgroups", "deny") == 0 && write_text("/proc/self/uid_map", map) == 0;
+    snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+    return mapped && write_text("/proc/self/gid_map", map) == 0;
+}
+
+static bool mount_overlay(const char *merged)
+{
+    char options[512];
+    snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s/upper,workdir=%s/work,userxattr", place.tree, place.base,
+             place.base);
+    return mount("overlay", merged, "overlay", 0, options) == 0;
+}
+
+/* What the record says is what the merged view was, and discarding it would leave the workspace as it is. */
+static bool review_case(uint64_t seed, bool *ret_mounted)
+{
+    arbitrary_state = seed * 0x9e3779b97f4a7c15U + 1;
+    place_make();
+    char merged[96], upper[96], work[96];
+    snprintf(merged, sizeof(merged), "%s/merged", place.base);
+    snprintf(upper, sizeof(upper), "%s/upper", place.base);
+    snprintf(work, sizeof(work), "%s/work", place.base);
+    mkdir(merged, 0755);
+    mkdir(upper, 0755);
+    mkdir(work, 0755);
+    for (uint64_t i = arbitrary(30); i; i--)
+        do_something(place.tree);
+    struct timespec pause = {.tv_nsec = 12000000}, began; /* a tick: what was made above is older than the session */
+    nanosleep(&pause, NULL);
+    clock_gettime(CLOCK_REALTIME, &began);
+    struct described was, became, still;
+    describe(place.tree, true, &was);
+    *ret_mounted = mount_overlay(merged);
+    if (!*ret_mounted) {
+        described_free(&was);
+        place_remove();
+        return true;
+    }
+    for (uint64_t i = 1 + arbitrary(20); i; i--)
+        do_something(merged);
+    describe(merged, false, &became);
+    umount2(merged, MNT_DETACH);
+    describe(place.tree, true, &still);
+    bool good = CHECK_STR(first_difference(&was, &still), NULL);
+    auto_fd int folder_fd = open(place.base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct upper_request request = {place.store, place.tree, folder_fd, began};
+    struct err err = {0};
+    auto_tree struct tree before = {0}, after = {0};
+    good = good && CHECK_INT(upper_read(&request, &err), 0) &&
+           CHECK_INT(tree_load(folder_fd, "before", &before, &err), 1) &&
+           CHECK_INT(tree_load(folder_fd, "after", &after, &err), 1) && settle(&before, &after);
+    if (good) {
+        struct described got;
+        describe(place.tree, false, &got);
+        good = CHECK_STR(first_difference(&became, &got), NULL);
+        described_free(&got);
+    }
+    CHECK_INT(upper_remove(folder_fd, &err), 0);
+    good = good && CHECK(access(upper, F_OK) < 0 && access(work, F_OK) < 0);
+    if (!good)
+        printf("# %s\n# seed %" PRIu64 "\n", err.message, seed);
+    described_free(&was);
+    described_free(&became);
+    described_free(&still);
+    place_remove();
+    return good;
+}
+
+TEST(what_an_overlay_kept_aside_is_applied_exactly)
+{
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = number_from("BAWN_CASES", 2000) / 4;
+    printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_CASES)\n", seed, seed + count - 1);
+    if (!enter_namespaces())
+        SKIP("needs user namespaces");
+    for (uint64_t i = 0; i < count; i++) {
+        bool mounted;
+        if (!review_case(seed + i, &mounted))
+            return;
+        if (!mounted)
+            SKIP("needs overlayfs with extended attributes on a tmpfs (Linux 6.6)");
+    }
+}
+
+UNIT_MAIN()
