@@ -19,6 +19,12 @@ _bawn_values() {
         done < <(command bawn profiles 2>/dev/null)
         ;;
     session)
+        [[ $verb == discard ]] || _bawn_values file
+        while read -r name _; do
+            [[ $name == "$cur"*-[0-9]* ]] && COMPREPLY+=("$name")
+        done < <(command bawn sessions 2>/dev/null)
+        ;;
+    held)
         while read -r name _; do
             [[ $name == "$cur"* ]] && COMPREPLY+=("$name")
         done < <(command bawn held 2>/dev/null | sort -u -k1,1)
@@ -83,9 +89,9 @@ _bawn_command() {
 
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
-        --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested
+        --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home'
-    local verbs='run show why check trust home held profiles allow publish doctor help'
+    local verbs='run show why check trust home held diff apply discard sessions undo profiles allow publish doctor help'
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -109,7 +115,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | home | held | profiles | allow | publish | doctor | help) ;;
+            trust | home | held | diff | apply | discard | sessions | undo | profiles | allow | publish | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -148,6 +154,11 @@ _bawn() {
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
         allow) flags+=' --session --always' ;;
+        diff) flags+=' --stat --name-only --json' ;;
+        apply) flags+=' --yes --allow-risky --theirs' ;;
+        discard) flags+=' --yes' ;;
+        sessions) flags+=' --all --json' ;;
+        undo) flags+=' --list --prune --yes --force' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"
@@ -171,7 +182,8 @@ _bawn() {
         home)
             if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi
             ;;
-        held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values session; else _bawn_values file; fi ;;
+        held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values held; else _bawn_values file; fi ;;
+        diff | apply | discard | undo) _bawn_values session ;;
         profiles) _bawn_values profile ;;
         help) _bawn_values "$verbs" ;;
         esac

@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb trust home held profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb trust home held diff apply discard sessions undo profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust home held profiles allow publish doctor help
+                if test $verb = first; and contains -- $word run show why check trust home held diff apply discard sessions undo profiles allow publish doctor help
                     set verb $word
                 else if contains -- $verb first run show
                     set from $i
@@ -49,6 +49,10 @@ function __bawn_profiles
     command bawn profiles 2>/dev/null | string replace -r '^(\S+)\s+' '$1\t'
 end
 
+function __bawn_sessions
+    command bawn sessions 2>/dev/null | string match -r '^\S+-\d+\s.*' | string replace -r '^(\S+)\s+' '$1\t'
+end
+
 function __bawn_net
     printf '%s\t%s\n' off none allow 'only what connect names' open "the host's"
 end
@@ -69,6 +73,11 @@ complete -c bawn -n '__bawn_at first' -a check -d 'Read policies as a compiler w
 complete -c bawn -n '__bawn_at first' -a trust -d "Let the repository's own .bawn grant what it asks for"
 complete -c bawn -n '__bawn_at first' -a home -d 'What runs left in the private home here'
 complete -c bawn -n '__bawn_at first' -a held -d 'What was moved aside at the end of a run'
+complete -c bawn -n '__bawn_at first' -a diff -d 'What a session changed, or would change'
+complete -c bawn -n '__bawn_at first' -a apply -d 'Bring what a session kept aside into the workspace'
+complete -c bawn -n '__bawn_at first' -a discard -d 'Throw away what a session kept aside'
+complete -c bawn -n '__bawn_at first' -a sessions -d 'Sessions that wait, or that can be undone'
+complete -c bawn -n '__bawn_at first' -a undo -d 'Take back what a run changed'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Show a running session's port on this machine"
@@ -78,12 +87,13 @@ complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string coll
 
 # Words of the verbs.
 complete -c bawn -n '__bawn_at run show' -a '(__fish_complete_command)'
-complete -c bawn -n '__bawn_at why check' -F
+complete -c bawn -n '__bawn_at why check diff apply undo' -F
+complete -c bawn -n '__bawn_at diff apply discard undo' -a '(__bawn_sessions)'
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held profiles allow publish doctor help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held diff apply discard sessions undo profiles allow publish doctor help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -92,10 +102,18 @@ complete -c bawn -n '__bawn_at show' -l plan -d 'The list of operations that a r
 complete -c bawn -n '__bawn_at show' -l brief -d 'The text that tells an agent where it is'
 complete -c bawn -n '__bawn_at show' -l all -d 'Sealed places too that do not exist here'
 complete -c bawn -n '__bawn_at home' -l all -d 'Hidden files too'
-complete -c bawn -n '__bawn_at show why check held profiles doctor' -l json -d 'Print JSON'
 complete -c bawn -n '__bawn_at allow' -l session -d 'For this session only'
 complete -c bawn -n '__bawn_at allow' -l always -d 'For the sessions to come too'
-complete -c bawn -n '__bawn_at trust home' -s y -l yes -d 'Do not ask'
+complete -c bawn -n '__bawn_at diff' -l stat -d 'One line a file'
+complete -c bawn -n '__bawn_at diff' -l name-only -d 'Names alone'
+complete -c bawn -n '__bawn_at apply' -l allow-risky -d 'Also what would run on the host'
+complete -c bawn -n '__bawn_at apply' -l theirs -d 'Overwrite what you have changed since'
+complete -c bawn -n '__bawn_at undo' -l force -d 'Overwrite what you have changed since'
+complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget what is settled and old'
+complete -c bawn -n '__bawn_at undo' -l list -d 'What can be undone'
+complete -c bawn -n '__bawn_at sessions' -l all -d 'Of every workspace'
+complete -c bawn -n '__bawn_at show why check held diff sessions profiles doctor' -l json -d 'Print JSON'
+complete -c bawn -n '__bawn_at trust home apply discard undo' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
 complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'
@@ -104,6 +122,8 @@ complete -c bawn -n '__bawn_at first run' -l keep-flagged -d 'Keep what is new i
 # Rules as flags.
 set -l rules '__bawn_at first run show why check'
 complete -c bawn -n $rules -l read-only -d 'Nothing of the host can be written'
+complete -c bawn -n $rules -l review -d 'Keep what the command writes aside'
+complete -c bawn -n $rules -l discard -d 'Throw away what the command writes'
 complete -c bawn -n $rules -l nested -d 'Let the command make namespaces of its own; read-only'
 complete -c bawn -n $rules -l full-access -d 'The host\'s files as they are'
 complete -c bawn -n $rules -l i-know -d 'What full access means'

@@ -30,6 +30,15 @@ static const struct {
     {"--keep-flagged", FLAG_KEEP_FLAGGED},
     {"--always", FLAG_ALWAYS},
     {"--session", FLAG_SESSION},
+    {"--prune", FLAG_PRUNE},
+    {"--list", FLAG_LIST},
+    {"--force", FLAG_THEIRS},
+    {"--theirs", FLAG_THEIRS},
+    {"--review", FLAG_REVIEW},
+    {"--discard", FLAG_DISCARD},
+    {"--stat", FLAG_STAT},
+    {"--name-only", FLAG_NAME_ONLY},
+    {"--allow-risky", FLAG_ALLOW_RISKY},
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -209,9 +218,7 @@ static const char *value_of(struct parser *parser, const struct spelled_flag *fl
 static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
-    unsigned allowed =
-        (parser->named ? parser->named->flags : FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_VERSION) |
-        FLAG_HELP;
+    unsigned allowed = (parser->named ? parser->named->flags : parser->args->verb->flags) | FLAG_HELP;
     unsigned plain = plain_flag(flag.name);
     enum verb rule = policy_flag(flag.name);
     if (plain & allowed & FLAG_DEGRADE) {
@@ -266,6 +273,16 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
 
 static int check_modes(const struct world *world, const struct args *args)
 {
+    bool is_aside = args->flags & (FLAG_REVIEW | FLAG_DISCARD);
+    if (is_aside && (args->flags & FLAG_REVIEW && args->flags & FLAG_DISCARD)) {
+        say_problem(world, "--review and --discard contradict each other", "leave one of them out");
+        return EXIT_BAD_INPUT;
+    }
+    if (is_aside && args->flags & (FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS)) {
+        say_problem(world, "what is written cannot be kept aside with --read-only, --nested or --full-access",
+                    "leave one of them out");
+        return EXIT_BAD_INPUT;
+    }
     if (!(args->flags & FLAG_FULL_ACCESS && args->flags & (FLAG_READ_ONLY | FLAG_NESTED)))
         return 0;
     say_problem(world, "--full-access and a mode in which nothing can be written contradict each other",

@@ -27,10 +27,18 @@ enum flag {
     FLAG_FRESH_HOME = 1 << 14,
     FLAG_ALWAYS = 1 << 15,
     FLAG_SESSION = 1 << 16,
-    FLAG_MODES =
-        FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE,
-    FLAG_KEEP = 1 << 15,
-    FLAG_KEEP_FLAGGED = 1 << 16,
+    FLAG_KEEP = 1 << 17,
+    FLAG_KEEP_FLAGGED = 1 << 18,
+    FLAG_REVIEW = 1 << 19,
+    FLAG_DISCARD = 1 << 20,
+    FLAG_LIST = 1 << 21,
+    FLAG_THEIRS = 1 << 22, /* what the user has changed since is overwritten */
+    FLAG_STAT = 1 << 23,
+    FLAG_NAME_ONLY = 1 << 24,
+    FLAG_ALLOW_RISKY = 1 << 25,
+    FLAG_PRUNE = 1 << 26,
+    FLAG_MODES = FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW |
+                 FLAG_DEGRADE | FLAG_REVIEW | FLAG_DISCARD,
 };
 
 struct args;

@@ -3,24 +3,11 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include "cli/keep.h"
 #include "cli/left.h"
 #include "cli/settle.h"
 #include "cli/style.h"
 #include "cli/summary.h"
-
-/* A session was killed: what it left is put right. */
-static int repair(void *context, struct session *session, struct err *err)
-{
-    const struct world *world = context;
-    journal_event(&session->journal, "killed");
-    char text[256];
-    snprintf(text, sizeof(text),
-             "bawn was killed in the session %s: what is new in flagged files was not settled",
-             session->name);
-    if (world->err_is_terminal)
-        say_problem(world, text, "look at what the command left there before you go on");
-    return home_repair(session, err);
-}
 
 /* Without a place for the journal the run goes on, and the user is told. */
 static void begin_session(struct attendance *attendance)
@@ -32,7 +19,8 @@ static void begin_session(struct attendance *attendance)
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct session *session = &attendance->session;
     struct err err = {0};
-    if (session_repair_all(arena, state, repair, (void *)attendance->world, &err) < 0 ||
+    struct keep_repair repair = {attendance->world, loaded};
+    if (session_repair_all(arena, state, keep_repair, &repair, &err) < 0 ||
         session_begin(arena, state, workspace, session, &err) < 0)
         say_err(attendance->world, &err);
     journal_event(&session->journal, "start", "workspace", workspace, "command",
@@ -90,15 +78,25 @@ static int begin_guard(struct attendance *attendance, struct err *err)
     return guard_begin(&attendance->guard, attendance->launch, attendance->launched, &attendance->loop, err);
 }
 
+/* What is there before the run is written down before bawn itself puts anything there. */
+static int begin_keeping(struct attendance *attendance, struct err *err)
+{
+    int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
+                            attendance->args->flags, &attendance->keeping, err);
+    attendance->launch->overlay_folder = keep_overlay(attendance->keeping, &attendance->session);
+    return result;
+}
+
 int attend_begin(struct attendance *attendance, struct err *err)
 {
     attendance->session = SESSION_NONE;
     attendance->home = HOME_NONE;
     attendance->control = CONTROL_NONE;
-    if (home_needs_session(&attendance->loaded->plan))
+    /* What the run changes is written down in the session's folder. */
+    if (home_needs_session(&attendance->loaded->plan) || !attendance->loaded->request.read_only)
         begin_session(attendance);
-    return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
-                   begin_guard(attendance, err) < 0
+    return begin_network(attendance, err) < 0 || begin_keeping(attendance, err) < 0 ||
+                   begin_home(attendance, err) < 0 || begin_guard(attendance, err) < 0
                ? -1
                : 0;
 }
@@ -156,6 +154,7 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
         network_free(&attendance->network);
     }
     end_home(attendance);
+    keep_end(world, attendance->loaded, &attendance->session, attendance->keeping);
     journal_event(&attendance->session.journal, "end", "status",
                   arena_printf(attendance->loaded->policy.arena, "%d", outcome.status));
     session_end(&attendance->session);

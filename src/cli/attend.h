@@ -26,6 +26,7 @@ struct attendance {
     struct control control;
     struct git_asker asker;
     struct flags flags;
+    struct keeping *keeping;                /* keep.h */
     bool has_network, has_guard, has_flags; /* begun, and to be ended */
 };
 

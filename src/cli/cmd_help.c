@@ -24,8 +24,8 @@ static void print_overview(const struct world *world)
           "  --publish [HOSTPORT:]PORT             --host-port PORT\n"
           "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"
           "  --use PROFILE        --policy FILE    --help           --version\n"
-          "Modes: --read-only, --nested, --fresh-home, --full-access --i-know,\n"
-          "  --degrade=WALL\n"
+          "Modes: --review, --discard, --read-only, --nested, --fresh-home,\n"
+          "  --full-access --i-know, --degrade=WALL (see `bawn run --help`)\n"
           "\n"
           "Examples:\n"
           "  bawn show -- claude                   what claude could do here\n"
@@ -51,7 +51,7 @@ int cmd_help(const struct world *world, const struct args *args)
         print_overview(world);
         return EXIT_FINE;
     }
-    const char *names[16];
+    const char *names[64];
     size_t count = 0;
     for (const struct verb_entry *verb = verb_table; verb->name; verb++) {
         if (strcmp(verb->name, args->words.at[0]) == 0)

@@ -15,6 +15,11 @@ int cmd_profiles(const struct world *world, const struct args *args);
 int cmd_allow(const struct world *world, const struct args *args);
 int cmd_publish(const struct world *world, const struct args *args);
 int cmd_doctor(const struct world *world, const struct args *args);
+int cmd_diff(const struct world *world, const struct args *args);
+int cmd_apply(const struct world *world, const struct args *args);
+int cmd_discard(const struct world *world, const struct args *args);
+int cmd_sessions(const struct world *world, const struct args *args);
+int cmd_undo(const struct world *world, const struct args *args);
 int cmd_help(const struct world *world, const struct args *args);
 
 /* What `bawn doctor` says about such a machine; returns the exit status. */

@@ -16,6 +16,8 @@ const struct verb_entry verb_table[] = {
             "Ends with the status of CMD: 128+N if signal N ended it, 127 if it was not found, 126 if it could\n"
             "not be executed, 125 if bawn refused or failed.\n"
             "\n"
+            "  --review      what CMD writes in the workspace is kept aside until you apply it (`bawn apply`)\n"
+            "  --discard     what CMD writes in the workspace is thrown away when it ends\n"
             "  --read-only   nothing of the host can be written, the workspace included\n"
             "  --nested      CMD may make namespaces of its own (an agent's own sandbox works inside). Gives up the\n"
             "                Landlock wall on files, and is therefore read-only\n"
@@ -145,6 +147,97 @@ const struct verb_entry verb_table[] = {
             "  bawn held\n"
             "  bawn held my-app-3\n"
             "  bawn held --keep my-app-3 .github/workflows/ci.yml\n",
+    },
+    {
+        .name = "diff",
+        .run = cmd_diff,
+        .flags = FLAG_STAT | FLAG_NAME_ONLY | FLAG_JSON,
+        .words = "SESSION|PATH",
+        .summary = "what a session changed, or would change",
+        .usage =
+            "bawn diff [--stat | --name-only | --json] [SESSION] [PATH...]\n"
+            "\n"
+            "Shows what a session changed in the workspace, or wrote aside with --review; without SESSION the\n"
+            "latest one here. What would run on the host is marked with `! risky` and the reason.\n"
+            "\n"
+            "  --stat        one line a file, with the lines added and removed\n"
+            "  --name-only   names alone\n"
+            "  --json        the changes as JSON (see docs/WORKSPACE.md)\n"
+            "\n"
+            "  bawn diff\n"
+            "  bawn diff my-app-3 src/ | git apply --check\n",
+    },
+    {
+        .name = "apply",
+        .run = cmd_apply,
+        .flags = FLAG_YES | FLAG_ALLOW_RISKY | FLAG_THEIRS,
+        .words = "SESSION|PATH",
+        .summary = "bring what a session kept aside into the workspace",
+        .usage =
+            "bawn apply [--yes] [--allow-risky] [--theirs] [SESSION] [PATH...]\n"
+            "\n"
+            "Applies what a session with --review wrote: all of it, or the paths named. Files that you have changed\n"
+            "since it began are kept and named, and what would run on the host waits for your word.\n"
+            "An apply can be undone. Exit status 1 if something was kept.\n"
+            "\n"
+            "  --yes           do not ask\n"
+            "  --allow-risky   also what would run on the host\n"
+            "  --theirs        overwrite what you have changed since, too\n"
+            "\n"
+            "  bawn apply\n"
+            "  bawn apply my-app-3 src/\n",
+    },
+    {
+        .name = "discard",
+        .run = cmd_discard,
+        .flags = FLAG_YES,
+        .words = "SESSION",
+        .summary = "throw away what a session kept aside",
+        .usage = "bawn discard [--yes] [SESSION]\n"
+                 "\n"
+                 "Throws away what a session with --review wrote and nobody applied.\n"
+                 "\n"
+                 "  --yes   do not ask\n"
+                 "\n"
+                 "  bawn discard my-app-3\n",
+    },
+    {
+        .name = "sessions",
+        .run = cmd_sessions,
+        .flags = FLAG_ALL | FLAG_JSON,
+        .summary = "sessions that wait, or that can be undone",
+        .usage =
+            "bawn sessions [--all] [--json]\n"
+            "\n"
+            "Lists the sessions of this workspace that changed something or wait to be applied, latest first.\n"
+            "\n"
+            "  --all    of every workspace\n"
+            "  --json   as JSON\n"
+            "\n"
+            "  bawn sessions\n",
+    },
+    {
+        .name = "undo",
+        .run = cmd_undo,
+        .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS,
+        .words = "SESSION|PATH",
+        .summary = "take back what a run changed in the workspace",
+        .usage =
+            "bawn undo [--yes] [--force] [SESSION] [PATH...]\n"
+            "bawn undo --list | --prune\n"
+            "\n"
+            "Brings the files that a run changed back to what they were before it; without SESSION those of the\n"
+            "latest run in this workspace. What you have changed since is kept and named. An undo can be undone.\n"
+            "Exit status 1 if something was kept.\n"
+            "\n"
+            "  --list    what can be undone: sessions, ages, files and sizes\n"
+            "  --prune   forget settled sessions older than 30 days, and contents that nothing needs\n"
+            "  --yes     do not ask\n"
+            "  --force   overwrite what you have changed since, too\n"
+            "\n"
+            "  bawn undo\n"
+            "  bawn undo my-app-3 src/main.c\n"
+            "  bawn undo --list\n",
     },
     {
         .name = "profiles",

@@ -50,6 +50,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     put_text(&out, launch->directory);
     put_text(&out, launch->home);
     put_text(&out, launch->git_config);
+    put_text(&out, launch->overlay_folder);
     head.size = out.size - sizeof(head);
     memcpy(out.bytes, &head, sizeof(head));
     for (size_t sent = 0; sent < out.size;) {
@@ -115,5 +116,6 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     launch->directory = take_text(&at);
     launch->home = take_text(&at);
     launch->git_config = take_text(&at);
+    launch->overlay_folder = take_text(&at);
     return 0;
 }

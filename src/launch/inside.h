@@ -15,6 +15,7 @@ struct root {
     int empty_file;                   /* a mount of an empty file, to hide files behind */
     int host_dev;                     /* the host's /dev */
     int terminal_tree;                /* a mount of the caller's terminal, or -1 */
+    int overlay_tree;                 /* a mount of the folder of an overlay, or -1 */
     int *tree_fds;                    /* one for each operation of the plan: the host's tree to show, or -1 */
     bool ids_are_mapped;              /* the trees are real root's, opened outside */
     bool host_network;                /* names are looked up as the host does */
@@ -31,7 +32,8 @@ struct child {
     const struct launch *launch;
     const struct id_map *map;
     int report_fd, control_fd, port_fd;
-    int *tree_fds; /* real root's: opened already, with mapped ids */
+    int *tree_fds;    /* real root's: opened already, with mapped ids */
+    int overlay_tree; /* likewise, or -1 */
     bool host_network;
     int cgroup_fd;             /* the control group that it is born in, or -1 */
     struct rlimit descriptors; /* as the caller had it */
@@ -72,6 +74,12 @@ bool furnish_makes(const struct operation *operation);
 
 /* root.c: pins the directories that would carry a frozen path away when they are renamed, outermost first. */
 int root_pin_parents(struct root *root, const char *path, struct err *err) must_check;
+
+/* overlay.c: an overlay over a tree, in its place. Returns its fd. */
+int overlay_cover(struct root *root, int lower_tree, struct err *err) must_check;
+
+/* root.c: opens the folder of an overlay; -1 with no error where there is none. */
+int root_open_overlay(const struct launch *launch, int userns_fd, int *ret_fd, struct err *err) must_check;
 
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 void furnish_prepare(struct root *root);

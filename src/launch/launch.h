@@ -8,6 +8,7 @@
  *   limits.c    outside and inside: what the sandbox may use up
  *   root.c      inside, before the walls: assembles the root from the plan's operations
  *   host_root.c the same for full access: the host's own tree
+ *   overlay.c   inside, before the walls: covers a workspace, so that what is written goes elsewhere
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
  *   ports.c     inside, before the walls: sockets of the sandbox's network that are handed out
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
@@ -42,7 +43,8 @@ struct launch {
     const char *git_config;         /* added to the system's git configuration inside */
     const char *const *environment; /* what the command gets, ended by NULL */
     const char *directory;          /* where it starts */
-    uint64_t seconds;               /* how long the command may run; UINT64_MAX: as long as it likes */
+    const char *overlay_folder; /* where `upper` and `work` of an overlay over the workspace lie, or NULL */
+    uint64_t seconds;           /* how long the command may run; UINT64_MAX: as long as it likes */
 };
 
 /* What the child says to the supervisor, one message a change. */

@@ -81,6 +81,16 @@ int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, s
     return 0;
 }
 
+int root_open_overlay(const struct launch *launch, int userns_fd, int *ret_fd, struct err *err)
+{
+    *ret_fd = -1;
+    if (!launch->overlay_folder)
+        return 0;
+    struct operation folder = {.kind = OP_BIND_WRITE, .path = launch->overlay_folder};
+    *ret_fd = open_tree_of(launch, &folder, userns_fd, err);
+    return *ret_fd < 0 ? -1 : 0;
+}
+
 static int open_place(const struct root *root, const char *path, int flags)
 {
     struct open_how how = {
@@ -199,6 +209,16 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
     return result;
 }
 
+/* The workspace itself, or an overlay in its place. */
+static int attach_workspace(struct root *root, size_t index, struct err *err)
+{
+    const struct operation *operation = &root->launch->plan->operations.at[index];
+    if (root->overlay_tree < 0 || !operation->is_workspace)
+        return attach_tree(root, index, err);
+    auto_fd int overlay = overlay_cover(root, root->tree_fds[index], err);
+    return overlay < 0 ? -1 : root_attach(root, overlay, operation->path, err);
+}
+
 static int hide(struct root *root, const char *path, struct err *err)
 {
     static const char *const options[] = {"mode=0555", "size=4k", "nr_inodes=2", NULL};
@@ -282,8 +302,9 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         if (furnish_is_own_view(operation->path))
             return furnish_own_view(root, operation->path, err);
         return furnish_makes(operation) ? 0 : attach_tree(root, index, err);
-    case OP_HOME:
     case OP_BIND_WRITE:
+        return attach_workspace(root, index, err);
+    case OP_HOME:
     case OP_SOCKET:
         return attach_tree(root, index, err);
     default:
@@ -348,7 +369,8 @@ int root_assemble(struct root *root, struct err *err)
     root->ids_are_mapped = root->tree_fds != NULL;
     if (!root->ids_are_mapped) {
         root->tree_fds = arena_alloc(&root->arena, count * sizeof(int));
-        if (root_open_trees(root->launch, -1, root->tree_fds, err) < 0)
+        if (root_open_trees(root->launch, -1, root->tree_fds, err) < 0 ||
+            root_open_overlay(root->launch, -1, &root->overlay_tree, err) < 0)
             return -1;
     }
     for (size_t i = 0; i < count; i++) {

@@ -202,7 +202,7 @@ static int start_in_cgroup(struct child *child, struct launched *ret_launched, s
 void launch_begin(const struct launch *launch, struct launched *ret_launched)
 {
     struct id_map map = process_id_map();
-    struct child child = {.launch = launch, .map = &map, .cgroup_fd = -1};
+    struct child child = {.launch = launch, .map = &map, .overlay_tree = -1, .cgroup_fd = -1};
     struct err ignored; /* launch_start() tries again, and then says why not */
     *ret_launched = LAUNCHED_NONE;
     if (map.keeps_groups && start_in_cgroup(&child, ret_launched, &ignored) < 0)
@@ -230,6 +230,8 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
         struct rlimit before = raise_descriptor_limit();
         auto_fd int userns_fd = make_map_namespace(map, err);
         int result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->tree_fds, err);
+        if (result == 0)
+            result = root_open_overlay(launch, userns_fd, &child->overlay_tree, err);
         setrlimit(RLIMIT_NOFILE, &before);
         if (result == 0)
             return 0;
@@ -255,6 +257,8 @@ static int start_as_root(const struct launch *launch, struct child *child, struc
     if (result == 0)
         result = start(child, ret_launched, err);
     close_trees(tree_fds, count);
+    if (child->overlay_tree >= 0)
+        close(child->overlay_tree);
     arena_free(&arena);
     if (result == 0 && process_map_ids(ret_launched->pid, child->map, err) < 0) {
         launch_abandon(ret_launched);
@@ -267,7 +271,8 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
                            struct err *err)
 {
     struct id_map map = process_id_map();
-    struct child child = {.launch = launch, .map = &map, .host_network = host_network, .cgroup_fd = -1};
+    struct child child = {
+        .launch = launch, .map = &map, .overlay_tree = -1, .host_network = host_network, .cgroup_fd = -1};
     start_function *start = limits_want_cgroup(launch->plan) ? start_in_cgroup : start_child;
     return map.keeps_groups ? start(&child, ret_launched, err)
                             : start_as_root(launch, &child, &map, start, ret_launched, err);

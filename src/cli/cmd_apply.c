@@ -1,0 +1,76 @@
+/* Brings what a session kept aside into the workspace. */
+#include "cli/carry.h"
+#include "cli/commands.h"
+#include "cli/patch.h"
+
+/* What a person must see first. On a terminal each is asked about; elsewhere it waits. */
+static const char *hold_back(void *context, const struct change *change)
+{
+    const struct patch *patch = context;
+    reason_list reasons;
+    patch_reasons(patch, change, &reasons);
+    const char *why = reasons.count ? reasons.at[0] : NULL;
+    vec_free(&reasons);
+    if (!why)
+        return NULL;
+    if (patch->world->in_is_terminal && patch->world->out_is_terminal) {
+        auto_buf struct buf shown = {0};
+        patch_add_diff(patch, change, &shown);
+        put(patch->world->out, &shown);
+        if (ask(patch->world, "Apply this all the same?"))
+            return NULL;
+    }
+    return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", why);
+}
+
+static int apply(const struct world *world, const struct args *args, struct choice *choice)
+{
+    const struct record *record = NULL;
+    int status = choose_waiting(world, choice, "apply", &record);
+    if (status == 0)
+        status = choose_open(world, choice, record);
+    if (status)
+        return status;
+    struct arena *arena = choice->loaded.policy.arena;
+    struct err err = {0};
+    auto_store struct store store = STORE_NONE;
+    if (store_open(choice->store, &store, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    struct patch patch = {.world = world,
+                          .loaded = &choice->loaded,
+                          .style = style_for_out(world),
+                          .store = &store,
+                          .arena = arena};
+    struct carry carry = {
+        .mode = RECORD_APPLY,
+        .of = record,
+        .transition = {.directory = choice->store,
+                       .workspace = choice->workspace,
+                       .from = &choice->before,
+                       .to = &choice->after,
+                       .keeps_objects = true,
+                       .overwrites = args->flags & FLAG_THEIRS},
+        .asks = !(args->flags & FLAG_YES),
+        .question =
+            arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
+        .done = "applied",
+        .holds_back = args->flags & FLAG_ALLOW_RISKY ? NULL : hold_back,
+        .context = &patch,
+    };
+    status = carry_out(world, choice, &carry);
+    if (carry.is_complete)
+        mark_state(choice, record->name, STATE_DONE);
+    return status;
+}
+
+int cmd_apply(const struct world *world, const struct args *args)
+{
+    struct choice choice;
+    int status = choose_begin(world, args, &choice);
+    if (status == 0)
+        status = apply(world, args, &choice);
+    choose_end(&choice);
+    return status;
+}

@@ -1,0 +1,120 @@
+/* Shows what a session changed, or would change. */
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/patch.h"
+
+/* The named session, or the latest of this workspace that changed anything. */
+static const struct record *choose_shown(const struct choice *choice)
+{
+    if (choice->named)
+        return choice->named;
+    for (size_t i = choice->records.count; i--;) {
+        const struct record *record = &choice->records.at[i];
+        bool is_run = record->mode == RECORD_LIVE || record->mode == RECORD_REVIEW;
+        if (is_run && record->changes && record->state != STATE_RUNNING)
+            return record;
+    }
+    return NULL;
+}
+
+/* Objects, refs and the index say nothing to a person; what is risky among them is shown all the same. */
+static bool is_of_repository(const struct choice *choice, const struct patch *patch,
+                             const struct change *change)
+{
+    if (choice->paths.count || !text_starts_with(change->path, ".git/"))
+        return false;
+    reason_list reasons;
+    patch_reasons(patch, change, &reasons);
+    bool is_harmless = reasons.count == 0;
+    vec_free(&reasons);
+    return is_harmless;
+}
+
+static void print(const struct args *args, const struct choice *choice, const struct patch *patch,
+                  const change_list *changes)
+{
+    bool as_json = args->flags & FLAG_JSON;
+    auto_buf struct buf out = {0};
+    size_t in_git = 0;
+    struct json json = {.out = &out};
+    if (as_json)
+        json_open(&json, NULL, '[');
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->at[i];
+        if (!change_is_shown(change) || !choose_has_path(choice, change->path))
+            continue;
+        if (!as_json && is_of_repository(choice, patch, change)) {
+            in_git++;
+            continue;
+        }
+        if (as_json) {
+            patch_add_json(patch, change, &json);
+        } else if (args->flags & FLAG_NAME_ONLY) {
+            /* For programs too: a name with a newline in it must not look like two. */
+            style_add(&patch->style, &out, COLOUR_PLAIN, change->path);
+            buf_add_char(&out, '\n');
+        } else if (args->flags & FLAG_STAT) {
+            patch_add_stat(patch, change, &out);
+        } else {
+            patch_add_diff(patch, change, &out);
+        }
+        if (!as_json && out.size > 65536) {
+            put(patch->world->out, &out);
+            out.size = 0;
+        }
+    }
+    if (as_json) {
+        json_close(&json, ']');
+        buf_add_char(&out, '\n');
+    }
+    if (in_git && !as_json && !(args->flags & FLAG_NAME_ONLY))
+        buf_printf(&out, "# %zu file%s of the repository in .git; `bawn diff .git` shows them\n", in_git,
+                   in_git == 1 ? "" : "s");
+    put(patch->world->out, &out);
+}
+
+static int show(const struct world *world, const struct args *args, struct choice *choice)
+{
+    const struct record *record = choose_shown(choice);
+    if (!record) {
+        say_problem(world,
+                    arena_printf(choice->loaded.policy.arena, "no session has changed anything in %s",
+                                 choice->workspace),
+                    "`bawn sessions --all` lists those of other workspaces");
+        return EXIT_BAD_INPUT;
+    }
+    int status = choose_open(world, choice, record);
+    if (status)
+        return status;
+    struct err err = {0};
+    auto_store struct store store = STORE_NONE;
+    if (store_open(choice->store, &store, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    struct patch patch = {
+        .world = world,
+        .loaded = &choice->loaded,
+        .style = style_for_out(world),
+        .store = &store,
+        .arena = choice->loaded.policy.arena,
+        .is_raw = !world->out_is_terminal,
+    };
+    change_list changes;
+    compare_trees(&choice->before, &choice->after, &changes);
+    compare_find_renames(&changes);
+    print(args, choice, &patch, &changes);
+    vec_free(&changes);
+    return EXIT_FINE;
+}
+
+int cmd_diff(const struct world *world, const struct args *args)
+{
+    struct choice choice;
+    int status = choose_begin(world, args, &choice);
+    if (status == 0)
+        status = show(world, args, &choice);
+    choose_end(&choice);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* Takes back what a session changed. */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/carry.h"
+#include "cli/choose.h"
+#include "cli/commands.h"
+#include "workspace/prune.h"
+
+static bool can_be_undone(const struct record *record)
+{
+    bool has_changed =
+        record->mode == RECORD_LIVE || record->mode == RECORD_APPLY || record->mode == RECORD_UNDO;
+    return has_changed && record->state == STATE_DONE && record->changes;
+}
+
+static const struct record *latest(const struct choice *choice)
+{
+    for (size_t i = choice->records.count; i--;) {
+        if (can_be_undone(&choice->records.at[i]))
+            return &choice->records.at[i];
+    }
+    return NULL;
+}
+
+static bool comes_before(struct timespec a, struct timespec b)
+{
+    return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
+}
+
+/* A session that ran at the same time: which of the two changed a file cannot be told. */
+static const struct record *find_overlap(const struct choice *choice, const struct record *record)
+{
+    for (size_t i = 0; i < choice->records.count; i++) {
+        const struct record *other = &choice->records.at[i];
+        if (strcmp(other->name, record->name) == 0 || other->mode != RECORD_LIVE ||
+            record->mode != RECORD_LIVE)
+            continue;
+        bool runs = other->state == STATE_RUNNING && record_is_busy(choice->sessions_fd, other->name);
+        if (runs || (other->state == STATE_DONE && comes_before(other->began, record->ended) &&
+                     comes_before(record->began, other->ended)))
+            return other;
+    }
+    return NULL;
+}
+
+static const char *size_text(struct arena *arena, uint64_t size)
+{
+    static const char units[] = " KMGT";
+    unsigned unit = 0;
+    while (size >= 10240 && unit + 1 < sizeof(units) - 1) {
+        size /= 1024;
+        unit++;
+    }
+    return unit ? arena_printf(arena, "%llu%c", (unsigned long long)size, units[unit])
+                : arena_printf(arena, "%llu bytes", (unsigned long long)size);
+}
+
+static uint64_t bytes_in(const struct tree *tree)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < tree->entries.count; i++)
+        sum += tree->entries.at[i].content == CONTENT_STORED ? tree->entries.at[i].size : 0;
+    return sum;
+}
+
+static int list(const struct world *world, struct choice *choice)
+{
+    struct style style = style_for_out(world);
+    struct arena *arena = choice->loaded.policy.arena;
+    auto_buf struct buf out = {0};
+    for (size_t i = choice->records.count; i--;) {
+        const struct record *record = &choice->records.at[i];
+        if (!can_be_undone(record) || choose_open(world, choice, record))
+            continue;
+        size_t start = out.size;
+        style_add(&style, &out, COLOUR_BOLD, record->name);
+        buf_pad(&out, start, style.colours ? 32 : 24);
+        buf_printf(&out, "%-16s  %5llu file%s  %9s%s%s\n", age_text(arena, record->ended),
+                   (unsigned long long)record->changes, record->changes == 1 ? " " : "s",
+                   size_text(arena, bytes_in(&choice->before) + bytes_in(&choice->after)),
+                   *record->of ? arena_printf(arena, "  %s of ", record_mode_name(record->mode)) : "",
+                   record->of);
+        tree_free(&choice->before);
+        tree_free(&choice->after);
+        close(choice->folder_fd);
+        choice->folder_fd = -1;
+    }
+    if (out.size == 0)
+        buf_add_str(&out, "Nothing can be undone here.\n");
+    put(world->out, &out);
+    return EXIT_FINE;
+}
+
+static int prune_old(const struct world *world, const struct choice *choice)
+{
+    enum { DAYS = 30, DAY_SECONDS = 24 * 60 * 60 };
+    struct timespec now;
+    struct pruned pruned = {0};
+    struct err err = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (choice->sessions_fd >= 0 &&
+        prune(choice->store, choice->sessions_fd, now.tv_sec - DAYS * DAY_SECONDS, &pruned, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    fprintf(world->out, "%llu session%s forgotten, %s freed.\n", (unsigned long long)pruned.sessions,
+            pruned.sessions == 1 ? "" : "s", size_text(choice->loaded.policy.arena, pruned.bytes));
+    return EXIT_FINE;
+}
+
+/* The session that was undone is marked so; where that was an undo itself, what it undid holds again. */
+static void mark_undone(const struct choice *choice, const struct record *record)
+{
+    mark_state(choice, record->name, STATE_UNDONE);
+    if (record->mode == RECORD_UNDO)
+        mark_state(choice, record->of, STATE_DONE);
+    if (record->mode == RECORD_APPLY)
+        mark_state(choice, record->of, STATE_WAITING);
+}
+
+static int undo(const struct world *world, const struct args *args, struct choice *choice)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    const struct record *record = choice->named ? choice->named : latest(choice);
+    if (!record || !can_be_undone(record)) {
+        say_problem(world,
+                    record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
+                           : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
+                    "`bawn undo --list` lists what can be");
+        return EXIT_BAD_INPUT;
+    }
+    const struct record *overlap = find_overlap(choice, record);
+    if (overlap && !(args->flags & FLAG_THEIRS)) {
+        say_problem(
+            world,
+            arena_printf(arena,
+                         "%s and %s ran at the same time in %s, so that nobody can tell which of them "
+                         "changed a file",
+                         record->name, overlap->name, choice->workspace),
+            overlap->state == STATE_RUNNING ? "wait until it has ended"
+                                            : "undo with --theirs takes back what either changed");
+        return EXIT_REFUSED;
+    }
+    int status = choose_open(world, choice, record);
+    if (status)
+        return status;
+    struct carry carry = {
+        .mode = RECORD_UNDO,
+        .of = record,
+        .transition = {.directory = choice->store,
+                       .workspace = choice->workspace,
+                       .from = &choice->after,
+                       .to = &choice->before,
+                       .keeps_objects = true,
+                       .overwrites = args->flags & FLAG_THEIRS},
+        .asks = !(args->flags & FLAG_YES),
+        .question = arena_printf(arena, "Take back what %s changed, %s?", record->name,
+                                 age_text(arena, record->ended)),
+        .done = "taken back",
+    };
+    status = carry_out(world, choice, &carry);
+    if (carry.is_complete)
+        mark_undone(choice, record);
+    return status;
+}
+
+int cmd_undo(const struct world *world, const struct args *args)
+{
+    struct choice choice;
+    int status = choose_begin(world, args, &choice);
+    if (status == 0)
+        status = args->flags & FLAG_LIST    ? list(world, &choice)
+                 : args->flags & FLAG_PRUNE ? prune_old(world, &choice)
+                                            : undo(world, args, &choice);
+    choose_end(&choice);
+    return status;
+}

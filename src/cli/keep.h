@@ -1,0 +1,31 @@
+/* Around a run: the snapshot before it and the record of what it changed after it, for `undo`, `diff` and `apply`. */
+#pragma once
+
+#include "cli/load.h"
+#include "journal/session.h"
+
+struct keeping;
+
+/*
+ * Before the command starts. What cannot be undone is said here, before anything happens. Fails only where changes were
+ * to be kept aside and cannot be: then nothing may be run.
+ */
+int keep_begin(const struct world *world, const struct loaded *loaded, const struct session *session,
+               unsigned flags, struct keeping **ret_keeping, struct err *err) must_check;
+
+/* The folder for an overlay over the workspace, or NULL where it is written directly. NULL keeps nothing. */
+const char *keep_overlay(const struct keeping *keeping, const struct session *session);
+
+/* After it has ended. Says what it changed, to a person. */
+void keep_end(const struct world *world, const struct loaded *loaded, const struct session *session,
+              struct keeping *keeping);
+
+/* What a killed session left behind is put right; for session_repair_all, with a struct keep_repair. */
+struct keep_repair {
+    const struct world *world;
+    const struct loaded *loaded;
+};
+int keep_repair(void *context, struct session *session, struct err *err) must_check;
+
+/* The folder of contents. */
+const char *keep_store(const struct loaded *loaded, struct arena *arena);

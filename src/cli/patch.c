@@ -1,0 +1,331 @@
+#include "cli/patch.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/rules.h"
+#include "policy/decide.h"
+#include "workspace/gate.h"
+#include "workspace/lines.h"
+
+enum { SHOWN_MOST = 8 * 1024 * 1024, CONTEXT = 3 };
+
+/* --- reasons ------------------------------------------------------------------------------------------------------ */
+
+static int read_content(void *context, const struct entry *entry, size_t most, struct buf *ret_bytes)
+{
+    const struct patch *patch = context;
+    struct err ignored;
+    if (S_ISLNK(entry->mode)) {
+        buf_add_str(ret_bytes, entry->target);
+        return 1;
+    }
+    if (entry->content != CONTENT_STORED)
+        return 0;
+    return store_read(patch->store, &entry->blob, most, ret_bytes, &ignored) == 1;
+}
+
+void patch_reasons(const struct patch *patch, const struct change *change, reason_list *ret_reasons)
+{
+    *ret_reasons = (reason_list){0};
+    if (!change->after || !change_is_shown(change))
+        return;
+    struct patch copy = *patch; /* a reader's context is not const */
+    struct gate_change judged = {change->path, change->before, change->after, read_content, &copy};
+    gate_reasons reasons = {0};
+    gate_judge(&judged, &reasons);
+    for (size_t i = 0; i < reasons.count; i++)
+        vec_push(ret_reasons, reasons.at[i]);
+    vec_free(&reasons);
+    const struct policy *policy = &patch->loaded->policy;
+    if (S_ISDIR(change->after->mode) || policy->workspaces.count == 0)
+        return;
+    const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
+    struct path_verdict verdict = decide_path(policy, path, NULL);
+    if ((verdict.access == ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN) && verdict.decides)
+        vec_push(ret_reasons,
+                 arena_printf(patch->arena, "%s (%s)", rule_text(patch->arena, verdict.decides->rule),
+                              rule_origin(patch->arena, verdict.decides->rule)));
+}
+
+/* --- unified diff --------------------------------------------------------------------------------------------------- */
+
+char patch_letter(const struct change *change)
+{
+    if (change->renamed)
+        return 'R';
+    return change->what & CHANGE_ADDED     ? 'A'
+           : change->what & CHANGE_DELETED ? 'D'
+           : change->what & CHANGE_KIND    ? 'T'
+                                           : 'M';
+}
+
+/* A name as git writes it in a diff: in quotes where it holds anything that could be misread. */
+static const char *quoted_name(const struct patch *patch, const char *prefix, const char *path)
+{
+    bool is_plain = true;
+    for (const char *at = path; *at; at++)
+        is_plain &= (unsigned char)*at > ' ' && (unsigned char)*at < 127 && *at != '"' && *at != '\\';
+    if (is_plain)
+        return arena_printf(patch->arena, "%s%s", prefix, path);
+    auto_buf struct buf out = {0};
+    buf_printf(&out, "\"%s", prefix);
+    for (const char *at = path; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            buf_printf(&out, "\\%c", *at);
+        else if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127)
+            buf_printf(&out, "\\%03o", (unsigned char)*at);
+        else
+            buf_add_char(&out, *at);
+    }
+    buf_add_char(&out, '"');
+    return arena_copy(patch->arena, out.bytes, out.size);
+}
+
+static void add_line(const struct patch *patch, struct buf *out, char kind, const struct line *line)
+{
+    bool has_newline = line->size && line->text[line->size - 1] == '\n';
+    size_t size = line->size - has_newline;
+    const char *code = !patch->style.colours ? NULL
+                       : kind == '+'         ? "\033[32m"
+                       : kind == '-'         ? "\033[31m"
+                                             : NULL;
+    if (code)
+        buf_add_str(out, code);
+    buf_add_char(out, kind);
+    /* On a terminal nothing of a file's content may steer it; a tab is only wide. */
+    for (size_t at = 0; at < size;) {
+        const char *tab = patch->is_raw ? NULL : memchr(line->text + at, '\t', size - at);
+        size_t part = tab ? (size_t)(tab - line->text) - at : size - at;
+        if (patch->is_raw)
+            buf_add(out, line->text + at, part);
+        else
+            text_add_printable(out, line->text + at, part);
+        if (tab)
+            buf_add_char(out, '\t');
+        at += part + (tab != NULL);
+    }
+    if (code)
+        buf_add_str(out, "\033[0m");
+    buf_add_char(out, '\n');
+    if (!has_newline)
+        buf_add_str(out, "\\ No newline at end of file\n");
+}
+
+/* One hunk: the edits from `first` to before `end`. */
+static void add_hunk(const struct patch *patch, struct buf *out, const edit_list *edits, size_t first,
+                     size_t end, const line_list *old, const line_list *new)
+{
+    size_t olds = 0, news = 0;
+    for (size_t i = first; i < end; i++) {
+        olds += edits->at[i].kind != '+';
+        news += edits->at[i].kind != '-';
+    }
+    const struct line_edit *start = &edits->at[first];
+    buf_printf(out, "@@ -%zu,%zu +%zu,%zu @@\n", start->old + (olds > 0), olds, start->new + (news > 0),
+               news);
+    for (size_t i = first; i < end; i++) {
+        const struct line_edit *edit = &edits->at[i];
+        add_line(patch, out, edit->kind, edit->kind == '+' ? &new->at[edit->new] : &old->at[edit->old]);
+    }
+}
+
+static void add_hunks(const struct patch *patch, struct buf *out, const edit_list *edits,
+                      const line_list *old, const line_list *new)
+{
+    for (size_t i = 0; i < edits->count;) {
+        if (edits->at[i].kind == ' ') {
+            i++;
+            continue;
+        }
+        /* A hunk goes on as long as the next difference is nearer than two contexts. */
+        size_t first = i > CONTEXT ? i - CONTEXT : 0, last = i;
+        for (size_t j = i; j < edits->count && j <= last + 2UL * CONTEXT + 1; j++)
+            last = edits->at[j].kind != ' ' ? j : last;
+        size_t end = last + CONTEXT + 1 < edits->count ? last + CONTEXT + 1 : edits->count;
+        add_hunk(patch, out, edits, first, end, old, new);
+        i = last + 1;
+    }
+}
+
+/* Both contents. Returns whether they are texts that can be compared line by line; else why not. */
+static const char *read_both(const struct patch *patch, const struct change *change, struct buf *old,
+                             struct buf *new)
+{
+    const struct entry *sides[] = {change->before, change->after};
+    struct buf *contents[] = {old, new};
+    struct patch copy = *patch;
+    for (size_t i = 0; i < array_len(sides); i++) {
+        const struct entry *entry = sides[i];
+        if (!entry || S_ISDIR(entry->mode))
+            continue;
+        if (read_content(&copy, entry, SHOWN_MOST, contents[i]) != 1)
+            return entry->content == CONTENT_STORED ? "is too large to be shown"
+                                                    : "has a content that was not kept";
+        if (!lines_are_text(buf_text(contents[i]), contents[i]->size))
+            return "is binary";
+    }
+    return NULL;
+}
+
+static bool has_content(const struct entry *entry)
+{
+    return entry && (S_ISREG(entry->mode) || S_ISLNK(entry->mode));
+}
+
+static void add_content(const struct patch *patch, const struct change *change, struct buf *out)
+{
+    unsigned of_content = CHANGE_ADDED | CHANGE_DELETED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET;
+    if (!(change->what & of_content) || change->renamed ||
+        !(has_content(change->before) || has_content(change->after)))
+        return;
+    auto_buf struct buf old = {0}, new = {0};
+    const char *from = has_content(change->before) ? quoted_name(patch, "a/", change->path) : "/dev/null";
+    const char *to = has_content(change->after) ? quoted_name(patch, "b/", change->path) : "/dev/null";
+    const char *unshown = read_both(patch, change, &old, &new);
+    if (unshown) {
+        buf_printf(out, "Files %s and %s differ: one %s\n", from, to, unshown);
+        return;
+    }
+    line_list old_lines, new_lines;
+    edit_list edits;
+    lines_split(buf_text(&old), old.size, &old_lines);
+    lines_split(buf_text(&new), new.size, &new_lines);
+    lines_compare(&old_lines, &new_lines, &edits);
+    if (old.size || new.size)
+        buf_printf(out, "--- %s\n+++ %s\n", from, to);
+    add_hunks(patch, out, &edits, &old_lines, &new_lines);
+    vec_free(&edits);
+    vec_free(&old_lines);
+    vec_free(&new_lines);
+}
+
+static void add_modes(const struct patch *patch, const struct change *change, struct buf *out)
+{
+    const struct entry *before = change->before, *after = change->after;
+    if (change->renamed) {
+        const struct change *from = change->what & CHANGE_ADDED ? change->renamed : change;
+        const struct change *to = change->what & CHANGE_ADDED ? change : change->renamed;
+        buf_printf(out, "rename from %s\n", quoted_name(patch, "", from->path));
+        buf_printf(out, "rename to %s\n", quoted_name(patch, "", to->path));
+    } else if (!before) {
+        buf_printf(out, "new file mode %06o\n", after->mode);
+    } else if (!after) {
+        buf_printf(out, "deleted file mode %06o\n", before->mode);
+    } else if (before->mode != after->mode) {
+        buf_printf(out, "old mode %06o\nnew mode %06o\n", before->mode, after->mode);
+    }
+    if (change->what & CHANGE_ATTRIBUTES)
+        buf_add_str(out, "extended attributes differ\n");
+    if (change->what & CHANGE_LINKS && after && *after->linked_to)
+        buf_printf(out, "now the same file as %s\n", quoted_name(patch, "", after->linked_to));
+}
+
+void patch_add_diff(const struct patch *patch, const struct change *change, struct buf *out)
+{
+    if (change->renamed && change->what & CHANGE_DELETED)
+        return; /* told where it went to */
+    const char *old_path = change->renamed ? change->renamed->path : change->path;
+    reason_list reasons;
+    patch_reasons(patch, change, &reasons);
+    for (size_t i = 0; i < reasons.count; i++) {
+        style_add(&patch->style, out, COLOUR_YELLOW, "! risky: ");
+        style_add(&patch->style, out, COLOUR_YELLOW, reasons.at[i]);
+        buf_add_char(out, '\n');
+    }
+    vec_free(&reasons);
+    const char *head = arena_printf(patch->arena, "diff --git %s %s", quoted_name(patch, "a/", old_path),
+                                    quoted_name(patch, "b/", change->path));
+    style_add(&patch->style, out, COLOUR_BOLD, head);
+    buf_add_char(out, '\n');
+    add_modes(patch, change, out);
+    add_content(patch, change, out);
+}
+
+/* --- shorter ---------------------------------------------------------------------------------------------------------- */
+
+void patch_add_stat(const struct patch *patch, const struct change *change, struct buf *out)
+{
+    buf_printf(out, " %c ", patch_letter(change));
+    size_t start = out->size;
+    style_add(&patch->style, out, COLOUR_PLAIN, change->path);
+    if (change->renamed && change->what & CHANGE_ADDED) {
+        buf_add_str(out, " <- ");
+        style_add(&patch->style, out, COLOUR_PLAIN, change->renamed->path);
+    }
+    auto_buf struct buf old = {0}, new = {0};
+    if (!change->renamed && !read_both(patch, change, &old, &new) && old.size + new.size) {
+        line_list old_lines, new_lines;
+        edit_list edits;
+        lines_split(buf_text(&old), old.size, &old_lines);
+        lines_split(buf_text(&new), new.size, &new_lines);
+        lines_compare(&old_lines, &new_lines, &edits);
+        size_t added = 0, removed = 0;
+        for (size_t i = 0; i < edits.count; i++) {
+            added += edits.at[i].kind == '+';
+            removed += edits.at[i].kind == '-';
+        }
+        buf_pad(out, start, 40);
+        buf_printf(out, " +%zu -%zu", added, removed);
+        vec_free(&edits);
+        vec_free(&old_lines);
+        vec_free(&new_lines);
+    }
+    reason_list reasons;
+    patch_reasons(patch, change, &reasons);
+    for (size_t i = 0; i < reasons.count; i++) {
+        buf_add_str(out, i ? "; " : "  ! ");
+        style_add(&patch->style, out, COLOUR_YELLOW, reasons.at[i]);
+    }
+    vec_free(&reasons);
+    buf_add_char(out, '\n');
+}
+
+static void add_side_json(struct json *json, const char *key, const struct entry *entry)
+{
+    static const struct {
+        mode_t kind;
+        const char *name;
+    } kinds[] = {{S_IFREG, "file"}, {S_IFDIR, "directory"}, {S_IFLNK, "link"}, {S_IFIFO, "fifo"}};
+    if (!entry)
+        return;
+    const char *kind = "other";
+    for (size_t i = 0; i < array_len(kinds); i++)
+        kind = (entry->mode & S_IFMT) == kinds[i].kind ? kinds[i].name : kind;
+    char mode[8];
+    snprintf(mode, sizeof(mode), "%04o", entry->mode & 07777);
+    json_open(json, key, '{');
+    json_str(json, "kind", kind);
+    json_str(json, "mode", mode);
+    if (S_ISREG(entry->mode))
+        json_int(json, "size", (int64_t)entry->size);
+    if (S_ISLNK(entry->mode))
+        json_str(json, "target", entry->target);
+    json_close(json, '}');
+}
+
+void patch_add_json(const struct patch *patch, const struct change *change, struct json *json)
+{
+    json_open(json, NULL, '{');
+    json_str(json, "path", change->path);
+    json_open(json, "changed", '[');
+    for (enum change_bit bit = 0; bit < CHANGE_BITS; bit++) {
+        if (change->what & 1U << bit)
+            json_str(json, NULL, change_name(bit));
+    }
+    json_close(json, ']');
+    if (change->renamed)
+        json_str(json, change->what & CHANGE_ADDED ? "renamed_from" : "renamed_to", change->renamed->path);
+    add_side_json(json, "before", change->before);
+    add_side_json(json, "after", change->after);
+    reason_list reasons;
+    patch_reasons(patch, change, &reasons);
+    json_open(json, "risky", '[');
+    for (size_t i = 0; i < reasons.count; i++)
+        json_str(json, NULL, reasons.at[i]);
+    json_close(json, ']');
+    vec_free(&reasons);
+    json_close(json, '}');
+}

@@ -1,0 +1,52 @@
+/*
+ * Covers a workspace with an overlay: what is written goes to the session's folder, and the host's files stay as they are.
+ * Nothing of the host that could be written is left in the new root.
+ */
+#include <errno.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/mounts.h"
+#include "launch/inside.h"
+
+/* Names in the new root, as long as it takes: an overlay finds its layers by path. */
+#define LOWER   ".lower"
+#define SESSION ".session"
+
+static int let_go(struct err *err)
+{
+    static const char *const names[] = {LOWER, SESSION};
+    for (size_t i = 0; i < array_len(names); i++) {
+        if (umount2(names[i], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 || rmdir(names[i]) < 0)
+            return err_sys(err, errno, "cannot tidy up after an overlay");
+    }
+    return 0;
+}
+
+int overlay_cover(struct root *root, int lower_tree, struct err *err)
+{
+    /* Nothing waits for the disk when the overlay goes: the files are read a moment later, and what a power cut in that
+     * moment takes away was never promised. */
+    static const char *const options[] = {"lowerdir=" LOWER,
+                                          "upperdir=" SESSION "/upper",
+                                          "workdir=" SESSION "/work",
+                                          "userxattr",
+                                          "volatile",
+                                          NULL};
+    if (root_attach(root, lower_tree, "/" LOWER, err) < 0 ||
+        root_attach(root, root->overlay_tree, "/" SESSION, err) < 0)
+        return -1;
+    if (fchdir(root->fd) < 0)
+        return err_sys(err, errno, "cannot enter the new root");
+    int overlay = mount_new("overlay", options, false, false, err);
+    if (overlay < 0)
+        return err_hint(err,
+                        "`bawn doctor` tells what this machine can hold; without --review the workspace is "
+                        "written directly, and `bawn undo` takes it back");
+    if (let_go(err) < 0) {
+        close(overlay);
+        return -1;
+    }
+    return overlay;
+}
