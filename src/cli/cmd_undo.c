@@ -94,13 +94,13 @@ static int list(const struct world *world, struct choice *choice)
 
 static int prune_old(const struct world *world, const struct choice *choice)
 {
-    enum { DAYS = 30, DAY_SECONDS = 24 * 60 * 60 };
+    static const int64_t kept_seconds = INT64_C(30) * 24 * 60 * 60;
     struct timespec now;
     struct pruned pruned = {0};
     struct err err = {0};
     clock_gettime(CLOCK_REALTIME, &now);
     if (choice->sessions_fd >= 0 &&
-        prune(choice->store, choice->sessions_fd, now.tv_sec - DAYS * DAY_SECONDS, &pruned, &err) < 0) {
+        prune(choice->store, choice->sessions_fd, now.tv_sec - kept_seconds, &pruned, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }

@@ -132,8 +132,8 @@ void lines_compare(const line_list *old, const line_list *new, edit_list *ret_ed
     for (size_t i = 0; i < first; i++)
         vec_push(ret_edits, (struct line_edit){' ', i, i});
     struct middle middle = {
-        .old = old->count ? old->at + first : NULL,
-        .new = new->count ? new->at + first : NULL,
+        .old = first ? old->at + first : old->at, /* nothing is added to NULL */
+        .new = first ? new->at + first : new->at,
         .old_count = (long)(old->count - first - last),
         .new_count = (long)(new->count - first - last),
     };

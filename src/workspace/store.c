@@ -295,7 +295,7 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
         return -1;
     struct sink sink = {.store = store, .is_kept = true};
     uint64_t start = store->pack_size + store->waiting.size;
-    struct blob_id id;
+    struct blob_id id = {0};
     int result = add_file(&sink, fd, size, has_holes, err);
     if (result == 0)
         blake2b_end(&sink.hash, id.bytes);
