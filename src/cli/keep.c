@@ -1,9 +1,12 @@
 #include "cli/keep.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/style.h"
 #include "home/home.h"
 #include "policy/decide.h"
@@ -204,6 +207,18 @@ static int finish(const struct loaded *loaded, struct keeping *keeping, int fold
                                                : write_aside_end(keeping, folder_fd, err);
 }
 
+/* Now and then the oldest that can be undone are let go: most runs need not look. */
+static void trim(const struct session *session)
+{
+    enum { UNDOABLE_KEPT = 50, SELDOM = 16 };
+    const char *number = strrchr(session->name, '-');
+    auto_fd int sessions_fd = -1;
+    if (number && strtoul(number + 1, NULL, 10) % SELDOM == 0)
+        sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (sessions_fd >= 0)
+        record_trim(sessions_fd, UNDOABLE_KEPT);
+}
+
 void keep_end(const struct world *world, const struct loaded *loaded, const struct session *session,
               struct keeping *keeping)
 {
@@ -223,6 +238,7 @@ void keep_end(const struct world *world, const struct loaded *loaded, const stru
                           : "`bawn diff` shows what, `bawn undo` takes it back");
     }
     tree_free(&keeping->start);
+    trim(session);
 }
 
 /* --- after a crash ----------------------------------------------------------------------------------------------- */

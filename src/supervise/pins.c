@@ -101,6 +101,8 @@ void pins_begin(struct pins *pins, struct loop *loop)
 
 void pins_close(struct pins *pins)
 {
+    if (!pins->launched)
+        return; /* they were never opened */
     /* At once: whoever holds the mount namespace last has to wait for the kernel to take it down. */
     launch_forget_namespaces(pins->launched);
     if (pins->mountinfo_fd >= 0)

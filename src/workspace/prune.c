@@ -79,9 +79,7 @@ static bool is_marked(void *context, const struct blob_id *id)
 
 static bool is_settled(const struct record *record, int64_t oldest_seconds)
 {
-    bool is_over =
-        record->state == STATE_DONE || record->state == STATE_UNDONE || record->state == STATE_DISCARDED;
-    return is_over && record->ended.tv_sec < oldest_seconds;
+    return record_is_settled(record) && record->ended.tv_sec < oldest_seconds;
 }
 
 static int forget_old(int sessions_fd, int64_t oldest_seconds, uint64_t *ret_count, struct err *err)

@@ -165,6 +165,33 @@ int record_list_all(int sessions_fd, struct arena *arena, const char *workspace,
     return 0;
 }
 
+bool record_is_settled(const struct record *record)
+{
+    return record->state == STATE_DONE || record->state == STATE_UNDONE || record->state == STATE_DISCARDED;
+}
+
+void record_trim(int sessions_fd, size_t most)
+{
+    struct arena arena = {0};
+    struct err ignored;
+    record_list records;
+    if (record_list_all(sessions_fd, &arena, NULL, &records, &ignored) < 0)
+        return; /* the next one comes */
+    size_t settled = 0;
+    for (size_t i = 0; i < records.count; i++)
+        settled += record_is_settled(&records.at[i]);
+    for (size_t i = 0; i < records.count && settled > most; i++) {
+        auto_fd int fd =
+            openat(sessions_fd, records.at[i].name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || !record_is_settled(&records.at[i]))
+            continue;
+        record_forget(fd);
+        settled--;
+    }
+    vec_free(&records);
+    arena_free(&arena);
+}
+
 bool record_is_busy(int sessions_fd, const char *name)
 {
     auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -62,6 +62,12 @@ typedef VEC(struct record) record_list;
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
                     struct err *err) must_check;
 
+/* Forgets the oldest settled sessions, so that `most` of them are left. What waits is never forgotten. */
+void record_trim(int sessions_fd, size_t most);
+
+/* Is it over: nothing waits, nothing is at work? */
+bool record_is_settled(const struct record *record);
+
 /* Is a bawn at work in this session now? */
 bool record_is_busy(int sessions_fd, const char *name);
 
