@@ -2,6 +2,8 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "cli/keep.h"
 #include "cli/left.h"
@@ -92,6 +94,7 @@ int attend_begin(struct attendance *attendance, struct err *err)
     attendance->session = SESSION_NONE;
     attendance->home = HOME_NONE;
     attendance->control = CONTROL_NONE;
+    attendance->later_fd = -1;
     /* What the run changes is written down in the session's folder. */
     if (home_needs_session(&attendance->loaded->plan) || !attendance->loaded->request.read_only)
         begin_session(attendance);
@@ -99,6 +102,20 @@ int attend_begin(struct attendance *attendance, struct err *err)
                    begin_home(attendance, err) < 0 || begin_guard(attendance, err) < 0
                ? -1
                : 0;
+}
+
+/* Nobody gives a session more in its first moment, in which most commands are over: they need not pay for it. */
+enum { LATER_MILLISECONDS = 20 };
+
+static int open_control(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    struct attendance *attendance = self;
+    loop_remove(&attendance->loop, attendance->later_fd);
+    control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
+                 &attendance->loop);
+    return 0;
 }
 
 void attend_start(struct attendance *attendance)
@@ -112,8 +129,10 @@ void attend_start(struct attendance *attendance)
     flags_begin(&attendance->flags);
     flags_read(&attendance->flags);
     network_watch(&attendance->network, attendance->launched, &attendance->loop);
-    control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
-                 &attendance->loop);
+    attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    struct itimerspec later = {.it_value = {.tv_nsec = LATER_MILLISECONDS * 1000000L}};
+    if (attendance->later_fd >= 0 && timerfd_settime(attendance->later_fd, 0, &later, NULL) == 0)
+        loop_add(&attendance->loop, attendance->later_fd, POLLIN, open_control, attendance);
 }
 
 /* What was done to the user's files, or could not be: said always, also where nobody is asked. */
@@ -147,6 +166,8 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
         flags_free(&attendance->flags);
     }
     control_close(&attendance->control);
+    if (attendance->later_fd >= 0)
+        close(attendance->later_fd);
     loop_free(&attendance->loop);
     if (attendance->has_network) {
         network_end(&attendance->network);

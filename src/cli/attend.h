@@ -24,6 +24,7 @@ struct attendance {
     struct network network;
     struct guard guard;
     struct control control;
+    int later_fd; /* rings when the control socket is to be opened */
     struct git_asker asker;
     struct flags flags;
     struct keeping *keeping;                /* keep.h */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -113,6 +114,21 @@ void control_close(struct control *control)
     *control = CONTROL_NONE;
 }
 
+/* A session that has just begun opens its socket a moment later. */
+static int connect_patiently(int fd, const struct sockaddr_un *address)
+{
+    enum { TRIES = 50, MILLISECONDS = 10 };
+    static const struct timespec pause = {.tv_nsec = MILLISECONDS * 1000000L};
+    int result = -1;
+    for (int i = 0; i < TRIES; i++) {
+        result = connect(fd, (const struct sockaddr *)address, sizeof(*address));
+        if (result == 0 || errno != ENOENT)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    return result;
+}
+
 int control_ask(const char *session_folder, const char *line, struct err *err)
 {
     auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -121,8 +137,7 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
     struct timeval patience = {.tv_sec = PATIENCE};
     char answer[2048];
     if (folder < 0 || fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
+        connect_patiently(fd, &address) < 0 || send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
         return err_sys(err, errno, "cannot reach the session %s", session_folder);
     ssize_t got = recv(fd, answer, sizeof(answer) - 1, 0);
     if (got <= 0)
