@@ -1,25 +1,27 @@
 /* Gives more to a session that runs: hosts (`bawn allow`) and ports (`bawn publish`). */
 #include <dirent.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "store/own_policy.h"
 #include "supervise/control.h"
+#include "workspace/record.h"
 
 typedef VEC(const char *) name_list;
 
-/* Sessions that run, or were killed and not yet cleaned up after: those do not answer. */
 static void find_running(struct loaded *loaded, name_list *ret_names)
 {
-    DIR *folder =
-        opendir(arena_printf(&loaded->arena, "%s/bawn/running", loaded->request.starts[START_STATE]));
+    const char *state = loaded->request.starts[START_STATE];
+    DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
+    auto_fd int sessions_fd =
+        open(arena_printf(&loaded->arena, "%s/bawn/sessions", state), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        const char *path = arena_printf(&loaded->arena, "%s/bawn/sessions/%s/control",
-                                        loaded->request.starts[START_STATE], entry->d_name);
-        if (*entry->d_name != '.' && access(path, F_OK) == 0)
+        if (*entry->d_name != '.' && record_is_busy(sessions_fd, entry->d_name))
             vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
     }
     if (folder)
