@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 
 enum { HEAD_SIZE = 12, FIXED_SIZE = 62, EXTENDED = 0x4000, EXTENDED_SIZE = 2 };
 
@@ -90,7 +90,7 @@ void git_index_names(const char *git_dir, size_t least, size_t most, git_index_n
     char path[PATH_LONGEST];
     struct stat status;
     snprintf(path, sizeof(path), "%s/index", git_dir);
-    auto_fd int fd = nolink_open_absolute(path, O_RDONLY | O_NONBLOCK);
+    auto_fd int fd = open_absolute(path, O_RDONLY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
         return;
     size_t size = (size_t)status.st_size;

@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "git/sha1.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 
 enum { MOST_PACKS = 1000, FANOUT = 256, INDEX_HEAD = 8 };
 
@@ -94,6 +94,6 @@ bool git_had_blob(const char *git_dir, const char *bytes, size_t size, struct ti
     int head_size = snprintf(head, sizeof(head), "blob %zu", size) + 1; /* with its NUL */
     sha1_of(head, (size_t)head_size, bytes, size, hash);
     snprintf(path, sizeof(path), "%s/objects", git_dir);
-    auto_fd int objects_fd = nolink_open_absolute(path, O_RDONLY | O_DIRECTORY);
+    auto_fd int objects_fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
     return objects_fd >= 0 && (has_loose(objects_fd, hash, before) || has_packed(objects_fd, hash, before));
 }

@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 
 enum { PACKED_LARGEST = 4 * 1024 * 1024, DEEPEST = 8, MOST_FILES = 4000 };
 
@@ -107,7 +107,7 @@ void git_refs_before(const char *git_dir, struct timespec before, size_t most, g
 {
     struct search search = {before, most, 0, ret_hashes};
     char text[SHA1_DIGITS + 2];
-    auto_fd int git_fd = nolink_open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
+    auto_fd int git_fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
     if (git_fd < 0)
         return;
     static const char *const heads[] = {"HEAD", "ORIG_HEAD"};

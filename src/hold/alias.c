@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 
 enum { MOST_ENTRIES = 2000000, DEEPEST = 128 };
 
@@ -56,7 +56,7 @@ const char *alias_find(struct hold *hold, const struct content *content)
         if (operation->kind != OP_BIND_WRITE || !operation->is_directory)
             continue;
         struct search search = {hold->arena, content, 0};
-        int fd = nolink_open_absolute(operation->path, O_RDONLY | O_DIRECTORY);
+        int fd = open_absolute(operation->path, O_RDONLY | O_DIRECTORY);
         if (fd >= 0)
             found = search_directory(&search, fd, operation->path, 0);
     }

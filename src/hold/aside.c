@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "kernel/nolink.h"
 
 enum { DEEPEST = 64, MOST_OF_ONE_NAME = 1000, MOST_LISTED = 10000 };
 
@@ -83,7 +83,7 @@ static int open_held_parent(struct arena *arena, int session_fd, const char *pat
         arena_printf(arena, "/" ASIDE_FOLDER "%.*s", (int)path_parent_size(path, strlen(path)), path);
     if (directories_make(session_fd, folder, err) < 0)
         return -1;
-    int fd = nolink_open(session_fd, folder, O_PATH | O_DIRECTORY);
+    int fd = open_beneath(session_fd, folder + 1, O_PATH | O_DIRECTORY, 0);
     return fd < 0 ? err_sys(err, errno, "cannot open %s in the session's folder", folder) : fd;
 }
 
@@ -120,7 +120,7 @@ static int put_moved(void *context, int held_fd, const char *name)
 
 int aside_move(struct arena *arena, int session_fd, const char *path, struct err *err)
 {
-    auto_fd int parent_fd = nolink_open_parent(path);
+    auto_fd int parent_fd = open_parent_absolute(path);
     struct stat status;
     if (parent_fd < 0 || fstatat(parent_fd, path_name(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
@@ -183,14 +183,14 @@ void aside_find(struct arena *arena, int session_fd, fs_names *ret_paths)
 int aside_return(struct arena *arena, int session_fd, const char *path, struct err *err)
 {
     const char *held = arena_printf(arena, "/" ASIDE_FOLDER "%s", path);
-    auto_fd int held_fd = nolink_open(
-        session_fd, arena_copy(arena, held, path_parent_size(held, strlen(held))), O_PATH | O_DIRECTORY);
+    const char *name;
+    auto_fd int held_fd = open_parent_beneath(session_fd, held + 1, &name);
     struct stat status;
     if (held_fd < 0 || fstatat(held_fd, path_name(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
         return err_sys(err, errno, "nothing is held for %s", path);
     if (aside_move(arena, session_fd, path, err) < 0)
         return -1;
-    auto_fd int parent_fd = nolink_open_parent(path);
+    auto_fd int parent_fd = open_parent_absolute(path);
     if (parent_fd < 0 || move(held_fd, path_name(path), parent_fd, path_name(path)) < 0)
         return err_sys(err, errno, "cannot put %s back", path);
     return 0;

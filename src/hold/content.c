@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 
 /* More than any folder of settings or hooks has; what goes beyond is noticed when it changes, and not brought back. */
 enum { FILE_LARGEST = 1024 * 1024, ALL_LARGEST = 64 * 1024 * 1024, MOST_FILES = 4000, DEEPEST = 8 };
@@ -84,7 +84,7 @@ static void add_entry(struct arena *arena, int parent_fd, const char *name, cons
 
 void content_add(struct arena *arena, const char *path, content_list *contents)
 {
-    auto_fd int parent_fd = nolink_open_parent(path);
+    auto_fd int parent_fd = open_parent_absolute(path);
     if (parent_fd >= 0)
         add_entry(arena, parent_fd, path_name(path), path, 0, contents);
 }
@@ -128,7 +128,7 @@ int content_restore(const struct content *content, struct err *err)
     snprintf(temporary, sizeof(temporary), ".bawn-restore-%d", getpid());
     if (!content->bytes)
         return err_set(err, "%s was too large to be kept as it was", content->path);
-    auto_fd int parent_fd = nolink_open_parent(content->path);
+    auto_fd int parent_fd = open_parent_absolute(content->path);
     if (parent_fd < 0 || write_new(parent_fd, temporary, content) < 0 ||
         renameat(parent_fd, temporary, parent_fd, path_name(content->path)) < 0) {
         int why = errno;

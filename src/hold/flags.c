@@ -12,7 +12,7 @@
 #include "git/objects.h"
 #include "hold/aside.h"
 #include "hold/nested.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 #include "policy/decide.h"
 
 /* Only the last names are compared for every file; the policy itself is asked about the few that match. */
@@ -84,7 +84,7 @@ static void keep_before(struct flags *flags, const char *path)
 static void read_top(struct flags *flags, const char *tree)
 {
     fs_names names = {0};
-    auto_fd int fd = nolink_open_absolute(tree, O_RDONLY | O_DIRECTORY);
+    auto_fd int fd = open_absolute(tree, O_RDONLY | O_DIRECTORY);
     fs_list(flags->hold->plan->policy->request.fs, tree, SIZE_MAX, &names);
     for (size_t i = 0; i < names.count; i++) {
         const char *path = path_join(flags->hold->arena, tree, names.at[i]);
@@ -339,7 +339,7 @@ void flags_find(struct flags *flags)
         if (!is_tree(&plan->operations.at[i]) || !is_worth_walking(plan, &plan->operations.at[i]))
             continue;
         struct walk walk = {flags, plan->operations.at[i].path, plan->operations.at[i].is_workspace, 0};
-        int fd = nolink_open_absolute(walk.tree, O_RDONLY | O_DIRECTORY);
+        int fd = open_absolute(walk.tree, O_RDONLY | O_DIRECTORY);
         if (fd >= 0)
             walk_directory(&walk, fd, walk.tree, 0);
         if (walk.entries >= MOST_ENTRIES)

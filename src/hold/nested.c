@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "git/running.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 
 /* A repository of the plan's is frozen: it is known, and nothing came new into what it runs. */
 static bool is_known(const struct flags *flags, const char *git_dir)
@@ -85,7 +85,7 @@ void nested_look(struct flags *flags, const char *git_dir)
     struct stat status;
     if (is_known(flags, git_dir) || lstat(git_dir, &status) < 0)
         return;
-    auto_fd int fd = nolink_open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
+    auto_fd int fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0) {
         /* A file or link that says where the repository is. */
         if (!S_ISDIR(status.st_mode) && flags_is_since(flags, status.st_ctim))

@@ -15,8 +15,8 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "kernel/nolink.h"
 
 enum { RECORD_LONGEST = PATH_LONGEST + 256, CONTENT_LONGEST = 16, TEMPORARY_LONGEST = 32 };
 
@@ -98,7 +98,7 @@ static bool remove_stub(const struct record *record)
 {
     char temporary[TEMPORARY_LONGEST];
     temporary_name(record->path, temporary);
-    auto_fd int parent_fd = nolink_open_parent(record->path);
+    auto_fd int parent_fd = open_parent_absolute(record->path);
     if (parent_fd < 0)
         return false;
     int how = record->is_directory ? AT_REMOVEDIR : 0;
@@ -132,7 +132,7 @@ static int make_temporary(int parent_fd, const char *name, struct record *record
 /* Returns 1 where something is there afterwards, 0 where this user can make nothing there. */
 static int make_stub(int record_fd, struct record *record, struct err *err)
 {
-    auto_fd int parent_fd = nolink_open_parent(record->path);
+    auto_fd int parent_fd = open_parent_absolute(record->path);
     char temporary[TEMPORARY_LONGEST];
     temporary_name(record->path, temporary);
     record->device = record->inode = 0;
@@ -176,7 +176,7 @@ struct stubs stubs_in(struct arena *arena, const char *state_directory)
 /* With a record: is what it says still so, or made so again? Returns as stubs_hold; *ret_shared: the record counts. */
 static int hold_recorded(int record_fd, struct record *record, bool *ret_shared, struct err *err)
 {
-    auto_fd int parent_fd = nolink_open_parent(record->path);
+    auto_fd int parent_fd = open_parent_absolute(record->path);
     struct record found;
     struct stat status;
     bool is_there =

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 
 int open_beneath(int top_fd, const char *path, int flags, mode_t mode)
@@ -32,6 +33,19 @@ int open_parent_beneath(int top_fd, const char *path, const char **ret_name)
     parent[size] = '\0';
     *ret_name = slash ? slash + 1 : path;
     return open_beneath(top_fd, parent, O_PATH | O_DIRECTORY, 0);
+}
+
+int open_absolute(const char *path, int flags)
+{
+    auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return root_fd < 0 ? -1 : open_beneath(root_fd, path + 1, flags, 0);
+}
+
+int open_parent_absolute(const char *path)
+{
+    const char *name;
+    auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return root_fd < 0 ? -1 : open_parent_beneath(root_fd, path + 1, &name);
 }
 
 int write_whole(int fd, const void *bytes, size_t size)

@@ -16,5 +16,9 @@ int open_beneath(int top_fd, const char *path, int flags, mode_t mode);
 /* The directory that holds the path, and the path's last name. Returns -1 with errno. */
 int open_parent_beneath(int top_fd, const char *path, const char **ret_name);
 
+/* The same for absolute paths, from the process's own root. */
+int open_absolute(const char *path, int flags);
+int open_parent_absolute(const char *path);
+
 /* Writes all of it. */
 int write_whole(int fd, const void *bytes, size_t size);

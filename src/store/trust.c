@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 
 enum { PIN_LARGEST = 8192 };
@@ -40,21 +41,6 @@ bool trust_holds(struct fsview *fs, const char *data_directory, const char *work
     return strcmp(pinned, pin_text(fs->arena, workspace, text, size)) == 0;
 }
 
-static int write_all(int fd, const char *text, struct err *err, const char *path)
-{
-    size_t size = strlen(text);
-    while (size) {
-        ssize_t written = write(fd, text, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return err_sys(err, errno, "cannot write %s", path);
-        text += written;
-        size -= (size_t)written;
-    }
-    return fsync(fd) < 0 ? err_sys(err, errno, "cannot write %s", path) : 0;
-}
-
 int trust_pin(struct fsview *fs, const char *data_directory, const char *workspace, const char *text,
               size_t size, struct err *err)
 {
@@ -68,7 +54,9 @@ int trust_pin(struct fsview *fs, const char *data_directory, const char *workspa
     auto_fd int fd = openat(fs->root_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(err, errno, "cannot write /%s", aside);
-    if (write_all(fd, pin_text(fs->arena, workspace, text, size), err, place->real) < 0) {
+    const char *pin = pin_text(fs->arena, workspace, text, size);
+    if (write_whole(fd, pin, strlen(pin)) < 0 || fsync(fd) < 0) {
+        err_sys(err, errno, "cannot write %s", place->real);
         unlinkat(fs->root_fd, aside, 0);
         return -1;
     }

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "kernel/nolink.h"
+#include "kernel/beneath.h"
 
 /* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
 static void watch_way_to(const struct watch *watch, const char *path)
@@ -17,7 +17,7 @@ static void watch_way_to(const struct watch *watch, const char *path)
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
         char directory[PATH_LONGEST], by_descriptor[64];
         snprintf(directory, sizeof(directory), "%.*s", (int)size, path);
-        auto_fd int fd = nolink_open_absolute(directory, O_PATH | O_DIRECTORY);
+        auto_fd int fd = open_absolute(directory, O_PATH | O_DIRECTORY);
         if (fd < 0)
             continue;
         snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
@@ -41,10 +41,9 @@ static void watch_fallen(const struct watch *watch)
     for (size_t i = 0; i < watch->hold->frozen.count; i++) {
         const struct frozen *frozen = &watch->hold->frozen.at[i];
         char by_descriptor[64];
-        auto_fd int fd =
-            frozen->fell
-                ? nolink_open_absolute(watch->hold->plan->operations.at[frozen->operation].path, O_PATH)
-                : -1;
+        auto_fd int fd = frozen->fell
+                             ? open_absolute(watch->hold->plan->operations.at[frozen->operation].path, O_PATH)
+                             : -1;
         snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
         if (fd >= 0)
             inotify_add_watch(watch->inotify_fd, by_descriptor, IN_MODIFY | IN_MASK_ADD);
