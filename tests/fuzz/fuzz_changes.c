@@ -23,8 +23,8 @@ static void check_lines(const char *old, size_t old_size, const char *new, size_
             buf_add(&becomes, new_lines.at[edit->new].text, new_lines.at[edit->new].size);
     }
     if (was.size != old_size || becomes.size != new_size ||
-        (old_size && memcmp(was.bytes, old, old_size) != 0) ||
-        (new_size && memcmp(becomes.bytes, new, new_size) != 0))
+        (old_size && memcmp(buf_text(&was), old, old_size) != 0) ||
+        (new_size && memcmp(buf_text(&becomes), new, new_size) != 0))
         abort();
     buf_free(&was);
     buf_free(&becomes);
