@@ -91,7 +91,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home'
-    local verbs='run show why check trust home held diff apply discard sessions undo profiles allow publish doctor help'
+    local verbs='run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help'
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -115,7 +115,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | home | held | diff | apply | discard | sessions | undo | profiles | allow | publish | doctor | help) ;;
+            trust | home | held | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -158,6 +158,7 @@ _bawn() {
         apply) flags+=' --yes --allow-risky --theirs' ;;
         discard) flags+=' --yes' ;;
         sessions) flags+=' --all --json' ;;
+        log) flags+=' --denied --verify --json' ;;
         undo) flags+=' --list --prune --yes --force' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
@@ -183,7 +184,7 @@ _bawn() {
             if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi
             ;;
         held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values held; else _bawn_values file; fi ;;
-        diff | apply | discard | undo) _bawn_values session ;;
+        diff | apply | discard | log | undo) _bawn_values session ;;
         profiles) _bawn_values profile ;;
         help) _bawn_values "$verbs" ;;
         esac

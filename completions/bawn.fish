@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb trust home held diff apply discard sessions undo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb trust home held diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust home held diff apply discard sessions undo profiles allow publish doctor help
+                if test $verb = first; and contains -- $word run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help
                     set verb $word
                 else if contains -- $verb first run show
                     set from $i
@@ -77,6 +77,7 @@ complete -c bawn -n '__bawn_at first' -a diff -d 'What a session changed, or wou
 complete -c bawn -n '__bawn_at first' -a apply -d 'Bring what a session kept aside into the workspace'
 complete -c bawn -n '__bawn_at first' -a discard -d 'Throw away what a session kept aside'
 complete -c bawn -n '__bawn_at first' -a sessions -d 'Sessions that wait, or that can be undone'
+complete -c bawn -n '__bawn_at first' -a log -d 'What a session did, tried and was refused'
 complete -c bawn -n '__bawn_at first' -a undo -d 'Take back what a run changed'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
@@ -88,12 +89,12 @@ complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string coll
 # Words of the verbs.
 complete -c bawn -n '__bawn_at run show' -a '(__fish_complete_command)'
 complete -c bawn -n '__bawn_at why check diff apply undo' -F
-complete -c bawn -n '__bawn_at diff apply discard undo' -a '(__bawn_sessions)'
+complete -c bawn -n '__bawn_at diff apply discard log undo' -a '(__bawn_sessions)'
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held diff apply discard sessions undo profiles allow publish doctor help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -112,7 +113,9 @@ complete -c bawn -n '__bawn_at undo' -l force -d 'Overwrite what you have change
 complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget what is settled and old'
 complete -c bawn -n '__bawn_at undo' -l list -d 'What can be undone'
 complete -c bawn -n '__bawn_at sessions' -l all -d 'Of every workspace'
-complete -c bawn -n '__bawn_at show why check held diff sessions profiles doctor' -l json -d 'Print JSON'
+complete -c bawn -n '__bawn_at log' -l denied -d 'Only what was refused'
+complete -c bawn -n '__bawn_at log' -l verify -d 'Check that nothing was changed'
+complete -c bawn -n '__bawn_at show why check held diff sessions log profiles doctor' -l json -d 'Print JSON'
 complete -c bawn -n '__bawn_at trust home apply discard undo' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 

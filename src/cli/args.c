@@ -30,6 +30,8 @@ static const struct {
     {"--keep-flagged", FLAG_KEEP_FLAGGED},
     {"--always", FLAG_ALWAYS},
     {"--session", FLAG_SESSION},
+    {"--verify", FLAG_VERIFY},
+    {"--denied", FLAG_DENIED},
     {"--prune", FLAG_PRUNE},
     {"--list", FLAG_LIST},
     {"--force", FLAG_THEIRS},

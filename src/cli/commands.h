@@ -18,6 +18,7 @@ int cmd_doctor(const struct world *world, const struct args *args);
 int cmd_diff(const struct world *world, const struct args *args);
 int cmd_apply(const struct world *world, const struct args *args);
 int cmd_discard(const struct world *world, const struct args *args);
+int cmd_log(const struct world *world, const struct args *args);
 int cmd_sessions(const struct world *world, const struct args *args);
 int cmd_undo(const struct world *world, const struct args *args);
 int cmd_help(const struct world *world, const struct args *args);

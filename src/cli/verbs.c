@@ -217,6 +217,24 @@ const struct verb_entry verb_table[] = {
             "  bawn sessions\n",
     },
     {
+        .name = "log",
+        .run = cmd_log,
+        .flags = FLAG_DENIED | FLAG_VERIFY | FLAG_JSON,
+        .words = "SESSION",
+        .summary = "what a session did, tried and was refused",
+        .usage = "bawn log [SESSION] [--denied] [--json]\n"
+                 "bawn log [SESSION] --verify\n"
+                 "\n"
+                 "Shows the journal of a session: the latest of this workspace, or the one that is named.\n"
+                 "\n"
+                 "  --denied   only what was refused, not reached or held aside\n"
+                 "  --verify   check that no record was changed, moved or dropped; exit status 1 if one was\n"
+                 "  --json     as JSON\n"
+                 "\n"
+                 "  bawn log\n"
+                 "  bawn log my-app-3 --denied\n",
+    },
+    {
         .name = "undo",
         .run = cmd_undo,
         .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS,

@@ -12,9 +12,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/vec.h"
+#include "journal/read.h"
 #include "kernel/directories.h"
-
-#define JOURNAL_NAME "journal.jsonl"
 
 static int open_folder(struct arena *arena, const char *state_directory, const char *name, struct err *err)
 {
@@ -101,10 +100,10 @@ static void forget(int sessions_fd, const char *name)
     DIR *folder = fd < 0 ? NULL : fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     bool is_bare = folder != NULL;
     for (struct dirent *entry; folder && (entry = readdir(folder));)
-        is_bare &= *entry->d_name == '.' || strcmp(entry->d_name, JOURNAL_NAME) == 0;
+        is_bare &= *entry->d_name == '.' || strcmp(entry->d_name, SESSION_JOURNAL) == 0;
     if (folder)
         closedir(folder);
-    if (is_bare && (unlinkat(fd, JOURNAL_NAME, 0) == 0 || errno == ENOENT))
+    if (is_bare && (unlinkat(fd, SESSION_JOURNAL, 0) == 0 || errno == ENOENT))
         unlinkat(sessions_fd, name, AT_REMOVEDIR);
 }
 
@@ -158,7 +157,7 @@ static void close_session(struct session *session)
 /* A second name for the journal is cheaper than a file of its own, most of all to take away again. */
 static int note_running(const struct session *session, struct err *err)
 {
-    if (linkat(session->folder_fd, JOURNAL_NAME, session->running_fd, session->name, 0) == 0)
+    if (linkat(session->folder_fd, SESSION_JOURNAL, session->running_fd, session->name, 0) == 0)
         return 0;
     auto_fd int fd =
         openat(session->running_fd, session->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -179,7 +178,7 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
     session.folder_fd = lock_folder(sessions_fd, session.name, err);
     if (session.folder_fd < 0)
         goto failed;
-    if (journal_open(session.folder_fd, JOURNAL_NAME, &session.journal, err) < 0 ||
+    if (journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) < 0 ||
         note_running(&session, err) < 0)
         goto failed;
     *ret_session = session;
@@ -187,6 +186,39 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
 failed:
     close_session(&session);
     return -1;
+}
+
+/* Was the session begun in this directory? Another of the same name may lie elsewhere. */
+static bool began_in(struct arena *arena, int sessions_fd, const char *name, const char *directory)
+{
+    char first[8192];
+    auto_fd int fd = openat(sessions_fd, arena_printf(arena, "%s/" SESSION_JOURNAL, name),
+                            O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, first, sizeof(first));
+    const char *end = size > 0 ? memchr(first, '\n', (size_t)size) : NULL;
+    struct journal_record record;
+    if (!end || !journal_record_parse(arena, first, (size_t)(end - first), &record))
+        return false;
+    const char *workspace = journal_record_text(&record, "workspace");
+    bool is_same = workspace && strcmp(workspace, directory) == 0;
+    journal_record_free(&record);
+    return is_same;
+}
+
+const char *session_latest(struct arena *arena, const char *state_directory, const char *directory)
+{
+    const char *path = arena_printf(arena, "%s/bawn/sessions", state_directory),
+               *base = base_name(arena, directory);
+    DIR *sessions = opendir(path);
+    const char *latest = NULL;
+    for (struct dirent *entry; sessions && (entry = readdir(sessions));) {
+        if (number_of(entry->d_name, base) > (latest ? number_of(latest, base) : 0) &&
+            began_in(arena, dirfd(sessions), entry->d_name, directory))
+            latest = arena_str(arena, entry->d_name);
+    }
+    if (sessions)
+        closedir(sessions);
+    return latest;
 }
 
 void session_end(struct session *session)
@@ -213,7 +245,7 @@ static int repair_one(struct arena *arena, const char *state_directory, const ch
     session.running_fd = open_folder(arena, state_directory, "running", err);
     int result = is_gone || session.running_fd < 0 ? 0 : -1;
     if (!is_gone && session.folder_fd >= 0 &&
-        journal_open(session.folder_fd, JOURNAL_NAME, &session.journal, err) == 0)
+        journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) == 0)
         result = repair(context, &session, err);
     if (result == 0 && session.running_fd >= 0)
         unlinkat(session.running_fd, name, 0);

@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "journal/journal.h"
 
+#define SESSION_JOURNAL "journal.jsonl" /* its name in the session's folder */
+
 struct session {
     const char *name;
     const char *folder; /* absolute */
@@ -22,6 +24,9 @@ struct session {
 /* Begins a session that is named after a directory. */
 int session_begin(struct arena *arena, const char *state_directory, const char *directory,
                   struct session *ret_session, struct err *err) must_check;
+
+/* The name of the last session that was begun in a directory; NULL where none was. */
+const char *session_latest(struct arena *arena, const char *state_directory, const char *directory);
 
 /* It ended as it should, and left nothing behind that has to be put right. */
 void session_end(struct session *session);

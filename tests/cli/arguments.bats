@@ -19,7 +19,7 @@ teardown() {
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -le 40 ]
     for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
-    for verb in run show why check trust home diff apply discard sessions undo profiles doctor help; do
+    for verb in run show why check trust home diff apply discard sessions log undo profiles doctor help; do
         [[ "$output" == *"    $verb "* ]]
     done
 }

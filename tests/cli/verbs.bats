@@ -236,3 +236,20 @@ teardown() {
     run "$BAWN" check
     [ "$(find "$HOME" | sort)" = "$before" ]
 }
+
+@test "log: the latest session of this workspace, checked, and a change that is found" {
+    "$BAWN" --net off -- true || skip "needs a machine on which bawn can run a command"
+    run "$BAWN" log
+    [ "$status" -eq 0 ]
+    [[ "${lines[0]}" == *"start"*"workspace ~/app"*"command true"* ]]
+    [[ "${lines[1]}" == *"end"*"status 0"* ]]
+    run "$BAWN" log --verify
+    [ "$status" -eq 0 ]
+    [[ "$output" == "app-1: 2 records, each follows from the one before" ]]
+    sed -i 's/"status":"0"/"status":"1"/' "$HOME/.local/state/bawn/sessions/app-1/journal.jsonl"
+    run "$BAWN" log app-1 --verify
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"record 2 of the journal was changed, moved or dropped"* ]]
+    run "$BAWN" log ../app-1
+    [ "$status" -eq 2 ]
+}
