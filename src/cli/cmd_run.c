@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "cli/attend.h"
+#include "cli/brief.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "home/git_settings.h"
@@ -144,6 +145,9 @@ static int run(const struct world *world, const struct args *args, struct loaded
     launch->environment = environment_for(world, loaded);
     launch->directory = loaded->request.directory;
     launch->git_config = git_settings(&loaded->policy);
+    auto_buf struct buf briefing = {0};
+    brief_add(loaded, &briefing);
+    launch->briefing = buf_text(&briefing);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch->seconds = time ? time->limit.most : UINT64_MAX;
     struct attendance attendance = {

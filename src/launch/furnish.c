@@ -308,5 +308,8 @@ int furnish_files(struct root *root, struct err *err)
     if (write_file(root, "/etc/hostname", "bawn\n", err) < 0 || keep_path(root, err) < 0 ||
         configure_git(root, err) < 0)
         return -1;
+    const char *briefing = root->launch->briefing;
+    if (briefing && write_file(root, "/run/bawn/BRIEFING.md", briefing, err) < 0)
+        return -1;
     return explain_root(root, err);
 }

@@ -51,6 +51,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     put_text(&out, launch->home);
     put_text(&out, launch->git_config);
     put_text(&out, launch->overlay_folder);
+    put_text(&out, launch->briefing);
     head.size = out.size - sizeof(head);
     memcpy(out.bytes, &head, sizeof(head));
     for (size_t sent = 0; sent < out.size;) {
@@ -117,5 +118,6 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     launch->home = take_text(&at);
     launch->git_config = take_text(&at);
     launch->overlay_folder = take_text(&at);
+    launch->briefing = take_text(&at);
     return 0;
 }

@@ -43,6 +43,7 @@ struct launch {
     const char *git_config;         /* added to the system's git configuration inside */
     const char *const *environment; /* what the command gets, ended by NULL */
     const char *directory;          /* where it starts */
+    const char *briefing; /* what the command can read about where it is, at /run/bawn/BRIEFING.md; or NULL */
     const char *overlay_folder; /* where `upper` and `work` of an overlay over the workspace lie, or NULL */
     uint64_t seconds;           /* how long the command may run; UINT64_MAX: as long as it likes */
 };

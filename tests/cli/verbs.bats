@@ -253,3 +253,9 @@ teardown() {
     run "$BAWN" log ../app-1
     [ "$status" -eq 2 ]
 }
+
+@test "inside lies what show --brief says" {
+    "$BAWN" --net off -- true || skip "needs a machine on which bawn can run a command"
+    run diff <("$BAWN" --net off -- cat /run/bawn/BRIEFING.md) <("$BAWN" show --brief --net off -- cat)
+    [ "$status" -eq 0 ]
+}
