@@ -14,7 +14,7 @@
  * case list-control-groups: /sys/fs/cgroup/.. cgroup => nothing else | control ~also | if /sys/fs/cgroup
  * case list-root-home: /root => ENOENT open | control-by root | control ~
  * case list-terminals: /dev/pts ptmx => nothing else | pty | control ~also
- * case list-run: /run => nothing else | control ~also
+ * case list-run: /run bawn => nothing else | control ~also
  * case list-tmp: /tmp {first_below_tmp} => nothing else | control ~also
  * case list-var: /var cache lib tmp => nothing else | control ~also
  * case list-init-fds: /proc/1/fd => EACCES open | control-args /proc/{victim}/fd | control ~also
