@@ -1,8 +1,10 @@
 #include "base/buf.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 
@@ -57,6 +59,21 @@ void buf_pad(struct buf *buf, size_t from, size_t columns)
 {
     while (buf->size - from < columns)
         buf_add_char(buf, ' ');
+}
+
+int buf_read(struct buf *buf, int fd, size_t most)
+{
+    char part[16384];
+    while (buf->size < most) {
+        size_t room = most - buf->size;
+        ssize_t got = read(fd, part, room < sizeof(part) ? room : sizeof(part));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return (int)got;
+        buf_add(buf, part, (size_t)got);
+    }
+    return 0;
 }
 
 const char *buf_text(const struct buf *buf)

@@ -68,9 +68,8 @@ void memory_load(struct memory *memory, struct arena *arena, int state_fd)
 {
     auto_fd int fd = openat(state_fd, MEMORY_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     auto_buf struct buf text = {0};
-    char part[16384];
-    for (ssize_t got; fd >= 0 && text.size < LARGEST && (got = read(fd, part, sizeof(part))) > 0;)
-        buf_add(&text, part, (size_t)got);
+    if (fd >= 0)
+        buf_read(&text, fd, LARGEST);
     memory_parse(memory, arena, buf_text(&text), text.size);
 }
 

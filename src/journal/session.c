@@ -56,7 +56,7 @@ static unsigned long highest_number(int sessions_fd, const char *base, size_t *r
 {
     unsigned long highest = 0;
     *ret_count = 0;
-    DIR *directory = fdopendir(openat(sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *directory = directories_list(sessions_fd);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         unsigned long number = number_of(entry->d_name, base);
         highest = number > highest ? number : highest;
@@ -97,7 +97,7 @@ static void forget(int sessions_fd, const char *name)
 {
     struct err ignored;
     auto_fd int fd = lock_folder(sessions_fd, name, &ignored);
-    DIR *folder = fd < 0 ? NULL : fdopendir(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *folder = fd < 0 ? NULL : directories_list(fd);
     bool is_bare = folder != NULL;
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         is_bare &= *entry->d_name == '.' || strcmp(entry->d_name, SESSION_JOURNAL) == 0;
@@ -110,7 +110,7 @@ static void forget(int sessions_fd, const char *name)
 static void forget_oldest(struct arena *arena, int sessions_fd)
 {
     VEC(struct aged) sessions = {0};
-    DIR *directory = fdopendir(openat(sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *directory = directories_list(sessions_fd);
     struct stat status;
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         if (*entry->d_name != '.' && fstatat(sessions_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/directories.h"
 
 #define NAME_START "bawn-"
 #define ASIDE      "bawn.outside" /* where the caller steps to; not a maker's name, and so never stale */
@@ -127,7 +128,7 @@ static int step_aside(int group_fd, const struct cgroup_place *place, struct err
 /* The group of a maker that is dead. The kernel refuses to remove one in which something still runs. */
 static void remove_stale(int parent_fd)
 {
-    DIR *directory = fdopendir(openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *directory = directories_list(parent_fd);
     if (!directory)
         return;
     for (const struct dirent *entry; (entry = readdir(directory));) {

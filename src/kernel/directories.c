@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 
 int directories_make(int root_fd, const char *path, struct err *err)
@@ -24,4 +25,13 @@ int directories_make(int root_fd, const char *path, struct err *err)
         part[i] = next;
     }
     return 0;
+}
+
+DIR *directories_list(int directory_fd)
+{
+    auto_fd int own = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = own < 0 ? NULL : fdopendir(own);
+    if (directory)
+        fd_take(&own); /* now the stream's */
+    return directory;
 }

@@ -274,9 +274,8 @@ static const char *read_host_file(struct root *root, const char *path)
     enum { LARGEST = 256 * 1024 };
     auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     auto_buf struct buf text = {0};
-    char part[4096];
-    for (ssize_t got; fd >= 0 && text.size < LARGEST && (got = read(fd, part, sizeof(part))) > 0;)
-        buf_add(&text, part, (size_t)got);
+    if (fd >= 0)
+        buf_read(&text, fd, LARGEST);
     return arena_copy(&root->arena, text.bytes, text.size);
 }
 

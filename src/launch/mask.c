@@ -107,9 +107,8 @@ const char *mask_read_sockets(struct arena *arena)
     enum { LARGEST = 4 * 1024 * 1024 };
     auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
     auto_buf struct buf list = {0};
-    char part[16384];
-    for (ssize_t got; fd >= 0 && list.size < LARGEST && (got = read(fd, part, sizeof(part))) > 0;)
-        buf_add(&list, part, (size_t)got);
+    if (fd >= 0)
+        buf_read(&list, fd, LARGEST);
     return arena_copy(arena, list.bytes, list.size);
 }
 

@@ -15,7 +15,7 @@
 
 enum { LARGEST = 1 << 20 }; /* as the policy itself reads it */
 
-static int read_whole(const char *path, struct buf *ret_text, mode_t *ret_mode, struct err *err)
+static int read_policy(const char *path, struct buf *ret_text, mode_t *ret_mode, struct err *err)
 {
     auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
@@ -25,13 +25,9 @@ static int read_whole(const char *path, struct buf *ret_text, mode_t *ret_mode, 
     if (fd < 0 || fstat(fd, &status) < 0)
         return err_sys(err, errno, "cannot read %s", path);
     *ret_mode = status.st_mode & 0777;
-    char part[4096];
-    for (ssize_t got; (got = read(fd, part, sizeof(part))) != 0;) {
-        if (got < 0 || ret_text->size > LARGEST)
-            return err_sys(err, got < 0 ? errno : EFBIG, "cannot read %s", path);
-        buf_add(ret_text, part, (size_t)got);
-    }
-    return 0;
+    if (buf_read(ret_text, fd, LARGEST + 1) < 0)
+        return err_sys(err, errno, "cannot read %s", path);
+    return ret_text->size > LARGEST ? err_sys(err, EFBIG, "cannot read %s", path) : 0;
 }
 
 static bool has_line(const struct buf *text, const char *line)
@@ -54,7 +50,7 @@ int own_policy_add(struct arena *arena, const char *path, const char *line, stru
     auto_free char *real = realpath(path, NULL);
     const char *target = real ? real : path;
     if (directories_make(AT_FDCWD, path_parent(arena, target), err) < 0 ||
-        read_whole(target, &text, &mode, err) < 0)
+        read_policy(target, &text, &mode, err) < 0)
         return -1;
     if (has_line(&text, line))
         return 0;

@@ -13,7 +13,7 @@
 /* Passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
 
-struct watch {
+struct supervision {
     const struct launch *launch;
     const struct launched *launched;
     int signal_fd, timer_fd;
@@ -37,11 +37,11 @@ static bool has_terminal(const struct launch *launch)
 }
 
 /* Takes the terminal back from the command, if it is the command that has it. */
-static void take_terminal(struct watch *watch)
+static void take_terminal(struct supervision *supervision)
 {
-    if (watch->terminal_is_given)
-        tcsetpgrp(watch->launch->terminal_fd, getpgrp());
-    watch->terminal_is_given = false;
+    if (supervision->terminal_is_given)
+        tcsetpgrp(supervision->launch->terminal_fd, getpgrp());
+    supervision->terminal_is_given = false;
 }
 
 /*
@@ -49,16 +49,16 @@ static void take_terminal(struct watch *watch)
  * command does, with the terminal if the shell gave it back. What a person typed is meant for the whole job, as it would
  * be without bawn. In the caller's own group, the terminal sees to all that by itself.
  */
-static void stop_along(struct watch *watch, int number)
+static void stop_along(struct supervision *supervision, int number)
 {
     bool from_terminal = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
-    if (!watch->launch->own_group && from_terminal)
+    if (!supervision->launch->own_group && from_terminal)
         return;
     /* It wants the terminal, and the shell has given it to this job without a word (`fg` of a job that runs). */
-    bool wants_what_we_have =
-        number != SIGTSTP && from_terminal && !watch->terminal_is_given && has_terminal(watch->launch);
+    bool wants_what_we_have = number != SIGTSTP && from_terminal && !supervision->terminal_is_given &&
+                              has_terminal(supervision->launch);
     if (!wants_what_we_have) {
-        take_terminal(watch);
+        take_terminal(supervision);
         sigset_t stopping, before;
         sigemptyset(&stopping);
         sigaddset(&stopping, number);
@@ -66,8 +66,8 @@ static void stop_along(struct watch *watch, int number)
         kill(number == SIGTSTP ? 0 : getpid(), number);
         sigprocmask(SIG_SETMASK, &before, NULL);
     }
-    watch->terminal_is_given = watch->launch->own_group && has_terminal(watch->launch);
-    pass_on(watch->launched, SIGCONT, watch->terminal_is_given);
+    supervision->terminal_is_given = supervision->launch->own_group && has_terminal(supervision->launch);
+    pass_on(supervision->launched, SIGCONT, supervision->terminal_is_given);
 }
 
 static int status_of(int wait_status)
@@ -79,24 +79,24 @@ static int status_of(int wait_status)
 static int hear(void *self, short events, struct err *err)
 {
     (void)events;
-    struct watch *watch = self;
+    struct supervision *supervision = self;
     struct report report;
-    ssize_t got = read(watch->launched->report_fd, &report, sizeof(report));
+    ssize_t got = read(supervision->launched->report_fd, &report, sizeof(report));
     if (got < 0 && errno == EINTR)
         return 0;
     if (got != sizeof(report))
         return err_set(err, "the sandbox was ended from outside");
     switch (report.kind) {
     case REPORT_FAILED:
-        watch->status = report.status;
+        supervision->status = report.status;
         *err = report.err;
         return -1;
     case REPORT_STOPPED:
-        stop_along(watch, report.status);
+        stop_along(supervision, report.status);
         return 0;
     case REPORT_ENDED:
-        watch->status = status_of(report.status);
-        watch->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
+        supervision->status = status_of(report.status);
+        supervision->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
         return 1;
     }
     return err_set(err, "process 1 of the sandbox said something unknown");
@@ -107,13 +107,14 @@ static int hand_on(void *self, short events, struct err *err)
 {
     (void)events;
     (void)err;
-    struct watch *watch = self;
+    struct supervision *supervision = self;
     struct signalfd_siginfo information;
-    while (read(watch->signal_fd, &information, sizeof(information)) == sizeof(information)) {
+    while (read(supervision->signal_fd, &information, sizeof(information)) == sizeof(information)) {
         int number = (int)information.ssi_signo;
-        bool gets_terminal = number == SIGCONT && watch->launch->own_group && has_terminal(watch->launch);
-        watch->terminal_is_given |= gets_terminal;
-        pass_on(watch->launched, number, gets_terminal);
+        bool gets_terminal =
+            number == SIGCONT && supervision->launch->own_group && has_terminal(supervision->launch);
+        supervision->terminal_is_given |= gets_terminal;
+        pass_on(supervision->launched, number, gets_terminal);
     }
     return 0;
 }
@@ -125,15 +126,15 @@ static int end_in_time(void *self, short events, struct err *err)
 {
     (void)events;
     (void)err;
-    struct watch *watch = self;
+    struct supervision *supervision = self;
     uint64_t expirations;
-    if (read(watch->timer_fd, &expirations, sizeof(expirations)) < 0)
+    if (read(supervision->timer_fd, &expirations, sizeof(expirations)) < 0)
         return 0;
-    if (watch->was_asked)
-        kill(watch->launched->pid, SIGKILL);
+    if (supervision->was_asked)
+        kill(supervision->launched->pid, SIGKILL);
     else
-        pass_on(watch->launched, SIGTERM, false);
-    watch->was_asked = true;
+        pass_on(supervision->launched, SIGTERM, false);
+    supervision->was_asked = true;
     return 0;
 }
 
@@ -165,26 +166,26 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     sigaction(SIGPIPE, &ignore, &pipe_before);
     auto_fd int signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     auto_fd int timer_fd = make_timer(launch->seconds);
-    struct watch watch = {launch,
-                          launched,
-                          .signal_fd = signal_fd,
-                          .timer_fd = timer_fd,
-                          .terminal_is_given = launch->foreground,
-                          .status = STATUS_REFUSED};
-    loop_add(loop, signal_fd, POLLIN, hand_on, &watch);
-    loop_add(loop, launched->report_fd, POLLIN, hear, &watch);
+    struct supervision supervision = {launch,
+                                      launched,
+                                      .signal_fd = signal_fd,
+                                      .timer_fd = timer_fd,
+                                      .terminal_is_given = launch->foreground,
+                                      .status = STATUS_REFUSED};
+    loop_add(loop, signal_fd, POLLIN, hand_on, &supervision);
+    loop_add(loop, launched->report_fd, POLLIN, hear, &supervision);
     if (timer_fd >= 0)
-        loop_add(loop, timer_fd, POLLIN, end_in_time, &watch);
+        loop_add(loop, timer_fd, POLLIN, end_in_time, &supervision);
     pass_on(launched, 0, false); /* no signal: begin */
     int result = loop_run(loop, err);
     if (result < 0) {
         kill(launched->pid, SIGKILL);
         waitpid(launched->pid, NULL, 0);
     }
-    take_terminal(&watch);
+    take_terminal(&supervision);
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    ret_outcome->status = watch.status;
-    ret_outcome->is_interrupted = watch.ended_by == SIGINT && launch->terminal_fd >= 0;
+    ret_outcome->status = supervision.status;
+    ret_outcome->is_interrupted = supervision.ended_by == SIGINT && launch->terminal_fd >= 0;
     return result;
 }

@@ -6,144 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "kernel/beneath.h"
 #include "workspace/gitdir.h"
 #include "workspace/scan.h"
-#include "workspace/snapshot.h"
+#include "workspace/standing.h"
 
 #ifndef RENAME_EXCHANGE
 #define RENAME_EXCHANGE (1 << 1)
 #endif
-
-/* --- how a file stands ------------------------------------------------------------------------------------------- */
-
-static bool same_kind(const struct entry *a, const struct entry *b)
-{
-    return a && b && (a->mode & S_IFMT) == (b->mode & S_IFMT);
-}
-
-static bool same_times(const struct entry *a, const struct entry *b)
-{
-    return a->modified.tv_sec == b->modified.tv_sec && a->modified.tv_nsec == b->modified.tv_nsec;
-}
-
-static bool same_looks(const struct entry *a, const struct entry *b)
-{
-    return a->size == b->size && a->mode == b->mode && same_times(a, b) && strcmp(a->target, b->target) == 0;
-}
-
-/*
- * Is it the file that was written down? Looks only, reads nothing; a directory is judged by what lies in it. An inode of
- * zero is any: what has just been made is not written down anew.
- */
-static bool looks_the_same(const struct entry *now, const struct entry *expected)
-{
-    if (!now->path || !expected)
-        return !now->path && !expected;
-    if (!same_kind(now, expected))
-        return false;
-    if (S_ISREG(now->mode))
-        return (now->inode == expected->inode || expected->inode == 0) && now->size == expected->size &&
-               same_times(now, expected);
-    return strcmp(now->target, expected->target) == 0;
-}
-
-/* Is it what it shall become? */
-static bool is_settled(const struct entry *now, const struct change *change)
-{
-    const struct entry *from = change->before, *to = change->after;
-    if (!now->path || !to)
-        return !now->path && !to;
-    if (!same_kind(now, to))
-        return false;
-    if (S_ISDIR(now->mode))
-        return !from || (now->mode == to->mode && same_times(now, to) && !(change->what & CHANGE_ATTRIBUTES));
-    /* Whether two names are one file cannot be seen at one of them: linking once more does no harm. */
-    if (!same_looks(now, to) || change->what & CHANGE_LINKS)
-        return false;
-    if (!S_ISREG(now->mode))
-        return true;
-    /* Old and new may look the same, or differ in attributes alone. Content is always replaced, never rewritten. */
-    bool looks_tell = !from || !same_kind(from, to) || !same_looks(from, to);
-    if (!looks_tell && !(change->what & CHANGE_CONTENT))
-        return false;
-    return looks_tell || (from->inode && now->inode != from->inode) || (to->inode && now->inode == to->inode);
-}
-
-/* Times differ: is the content what it was all the same? */
-static int same_content(int top_fd, struct store *store, const struct entry *now,
-                        const struct entry *expected, struct err *err)
-{
-    if (now->size != expected->size || expected->content != CONTENT_STORED || now->mode != expected->mode)
-        return 0;
-    auto_fd int fd = open_beneath(top_fd, now->path, O_RDONLY | O_NONBLOCK, 0);
-    struct blob_id id;
-    if (fd < 0)
-        return 0;
-    if (store_identify(store, fd, now->size, now->allocated < now->size, &id, err) < 0)
-        return err->errnum == ESTALE ? 0 : -1;
-    return memcmp(id.bytes, expected->blob.bytes, sizeof(id.bytes)) == 0;
-}
-
-static int judge_one(int top_fd, struct store *store, const struct tree *from, struct judged *judged,
-                     struct err *err)
-{
-    const struct change *change = &judged->change;
-    const struct entry *now = &judged->now, *before = change->before;
-    struct timespec taken = from->taken;
-    /* A state that was written down later than it was meant: the host changed the file in between. */
-    bool is_late = before && !S_ISDIR(before->mode) &&
-                   (before->changed.tv_sec > taken.tv_sec ||
-                    (before->changed.tv_sec == taken.tv_sec && before->changed.tv_nsec > taken.tv_nsec));
-    judged->standing = STANDING_CONFLICT;
-    if (is_late)
-        return 0;
-    if (is_settled(now, change)) {
-        judged->standing = STANDING_DONE;
-        return 0;
-    }
-    bool is_regular = now->path && before && S_ISREG(now->mode) && S_ISREG(before->mode);
-    if (is_regular && !(looks_the_same(now, before) && now->changed.tv_sec == before->changed.tv_sec &&
-                        now->changed.tv_nsec == before->changed.tv_nsec)) {
-        int same = same_content(top_fd, store, now, before, err);
-        if (same > 0)
-            judged->standing = STANDING_READY;
-        return same < 0 ? -1 : 0;
-    }
-    bool is_directory = now->path && before && S_ISDIR(now->mode) && S_ISDIR(before->mode);
-    if (looks_the_same(now, before) && !(is_directory && change->after && now->mode != before->mode))
-        judged->standing = STANDING_READY;
-    return 0;
-}
-
-int settle_judge(int top_fd, struct store *store, struct arena *arena, const struct tree *from,
-                 const struct tree *to, judged_list *ret_judged, struct err *err)
-{
-    change_list changes;
-    compare_trees(from, to, &changes);
-    judged_list judged = {0};
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < changes.count; i++) {
-        struct judged one = {.change = changes.at[i]};
-        if (scan_entry(top_fd, one.change.path, arena, &one.now, err) < 0)
-            result = -1;
-        else
-            result = judge_one(top_fd, store, from, &one, err);
-        vec_push(&judged, one);
-    }
-    vec_free(&changes);
-    if (result < 0) {
-        vec_free(&judged);
-        return -1;
-    }
-    *ret_judged = judged;
-    return 0;
-}
 
 /* --- one file ---------------------------------------------------------------------------------------------------- */
 
@@ -241,7 +114,7 @@ static bool link_aside(const struct step *step)
     const char *name;
     if (!*to->linked_to ||
         scan_entry(step->settlement->top_fd, to->linked_to, step->settlement->arena, &first, &ignored) <= 0 ||
-        !same_looks(&first, to))
+        !standing_same_looks(&first, to))
         return false;
     auto_fd int parent = open_parent_beneath(step->settlement->top_fd, to->linked_to, &name);
     return parent >= 0 && linkat(parent, name, step->parent_fd, step->aside, 0) == 0;
@@ -323,7 +196,7 @@ static int take_name_locked(struct step *step, struct err *err)
     }
     struct entry now = {0};
     int found = scan_entry(settlement->top_fd, step->change->path, settlement->arena, &now, err);
-    bool is_unchanged = found >= 0 && looks_the_same(&now, step->now.path ? &step->now : NULL);
+    bool is_unchanged = found >= 0 && standing_looks_the_same(&now, step->now.path ? &step->now : NULL);
     if (is_unchanged && renameat(step->parent_fd, step->lock, step->parent_fd, step->name) < 0)
         found = step_failed(step, err);
     if (!is_unchanged || found < 0)
@@ -402,7 +275,7 @@ static int replace(struct step *step, struct err *err)
     /* In place, a file with several names would change under all of them. */
     bool has_names = change->before && !S_ISDIR(change->before->mode) && change->before->links > 1 &&
                      change->after->content != CONTENT_LEFT_OUT;
-    bool stays = change->before && same_kind(change->before, change->after) && !has_names &&
+    bool stays = change->before && standing_same_kind(change->before, change->after) && !has_names &&
                  !(change->what & (CHANGE_CONTENT | CHANGE_TARGET | CHANGE_LINKS));
     if (stays)
         return S_ISDIR(change->after->mode) ? 0 : adjust(step, err); /* directories come last */
@@ -444,11 +317,12 @@ static int begin_step(struct step *step, size_t number, struct err *err)
     }
     bool is_directory =
         step->now.path && change->after && S_ISDIR(step->now.mode) && S_ISDIR(change->after->mode);
-    if (is_directory || is_settled(&step->now, change))
+    if (is_directory || standing_is_settled(&step->now, change))
         return 1; /* a directory's looks come last */
-    bool is_linked = change->what & CHANGE_LINKS && step->now.path && same_kind(&step->now, change->after) &&
-                     same_looks(&step->now, change->after);
-    if (!is_linked && !looks_the_same(&step->now, change->before))
+    bool is_linked = change->what & CHANGE_LINKS && step->now.path &&
+                     standing_same_kind(&step->now, change->after) &&
+                     standing_same_looks(&step->now, change->after);
+    if (!is_linked && !standing_looks_the_same(&step->now, change->before))
         return leave_alone(step, "it was changed in the meantime"), 1;
     return 0;
 }

@@ -1,30 +1,15 @@
 #include "workspace/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
-
-enum {
-    PIECE = 1024 * 1024, /* what is read at once */
-    SMALL = 256 * 1024,  /* a file up to this size is kept as it is, a larger one as runs between zeros */
-    ZERO_BLOCK = 4096,   /* zeros are left out in blocks of this size */
-    WAITING = 4 * 1024 * 1024,
-};
-#define PACK_FULL (1024ULL * 1024 * 1024)
-
-/* A run of bytes in a larger file's content; the last one is empty and stands at the file's end. */
-struct run {
-    uint64_t offset, size;
-};
+#include "workspace/store_parts.h"
 
 /* --- the index -------------------------------------------------------------------------------------------------- */
 
@@ -72,15 +57,14 @@ static int open_index(struct store *store)
     return open_own(store, "index", &store->index_fd);
 }
 
-static char *room(struct store *store)
+char *store_room(struct store *store)
 {
     if (!store->piece)
         store->piece = must_realloc(NULL, PIECE, 1);
     return store->piece;
 }
 
-/* The index is read when it is first asked: a walk that finds nothing new never needs it. */
-static int load_index(struct store *store, struct err *err)
+int store_load_index(struct store *store, struct err *err)
 {
     if (store->slots)
         return 0;
@@ -107,7 +91,7 @@ static int load_index(struct store *store, struct err *err)
     return 0;
 }
 
-static const struct store_record *find_record(struct store *store, const struct blob_id *id)
+const struct store_record *store_find_record(struct store *store, const struct blob_id *id)
 {
     uint32_t number = store->slots[slot_of(store, id)];
     return number ? &store->records.at[number - 1] : NULL;
@@ -115,15 +99,14 @@ static const struct store_record *find_record(struct store *store, const struct 
 
 /* --- appending -------------------------------------------------------------------------------------------------- */
 
-static int open_pack(const struct store *store, uint32_t number, int flags)
+int store_open_pack(const struct store *store, uint32_t number, int flags)
 {
     char name[32];
     snprintf(name, sizeof(name), "pack-%u", number);
     return openat(store->folder_fd, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Takes the lock, and finds the pack that is appended to: the last one, or a new one where that is full. */
-static int begin_appending(struct store *store, struct err *err)
+int store_begin_appending(struct store *store, struct err *err)
 {
     if (store->pack_fd >= 0)
         return 0;
@@ -134,16 +117,16 @@ static int begin_appending(struct store *store, struct err *err)
     if (open_index(store) < 0 || fstat(store->index_fd, &status) < 0 ||
         ftruncate(store->index_fd, status.st_size - status.st_size % (off_t)sizeof(struct store_record)) < 0)
         return err_sys(err, errno, "cannot write the index of snapshots");
-    if (load_index(store, err) < 0)
+    if (store_load_index(store, err) < 0)
         return -1;
     for (size_t i = 0; i < store->records.count; i++) {
         if (store->records.at[i].pack > store->pack)
             store->pack = store->records.at[i].pack;
     }
-    store->pack_fd = open_pack(store, store->pack, O_RDWR | O_CREAT);
+    store->pack_fd = store_open_pack(store, store->pack, O_RDWR | O_CREAT);
     if (store->pack_fd >= 0 && fstat(store->pack_fd, &status) == 0 && (uint64_t)status.st_size > PACK_FULL) {
         close(store->pack_fd);
-        store->pack_fd = open_pack(store, ++store->pack, O_RDWR | O_CREAT);
+        store->pack_fd = store_open_pack(store, ++store->pack, O_RDWR | O_CREAT);
     }
     if (store->pack_fd < 0 || fstat(store->pack_fd, &status) < 0)
         return err_sys(err, errno, "cannot write a snapshot");
@@ -153,7 +136,7 @@ static int begin_appending(struct store *store, struct err *err)
                : 0;
 }
 
-static int explain_write(struct err *err)
+int store_explain_write(struct err *err)
 {
     int errnum = errno;
     err_sys(err, errnum, "cannot keep a file's content in the snapshots");
@@ -165,7 +148,7 @@ static int explain_write(struct err *err)
 static int write_waiting(struct store *store, struct err *err)
 {
     if (store->waiting.size && write_whole(store->pack_fd, store->waiting.bytes, store->waiting.size) < 0)
-        return explain_write(err);
+        return store_explain_write(err);
     store->pack_size += store->waiting.size;
     store->waiting.size = 0;
     return 0;
@@ -173,7 +156,7 @@ static int write_waiting(struct store *store, struct err *err)
 
 int store_lock(struct store *store, struct err *err)
 {
-    return begin_appending(store, err);
+    return store_begin_appending(store, err);
 }
 
 int store_flush(struct store *store, struct err *err)
@@ -185,7 +168,7 @@ int store_flush(struct store *store, struct err *err)
     off_t end = lseek(store->index_fd, 0, SEEK_END);
     if (store->waiting_index.size &&
         (end < 0 || write_whole(store->index_fd, store->waiting_index.bytes, store->waiting_index.size) < 0))
-        return explain_write(err);
+        return store_explain_write(err);
     store->waiting_index.size = 0;
     return 0;
 }
@@ -199,8 +182,7 @@ struct sink {
     bool is_kept;
 };
 
-/* The size comes first, so that a small file cannot look like the runs of a large one. */
-static void begin_hash(struct blake2b *hash, uint64_t file_size)
+void store_begin_hash(struct blake2b *hash, uint64_t file_size)
 {
     blake2b_begin(hash);
     blake2b_add(hash, &file_size, sizeof(file_size));
@@ -215,7 +197,7 @@ static int sink_add(struct sink *sink, const void *bytes, size_t size, struct er
     return sink->store->waiting.size < WAITING ? 0 : write_waiting(sink->store, err);
 }
 
-static int read_piece(int fd, char *piece, size_t size, uint64_t offset, struct err *err)
+int store_read_piece(int fd, char *piece, size_t size, uint64_t offset, struct err *err)
 {
     for (size_t done = 0; done < size;) {
         ssize_t got = pread(fd, piece + done, size - done, (off_t)(offset + done));
@@ -228,7 +210,7 @@ static int read_piece(int fd, char *piece, size_t size, uint64_t offset, struct 
     return 0;
 }
 
-static bool is_zero(const char *bytes, size_t size)
+bool store_is_zero(const char *bytes, size_t size)
 {
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
@@ -238,13 +220,13 @@ static int add_runs(struct sink *sink, const char *piece, size_t size, uint64_t 
 {
     for (size_t at = 0; at < size;) {
         size_t start = at;
-        while (at < size && !is_zero(piece + at, size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK))
+        while (at < size && !store_is_zero(piece + at, size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK))
             at += size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK;
         struct run run = {offset + start, at - start};
         if (run.size &&
             (sink_add(sink, &run, sizeof(run), err) < 0 || sink_add(sink, piece + start, run.size, err) < 0))
             return -1;
-        while (at < size && is_zero(piece + at, size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK))
+        while (at < size && store_is_zero(piece + at, size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK))
             at += size - at < ZERO_BLOCK ? size - at : ZERO_BLOCK;
     }
     return 0;
@@ -262,15 +244,16 @@ static uint64_t skip_hole(int fd, uint64_t offset, uint64_t size)
 
 static int add_file(struct sink *sink, int fd, uint64_t size, bool has_holes, struct err *err)
 {
-    char *piece = room(sink->store);
-    begin_hash(&sink->hash, size);
+    char *piece = store_room(sink->store);
+    store_begin_hash(&sink->hash, size);
     if (size <= SMALL)
-        return read_piece(fd, piece, size, 0, err) < 0 ? -1 : sink_add(sink, piece, size, err);
+        return store_read_piece(fd, piece, size, 0, err) < 0 ? -1 : sink_add(sink, piece, size, err);
     for (uint64_t offset = 0; offset < size;) {
         if (has_holes && (offset = skip_hole(fd, offset, size)) >= size)
             break;
         size_t part = size - offset < PIECE ? (size_t)(size - offset) : (size_t)PIECE;
-        if (read_piece(fd, piece, part, offset, err) < 0 || add_runs(sink, piece, part, offset, err) < 0)
+        if (store_read_piece(fd, piece, part, offset, err) < 0 ||
+            add_runs(sink, piece, part, offset, err) < 0)
             return -1;
         offset += part;
     }
@@ -291,7 +274,7 @@ int store_identify(struct store *store, int fd, uint64_t size, bool has_holes, s
 int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct blob_id *ret_id,
               struct err *err)
 {
-    if (begin_appending(store, err) < 0)
+    if (store_begin_appending(store, err) < 0)
         return -1;
     struct sink sink = {.store = store, .is_kept = true};
     uint64_t start = store->pack_size + store->waiting.size;
@@ -299,7 +282,7 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
     int result = add_file(&sink, fd, size, has_holes, err);
     if (result == 0)
         blake2b_end(&sink.hash, id.bytes);
-    bool is_known = result == 0 && find_record(store, &id);
+    bool is_known = result == 0 && store_find_record(store, &id);
     if (result < 0 || is_known) {
         /* What came of it so far is taken back: from memory, or from the pack's end. */
         if (store->pack_size > start) {
@@ -307,7 +290,7 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
             store->pack_size = start;
             if (ftruncate(store->pack_fd, (off_t)start) < 0 ||
                 lseek(store->pack_fd, (off_t)start, SEEK_SET) < 0)
-                return explain_write(err);
+                return store_explain_write(err);
         } else {
             store->waiting.size = (size_t)(start - store->pack_size);
         }
@@ -325,197 +308,6 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
     store->added += record.size;
     *ret_id = id;
     return 0;
-}
-
-/* --- reading ---------------------------------------------------------------------------------------------------- */
-
-/* A content is read twice: what does not have its hash is never written anywhere. */
-static int verify(struct store *store, int pack_fd, const struct store_record *record, struct err *err)
-{
-    struct blake2b hash;
-    struct blob_id id;
-    begin_hash(&hash, record->file_size);
-    char *piece = room(store);
-    for (uint64_t done = 0; done < record->size;) {
-        size_t part = record->size - done < PIECE ? (size_t)(record->size - done) : (size_t)PIECE;
-        if (read_piece(pack_fd, piece, part, record->offset + done, err) < 0)
-            return -1;
-        blake2b_add(&hash, piece, part);
-        done += part;
-    }
-    blake2b_end(&hash, id.bytes);
-    if (memcmp(id.bytes, record->id.bytes, sizeof(id.bytes)) != 0)
-        return err_set(err, "a content in the snapshots is damaged");
-    return 0;
-}
-
-static int open_record(struct store *store, const struct blob_id *id, struct store_record *ret_record,
-                       struct err *err)
-{
-    if (store_flush(store, err) < 0 || load_index(store, err) < 0)
-        return -1;
-    const struct store_record *record = find_record(store, id);
-    if (!record)
-        return err_set(err, "a content is not in the snapshots any more");
-    auto_fd int fd = open_pack(store, record->pack, O_RDONLY);
-    if (fd < 0)
-        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
-    *ret_record = *record;
-    return verify(store, fd, record, err) < 0 ? -1 : fd_take(&fd);
-}
-
-static int write_at(int fd, const char *bytes, size_t size, uint64_t offset)
-{
-    while (size) {
-        ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return -1;
-        bytes += written;
-        offset += (uint64_t)written;
-        size -= (size_t)written;
-    }
-    return 0;
-}
-
-static int write_run(struct store *store, int pack_fd, uint64_t from, struct run run, int fd, struct err *err)
-{
-    while (run.size) {
-        size_t part = run.size < PIECE ? (size_t)run.size : (size_t)PIECE;
-        if (read_piece(pack_fd, store->piece, part, from, err) < 0)
-            return -1;
-        /* Blocks of zeros become holes. */
-        for (size_t at = 0; at < part; at += ZERO_BLOCK) {
-            size_t block = part - at < ZERO_BLOCK ? part - at : (size_t)ZERO_BLOCK;
-            if (!is_zero(store->piece + at, block) &&
-                write_at(fd, store->piece + at, block, run.offset + at) < 0)
-                return err_sys(err, errno, "cannot write a file");
-        }
-        from += part;
-        run.offset += part;
-        run.size -= part;
-    }
-    return 0;
-}
-
-int store_write_out(struct store *store, const struct blob_id *id, int fd, struct err *err)
-{
-    struct store_record record = {0};
-    auto_fd int pack_fd = open_record(store, id, &record, err);
-    if (pack_fd < 0)
-        return -1;
-    if (ftruncate(fd, (off_t)record.file_size) < 0)
-        return err_sys(err, errno, "cannot write a file");
-    if (record.file_size <= SMALL)
-        return write_run(store, pack_fd, record.offset, (struct run){0, record.size}, fd, err);
-    for (uint64_t at = 0;;) {
-        struct run run;
-        if (record.size - at < sizeof(run) ||
-            read_piece(pack_fd, (char *)&run, sizeof(run), record.offset + at, err) < 0)
-            return err_set(err, "a content in the snapshots is damaged");
-        at += sizeof(run);
-        if (run.size == 0)
-            return 0;
-        if (run.size > record.size - at || run.offset > record.file_size ||
-            run.size > record.file_size - run.offset)
-            return err_set(err, "a content in the snapshots is damaged");
-        if (write_run(store, pack_fd, record.offset + at, run, fd, err) < 0)
-            return -1;
-        at += run.size;
-    }
-}
-
-int store_read(struct store *store, const struct blob_id *id, size_t most, struct buf *ret_bytes,
-               struct err *err)
-{
-    struct store_record record = {0};
-    auto_fd int pack_fd = open_record(store, id, &record, err);
-    if (pack_fd < 0)
-        return -1;
-    if (record.file_size > most)
-        return 0;
-    /* Through a file without a name: what a content looks like in its pack is written in one place. */
-    auto_fd int memory = memfd_create("content", MFD_CLOEXEC);
-    if (memory < 0)
-        return err_sys(err, errno, "cannot make room for a content");
-    if (store_write_out(store, id, memory, err) < 0)
-        return -1;
-    ret_bytes->size = 0;
-    for (uint64_t done = 0; done < record.file_size;) {
-        size_t part = record.file_size - done < PIECE ? (size_t)(record.file_size - done) : (size_t)PIECE;
-        if (read_piece(memory, store->piece, part, done, err) < 0)
-            return -1;
-        buf_add(ret_bytes, store->piece, part);
-        done += part;
-    }
-    return 1;
-}
-
-/* --- pruning ------------------------------------------------------------------------------------------------------ */
-
-static int copy_record(struct store *store, const struct store_record *record, int to_fd,
-                       uint64_t *ret_offset, struct err *err)
-{
-    auto_fd int from_fd = open_pack(store, record->pack, O_RDONLY);
-    off_t start = lseek(to_fd, 0, SEEK_END);
-    if (from_fd < 0 || start < 0)
-        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
-    for (uint64_t done = 0; done < record->size;) {
-        size_t part = record->size - done < PIECE ? (size_t)(record->size - done) : (size_t)PIECE;
-        if (read_piece(from_fd, room(store), part, record->offset + done, err) < 0)
-            return -1;
-        if (write_whole(to_fd, store->piece, part) < 0)
-            return explain_write(err);
-        done += part;
-    }
-    *ret_offset = (uint64_t)start;
-    return 0;
-}
-
-/* The contents that stay go to one new pack with an index of its own, which then take the place of all others. */
-static int write_anew(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
-                      struct err *err)
-{
-    uint32_t number = store->pack + 1;
-    auto_fd int pack_fd = open_pack(store, number, O_RDWR | O_CREAT | O_TRUNC);
-    auto_fd int index_fd =
-        openat(store->folder_fd, "index.new", O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (pack_fd < 0 || index_fd < 0)
-        return explain_write(err);
-    for (size_t i = 0; i < store->records.count; i++) {
-        struct store_record record = store->records.at[i];
-        if (!is_kept(context, &record.id)) {
-            *ret_freed += record.size;
-            continue;
-        }
-        if (copy_record(store, &record, pack_fd, &record.offset, err) < 0)
-            return -1;
-        record.pack = number;
-        if (write_whole(index_fd, &record, sizeof(record)) < 0)
-            return explain_write(err);
-    }
-    if (fdatasync(pack_fd) < 0 || fdatasync(index_fd) < 0 ||
-        renameat(store->folder_fd, "index.new", store->folder_fd, "index") < 0)
-        return explain_write(err);
-    for (uint32_t old = 0; old < number; old++) {
-        char name[32];
-        snprintf(name, sizeof(name), "pack-%u", old);
-        unlinkat(store->folder_fd, name, 0);
-    }
-    return 0;
-}
-
-int store_prune(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
-                struct err *err)
-{
-    *ret_freed = 0;
-    if (begin_appending(store, err) < 0 || store_flush(store, err) < 0)
-        return -1;
-    bool any_goes = false;
-    for (size_t i = 0; i < store->records.count && !any_goes; i++)
-        any_goes = !is_kept(context, &store->records.at[i].id);
-    return any_goes ? write_anew(store, is_kept, context, ret_freed, err) : 0;
 }
 
 /* --- the folder ------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,129 @@
+#include "workspace/standing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "kernel/beneath.h"
+#include "workspace/scan.h"
+
+bool standing_same_kind(const struct entry *a, const struct entry *b)
+{
+    return a && b && (a->mode & S_IFMT) == (b->mode & S_IFMT);
+}
+
+static bool same_times(const struct entry *a, const struct entry *b)
+{
+    return a->modified.tv_sec == b->modified.tv_sec && a->modified.tv_nsec == b->modified.tv_nsec;
+}
+
+bool standing_same_looks(const struct entry *a, const struct entry *b)
+{
+    return a->size == b->size && a->mode == b->mode && same_times(a, b) && strcmp(a->target, b->target) == 0;
+}
+
+bool standing_looks_the_same(const struct entry *now, const struct entry *expected)
+{
+    if (!now->path || !expected)
+        return !now->path && !expected;
+    if (!standing_same_kind(now, expected))
+        return false;
+    if (S_ISREG(now->mode))
+        return (now->inode == expected->inode || expected->inode == 0) && now->size == expected->size &&
+               same_times(now, expected);
+    return strcmp(now->target, expected->target) == 0;
+}
+
+bool standing_is_settled(const struct entry *now, const struct change *change)
+{
+    const struct entry *from = change->before, *to = change->after;
+    if (!now->path || !to)
+        return !now->path && !to;
+    if (!standing_same_kind(now, to))
+        return false;
+    if (S_ISDIR(now->mode))
+        return !from || (now->mode == to->mode && same_times(now, to) && !(change->what & CHANGE_ATTRIBUTES));
+    /* Whether two names are one file cannot be seen at one of them: linking once more does no harm. */
+    if (!standing_same_looks(now, to) || change->what & CHANGE_LINKS)
+        return false;
+    if (!S_ISREG(now->mode))
+        return true;
+    /* Old and new may look the same, or differ in attributes alone. Content is always replaced, never rewritten. */
+    bool looks_tell = !from || !standing_same_kind(from, to) || !standing_same_looks(from, to);
+    if (!looks_tell && !(change->what & CHANGE_CONTENT))
+        return false;
+    return looks_tell || (from->inode && now->inode != from->inode) || (to->inode && now->inode == to->inode);
+}
+
+/* Times differ: is the content what it was all the same? */
+static int same_content(int top_fd, struct store *store, const struct entry *now,
+                        const struct entry *expected, struct err *err)
+{
+    if (now->size != expected->size || expected->content != CONTENT_STORED || now->mode != expected->mode)
+        return 0;
+    auto_fd int fd = open_beneath(top_fd, now->path, O_RDONLY | O_NONBLOCK, 0);
+    struct blob_id id;
+    if (fd < 0)
+        return 0;
+    if (store_identify(store, fd, now->size, now->allocated < now->size, &id, err) < 0)
+        return err->errnum == ESTALE ? 0 : -1;
+    return memcmp(id.bytes, expected->blob.bytes, sizeof(id.bytes)) == 0;
+}
+
+static int judge_one(int top_fd, struct store *store, const struct tree *from, struct judged *judged,
+                     struct err *err)
+{
+    const struct change *change = &judged->change;
+    const struct entry *now = &judged->now, *before = change->before;
+    struct timespec taken = from->taken;
+    /* A state that was written down later than it was meant: the host changed the file in between. */
+    bool is_late = before && !S_ISDIR(before->mode) &&
+                   (before->changed.tv_sec > taken.tv_sec ||
+                    (before->changed.tv_sec == taken.tv_sec && before->changed.tv_nsec > taken.tv_nsec));
+    judged->standing = STANDING_CONFLICT;
+    if (is_late)
+        return 0;
+    if (standing_is_settled(now, change)) {
+        judged->standing = STANDING_DONE;
+        return 0;
+    }
+    bool is_regular = now->path && before && S_ISREG(now->mode) && S_ISREG(before->mode);
+    if (is_regular &&
+        !(standing_looks_the_same(now, before) && now->changed.tv_sec == before->changed.tv_sec &&
+          now->changed.tv_nsec == before->changed.tv_nsec)) {
+        int same = same_content(top_fd, store, now, before, err);
+        if (same > 0)
+            judged->standing = STANDING_READY;
+        return same < 0 ? -1 : 0;
+    }
+    bool is_directory = now->path && before && S_ISDIR(now->mode) && S_ISDIR(before->mode);
+    if (standing_looks_the_same(now, before) && !(is_directory && change->after && now->mode != before->mode))
+        judged->standing = STANDING_READY;
+    return 0;
+}
+
+int settle_judge(int top_fd, struct store *store, struct arena *arena, const struct tree *from,
+                 const struct tree *to, judged_list *ret_judged, struct err *err)
+{
+    change_list changes;
+    compare_trees(from, to, &changes);
+    judged_list judged = {0};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < changes.count; i++) {
+        struct judged one = {.change = changes.at[i]};
+        if (scan_entry(top_fd, one.change.path, arena, &one.now, err) < 0)
+            result = -1;
+        else
+            result = judge_one(top_fd, store, from, &one, err);
+        vec_push(&judged, one);
+    }
+    vec_free(&changes);
+    if (result < 0) {
+        vec_free(&judged);
+        return -1;
+    }
+    *ret_judged = judged;
+    return 0;
+}

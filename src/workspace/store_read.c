@@ -1,0 +1,196 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/fd.h"
+#include "kernel/beneath.h"
+#include "workspace/store_parts.h"
+
+/* A content is read twice: what does not have its hash is never written anywhere. */
+static int verify(struct store *store, int pack_fd, const struct store_record *record, struct err *err)
+{
+    struct blake2b hash;
+    struct blob_id id;
+    store_begin_hash(&hash, record->file_size);
+    char *piece = store_room(store);
+    for (uint64_t done = 0; done < record->size;) {
+        size_t part = record->size - done < PIECE ? (size_t)(record->size - done) : (size_t)PIECE;
+        if (store_read_piece(pack_fd, piece, part, record->offset + done, err) < 0)
+            return -1;
+        blake2b_add(&hash, piece, part);
+        done += part;
+    }
+    blake2b_end(&hash, id.bytes);
+    if (memcmp(id.bytes, record->id.bytes, sizeof(id.bytes)) != 0)
+        return err_set(err, "a content in the snapshots is damaged");
+    return 0;
+}
+
+static int open_record(struct store *store, const struct blob_id *id, struct store_record *ret_record,
+                       struct err *err)
+{
+    if (store_flush(store, err) < 0 || store_load_index(store, err) < 0)
+        return -1;
+    const struct store_record *record = store_find_record(store, id);
+    if (!record)
+        return err_set(err, "a content is not in the snapshots any more");
+    auto_fd int fd = store_open_pack(store, record->pack, O_RDONLY);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
+    *ret_record = *record;
+    return verify(store, fd, record, err) < 0 ? -1 : fd_take(&fd);
+}
+
+static int write_at(int fd, const char *bytes, size_t size, uint64_t offset)
+{
+    while (size) {
+        ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -1;
+        bytes += written;
+        offset += (uint64_t)written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static int write_run(struct store *store, int pack_fd, uint64_t from, struct run run, int fd, struct err *err)
+{
+    while (run.size) {
+        size_t part = run.size < PIECE ? (size_t)run.size : (size_t)PIECE;
+        if (store_read_piece(pack_fd, store->piece, part, from, err) < 0)
+            return -1;
+        /* Blocks of zeros become holes. */
+        for (size_t at = 0; at < part; at += ZERO_BLOCK) {
+            size_t block = part - at < ZERO_BLOCK ? part - at : (size_t)ZERO_BLOCK;
+            if (!store_is_zero(store->piece + at, block) &&
+                write_at(fd, store->piece + at, block, run.offset + at) < 0)
+                return err_sys(err, errno, "cannot write a file");
+        }
+        from += part;
+        run.offset += part;
+        run.size -= part;
+    }
+    return 0;
+}
+
+int store_write_out(struct store *store, const struct blob_id *id, int fd, struct err *err)
+{
+    struct store_record record = {0};
+    auto_fd int pack_fd = open_record(store, id, &record, err);
+    if (pack_fd < 0)
+        return -1;
+    if (ftruncate(fd, (off_t)record.file_size) < 0)
+        return err_sys(err, errno, "cannot write a file");
+    if (record.file_size <= SMALL)
+        return write_run(store, pack_fd, record.offset, (struct run){0, record.size}, fd, err);
+    for (uint64_t at = 0;;) {
+        struct run run;
+        if (record.size - at < sizeof(run) ||
+            store_read_piece(pack_fd, (char *)&run, sizeof(run), record.offset + at, err) < 0)
+            return err_set(err, "a content in the snapshots is damaged");
+        at += sizeof(run);
+        if (run.size == 0)
+            return 0;
+        if (run.size > record.size - at || run.offset > record.file_size ||
+            run.size > record.file_size - run.offset)
+            return err_set(err, "a content in the snapshots is damaged");
+        if (write_run(store, pack_fd, record.offset + at, run, fd, err) < 0)
+            return -1;
+        at += run.size;
+    }
+}
+
+int store_read(struct store *store, const struct blob_id *id, size_t most, struct buf *ret_bytes,
+               struct err *err)
+{
+    struct store_record record = {0};
+    auto_fd int pack_fd = open_record(store, id, &record, err);
+    if (pack_fd < 0)
+        return -1;
+    if (record.file_size > most)
+        return 0;
+    /* Through a file without a name: what a content looks like in its pack is written in one place. */
+    auto_fd int memory = memfd_create("content", MFD_CLOEXEC);
+    if (memory < 0)
+        return err_sys(err, errno, "cannot make room for a content");
+    if (store_write_out(store, id, memory, err) < 0)
+        return -1;
+    ret_bytes->size = 0;
+    for (uint64_t done = 0; done < record.file_size;) {
+        size_t part = record.file_size - done < PIECE ? (size_t)(record.file_size - done) : (size_t)PIECE;
+        if (store_read_piece(memory, store->piece, part, done, err) < 0)
+            return -1;
+        buf_add(ret_bytes, store->piece, part);
+        done += part;
+    }
+    return 1;
+}
+
+static int copy_record(struct store *store, const struct store_record *record, int to_fd,
+                       uint64_t *ret_offset, struct err *err)
+{
+    auto_fd int from_fd = store_open_pack(store, record->pack, O_RDONLY);
+    off_t start = lseek(to_fd, 0, SEEK_END);
+    if (from_fd < 0 || start < 0)
+        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
+    for (uint64_t done = 0; done < record->size;) {
+        size_t part = record->size - done < PIECE ? (size_t)(record->size - done) : (size_t)PIECE;
+        if (store_read_piece(from_fd, store_room(store), part, record->offset + done, err) < 0)
+            return -1;
+        if (write_whole(to_fd, store->piece, part) < 0)
+            return store_explain_write(err);
+        done += part;
+    }
+    *ret_offset = (uint64_t)start;
+    return 0;
+}
+
+/* The contents that stay go to one new pack with an index of its own, which then take the place of all others. */
+static int write_anew(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
+                      struct err *err)
+{
+    uint32_t number = store->pack + 1;
+    auto_fd int pack_fd = store_open_pack(store, number, O_RDWR | O_CREAT | O_TRUNC);
+    auto_fd int index_fd =
+        openat(store->folder_fd, "index.new", O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (pack_fd < 0 || index_fd < 0)
+        return store_explain_write(err);
+    for (size_t i = 0; i < store->records.count; i++) {
+        struct store_record record = store->records.at[i];
+        if (!is_kept(context, &record.id)) {
+            *ret_freed += record.size;
+            continue;
+        }
+        if (copy_record(store, &record, pack_fd, &record.offset, err) < 0)
+            return -1;
+        record.pack = number;
+        if (write_whole(index_fd, &record, sizeof(record)) < 0)
+            return store_explain_write(err);
+    }
+    if (fdatasync(pack_fd) < 0 || fdatasync(index_fd) < 0 ||
+        renameat(store->folder_fd, "index.new", store->folder_fd, "index") < 0)
+        return store_explain_write(err);
+    for (uint32_t old = 0; old < number; old++) {
+        char name[32];
+        snprintf(name, sizeof(name), "pack-%u", old);
+        unlinkat(store->folder_fd, name, 0);
+    }
+    return 0;
+}
+
+int store_prune(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
+                struct err *err)
+{
+    *ret_freed = 0;
+    if (store_begin_appending(store, err) < 0 || store_flush(store, err) < 0)
+        return -1;
+    bool any_goes = false;
+    for (size_t i = 0; i < store->records.count && !any_goes; i++)
+        any_goes = !is_kept(context, &store->records.at[i].id);
+    return any_goes ? write_anew(store, is_kept, context, ret_freed, err) : 0;
+}
