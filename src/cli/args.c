@@ -7,7 +7,7 @@
 
 static const struct {
     const char *name;
-    enum flag flag;
+    flag_set flag;
 } plain_flags[] = {
     {"--help", FLAG_HELP},
     {"-h", FLAG_HELP},
@@ -111,7 +111,7 @@ static struct spelled_flag split_flag(struct arena *arena, const char *argument)
                                  has_value ? argument + size + 1 : NULL};
 }
 
-static unsigned plain_flag(const char *name)
+static flag_set plain_flag(const char *name)
 {
     for (size_t i = 0; i < array_len(plain_flags); i++) {
         if (strcmp(name, plain_flags[i].name) == 0)
@@ -130,7 +130,7 @@ static enum verb policy_flag(const char *name)
 }
 
 /* The flag, without its dashes, that was probably meant. */
-static const char *closest_flag(const char *name, unsigned allowed)
+static const char *closest_flag(const char *name, flag_set allowed)
 {
     const char *words[VERB_COUNT + array_len(plain_flags) + 2];
     size_t count = 0;
@@ -149,7 +149,7 @@ static const char *closest_flag(const char *name, unsigned allowed)
 }
 
 static int refuse_flag(const struct world *world, struct arena *arena, const struct verb_entry *verb,
-                       const char *name, unsigned allowed)
+                       const char *name, flag_set allowed)
 {
     const char *message = verb ? arena_printf(arena, "`bawn %s` has no flag %s", verb->name, name)
                                : arena_printf(arena, "there is no flag %s", name);
@@ -220,8 +220,8 @@ static const char *value_of(struct parser *parser, const struct spelled_flag *fl
 static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
-    unsigned allowed = (parser->named ? parser->named->flags : parser->args->verb->flags) | FLAG_HELP;
-    unsigned plain = plain_flag(flag.name);
+    flag_set allowed = (parser->named ? parser->named->flags : parser->args->verb->flags) | FLAG_HELP;
+    flag_set plain = plain_flag(flag.name);
     enum verb rule = policy_flag(flag.name);
     if (plain & allowed & FLAG_DEGRADE) {
         const char *names = value_of(parser, &flag, "the name of a wall");
@@ -256,7 +256,7 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         parser->args->verb = parser->named;
         parser->args->verb_is_named = true;
         parser->at++;
-        unsigned refused = parser->args->flags & ~(parser->named->flags | FLAG_HELP);
+        flag_set refused = parser->args->flags & ~(parser->named->flags | FLAG_HELP);
         bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG_POLICY);
         if (refused || rules_refused) {
             say_problem(parser->world,

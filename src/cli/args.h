@@ -9,46 +9,47 @@
 #include "plan/walls.h"
 #include "policy/policy.h"
 
-enum flag {
-    FLAG_HELP = 1 << 0,
-    FLAG_JSON = 1 << 1,
-    FLAG_PLAN = 1 << 2,
-    FLAG_BRIEF = 1 << 3,
-    FLAG_ALL = 1 << 4,
-    FLAG_REVOKE = 1 << 5,
-    FLAG_YES = 1 << 6,
-    FLAG_POLICY = 1 << 7, /* the rules of the language as flags: --read, --net … */
-    FLAG_VERSION = 1 << 8,
-    FLAG_READ_ONLY = 1 << 9,
-    FLAG_NESTED = 1 << 10,
-    FLAG_FULL_ACCESS = 1 << 11,
-    FLAG_I_KNOW = 1 << 12,
-    FLAG_DEGRADE = 1 << 13, /* takes the names of walls */
-    FLAG_FRESH_HOME = 1 << 14,
-    FLAG_ALWAYS = 1 << 15,
-    FLAG_SESSION = 1 << 16,
-    FLAG_KEEP = 1 << 17,
-    FLAG_KEEP_FLAGGED = 1 << 18,
-    FLAG_REVIEW = 1 << 19,
-    FLAG_DISCARD = 1 << 20,
-    FLAG_LIST = 1 << 21,
-    FLAG_THEIRS = 1 << 22, /* what the user has changed since is overwritten */
-    FLAG_STAT = 1 << 23,
-    FLAG_NAME_ONLY = 1 << 24,
-    FLAG_ALLOW_RISKY = 1 << 25,
-    FLAG_PRUNE = 1 << 26,
-    FLAG_VERIFY = 1 << 27,
-    FLAG_DENIED = 1 << 28,
-    FLAG_MODES = FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW |
-                 FLAG_DEGRADE | FLAG_REVIEW | FLAG_DISCARD,
-};
+/* A bit each. More than an enumeration holds. */
+typedef uint64_t flag_set;
+#define FLAG_HELP         (UINT64_C(1) << 0)
+#define FLAG_JSON         (UINT64_C(1) << 1)
+#define FLAG_PLAN         (UINT64_C(1) << 2)
+#define FLAG_BRIEF        (UINT64_C(1) << 3)
+#define FLAG_ALL          (UINT64_C(1) << 4)
+#define FLAG_REVOKE       (UINT64_C(1) << 5)
+#define FLAG_YES          (UINT64_C(1) << 6)
+#define FLAG_POLICY       (UINT64_C(1) << 7) /* the rules of the language as flags: --read, --net … */
+#define FLAG_VERSION      (UINT64_C(1) << 8)
+#define FLAG_READ_ONLY    (UINT64_C(1) << 9)
+#define FLAG_NESTED       (UINT64_C(1) << 10)
+#define FLAG_FULL_ACCESS  (UINT64_C(1) << 11)
+#define FLAG_I_KNOW       (UINT64_C(1) << 12)
+#define FLAG_DEGRADE      (UINT64_C(1) << 13) /* takes the names of walls */
+#define FLAG_FRESH_HOME   (UINT64_C(1) << 14)
+#define FLAG_ALWAYS       (UINT64_C(1) << 15)
+#define FLAG_SESSION      (UINT64_C(1) << 16)
+#define FLAG_KEEP         (UINT64_C(1) << 17)
+#define FLAG_KEEP_FLAGGED (UINT64_C(1) << 18)
+#define FLAG_REVIEW       (UINT64_C(1) << 19)
+#define FLAG_DISCARD      (UINT64_C(1) << 20)
+#define FLAG_LIST         (UINT64_C(1) << 21)
+#define FLAG_THEIRS       (UINT64_C(1) << 22) /* what the user has changed since is overwritten */
+#define FLAG_STAT         (UINT64_C(1) << 23)
+#define FLAG_NAME_ONLY    (UINT64_C(1) << 24)
+#define FLAG_ALLOW_RISKY  (UINT64_C(1) << 25)
+#define FLAG_PRUNE        (UINT64_C(1) << 26)
+#define FLAG_VERIFY       (UINT64_C(1) << 27)
+#define FLAG_DENIED       (UINT64_C(1) << 28)
+#define FLAG_MODES                                                                                           \
+    (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
+     FLAG_REVIEW | FLAG_DISCARD)
 
 struct args;
 
 struct verb_entry {
     const char *name;
     int (*run)(const struct world *world, const struct args *args);
-    unsigned flags;      /* those it takes, beside --help */
+    flag_set flags;      /* those it takes, beside --help */
     const char *words;   /* what its own words are called; NULL: it takes none */
     bool takes_command;  /* words (or what follows --) are a command to run */
     const char *summary; /* for `bawn --help` */
@@ -58,7 +59,7 @@ struct verb_entry {
 struct args {
     const struct verb_entry *verb;
     bool verb_is_named; /* false: a command was given, or nothing at all */
-    unsigned flags;
+    flag_set flags;
     wall_set degraded; /* by --degrade */
     VEC(struct argument) rules;
     VEC(const char *) words;

@@ -123,7 +123,7 @@ static int begin_aside(const struct loaded *loaded, const struct session *sessio
 }
 
 int keep_begin(const struct world *world, const struct loaded *loaded, const struct session *session,
-               unsigned flags, struct keeping **ret_keeping, struct err *err)
+               flag_set flags, struct keeping **ret_keeping, struct err *err)
 {
     enum record_mode mode = flags & FLAG_REVIEW    ? RECORD_REVIEW
                             : flags & FLAG_DISCARD ? RECORD_DISCARD

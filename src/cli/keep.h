@@ -11,7 +11,7 @@ struct keeping;
  * to be kept aside and cannot be: then nothing may be run.
  */
 int keep_begin(const struct world *world, const struct loaded *loaded, const struct session *session,
-               unsigned flags, struct keeping **ret_keeping, struct err *err) must_check;
+               flag_set flags, struct keeping **ret_keeping, struct err *err) must_check;
 
 /* The folder for an overlay over the workspace, or NULL where it is written directly. NULL keeps nothing. */
 const char *keep_overlay(const struct keeping *keeping, const struct session *session);
