@@ -17,6 +17,7 @@ MESON_FLAGS  ?=
 FUZZ_SECONDS ?= 60
 SUITES       ?=
 CMD          ?=
+BENCH        ?=
 
 SANITIZE = -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
 
@@ -69,8 +70,8 @@ fuzz: ## build the fuzz targets in build/fuzz and run each for FUZZ_SECONDS (60)
 	@"$(TOP)/tools/fuzz" "$(BUILD)/fuzz" "$(FUZZ_SECONDS)"
 
 .PHONY: bench
-bench: all ## measure; see bench/
-	@BAWN="$(abspath $(BUILD))/bawn" BAWN_BUILD="$(abspath $(BUILD))" "$(TOP)/bench/run"
+bench: all ## measure beside others, some minutes (BENCH='start net' measures some); see docs/PERFORMANCE.md
+	@BAWN="$(abspath $(BUILD))/bawn" BAWN_BUILD="$(abspath $(BUILD))" "$(TOP)/bench/run" $(BENCH)
 
 .PHONY: install
 install: ## install into PREFIX (/usr/local), below DESTDIR if that is set

@@ -1,11 +1,22 @@
 /*
  * Runs commands in turn, A B C A B C …, and compares them:
  *
- *     bench RUNS NAME CMD... [, NAME CMD...]...
+ *     bench [OPTIONS] RUNS NAME CMD... [, NAME CMD...]...
+ *     bench [OPTIONS] --from FILE
  *
- * A lone comma separates the contenders. Interleaving lets every contender meet the same noise; medians and ratios are
- * what carries over from one machine to another, milliseconds do not. Output of the commands is thrown away.
+ *     --title TEXT      what is measured
+ *     --of NAME         ratios are to this contender, the first one if nothing is said
+ *     --goal NAME=R     the ratio that NAME may have at most (with --more: must have at least)
+ *     --start NAME      this contender does nothing but start: ratios are also given, and goals held, without that
+ *     --from FILE       nothing is run: FILE has lines `NAME<tab>NUMBER`, each contender's in the order of the rounds
+ *     --unit TEXT       what the numbers are; milliseconds
+ *     --more            more is better
+ *
+ * A lone comma separates the contenders. Interleaving lets every contender meet the same noise. Output of the commands is
+ * thrown away; one that fails ends the benchmark.
  */
+#include "figures.h"
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,12 +27,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_CONTENDERS = 16 };
+enum { MOST_GOALS = MOST_CONTENDERS };
 
-struct contender {
-    const char *name;
-    char **command;
-    double *wall, *processor; /* milliseconds, one a run */
+struct request {
+    struct figures figures;
+    const char *of, *from;
+    char *goals[MOST_GOALS];
+    size_t goal_count;
 };
 
 static double milliseconds_now(void)
@@ -36,8 +48,20 @@ static double milliseconds_of(struct timeval time)
     return (double)time.tv_sec * 1e3 + (double)time.tv_usec / 1e3;
 }
 
+static double *numbers(size_t count)
+{
+    double *made = calloc(count, sizeof *made);
+    if (!made)
+        abort();
+    return made;
+}
+
 static int run_once(struct contender *contender, size_t run)
 {
+    if (!contender->command[0]) {
+        fprintf(stderr, "bench: %s has no command\n", contender->name);
+        return -1;
+    }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -52,49 +76,147 @@ static int run_once(struct contender *contender, size_t run)
         fprintf(stderr, "bench: %s failed (status %d)\n", contender->name, status);
         return -1;
     }
-    contender->wall[run] = milliseconds_now() - start;
+    contender->samples[run] = milliseconds_now() - start;
     contender->processor[run] = milliseconds_of(usage.ru_utime) + milliseconds_of(usage.ru_stime);
     return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int run_all(struct figures *figures, int count, char **arguments)
 {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-int main(int count, char **arguments)
-{
-    struct contender contenders[MOST_CONTENDERS];
-    size_t contender_count = 0, runs = count > 3 ? strtoul(arguments[1], NULL, 10) : 0;
-    if (runs == 0) {
-        fputs("usage: bench RUNS NAME CMD... [, NAME CMD...]...\n", stderr);
-        return 2;
-    }
-    for (int i = 2; i + 1 < count && contender_count < MOST_CONTENDERS; i++) {
-        struct contender *contender = &contenders[contender_count++];
-        *contender = (struct contender){arguments[i], arguments + i + 1, calloc(runs, sizeof(double)),
-                                        calloc(runs, sizeof(double))};
+    for (int i = 0; i + 1 < count && figures->contender_count < MOST_CONTENDERS; i++) {
+        figures->contenders[figures->contender_count++] =
+            (struct contender){.name = arguments[i],
+                               .command = arguments + i + 1,
+                               .samples = numbers(figures->runs),
+                               .processor = numbers(figures->runs)};
         while (i < count && strcmp(arguments[i], ",") != 0)
             i++;
         arguments[i] = NULL;
     }
-    for (size_t run = 0; run < runs; run++) {
-        for (size_t i = 0; i < contender_count; i++) {
-            if (run_once(&contenders[i], run) < 0)
-                return 1;
+    for (size_t run = 0; run < figures->runs; run++) {
+        for (size_t i = 0; i < figures->contender_count; i++) {
+            if (run_once(&figures->contenders[i], run) < 0)
+                return -1;
         }
     }
-    printf("%-24s %10s %10s %10s %8s\n", "", "median ms", "p99 ms", "cpu ms", "ratio");
-    double first = 0;
-    for (size_t i = 0; i < contender_count; i++) {
-        struct contender *contender = &contenders[i];
-        qsort(contender->wall, runs, sizeof(double), compare);
-        qsort(contender->processor, runs, sizeof(double), compare);
-        double median = contender->wall[runs / 2];
-        first = i == 0 ? median : first;
-        printf("%-24s %10.2f %10.2f %10.2f %8.2f\n", contender->name, median,
-               contender->wall[runs * 99 / 100], contender->processor[runs / 2], median / first);
+    return 0;
+}
+
+static int take(struct figures *figures, size_t *counts, const char *name, double value)
+{
+    int at = figures_find(figures, name);
+    if (at < 0) {
+        at = (int)figures->contender_count;
+        if (at == MOST_CONTENDERS)
+            return -1;
+        figures->contenders[figures->contender_count++] = (struct contender){.owned_name = strdup(name)};
+        figures->contenders[at].name = figures->contenders[at].owned_name;
+    }
+    double **samples = &figures->contenders[at].samples;
+    *samples = realloc(*samples, (counts[at] + 1) * sizeof **samples);
+    if (!*samples)
+        abort();
+    (*samples)[counts[at]++] = value;
+    return 0;
+}
+
+static int read_all(struct figures *figures, const char *path)
+{
+    FILE *in = fopen(path, "re");
+    char line[256];
+    size_t counts[MOST_CONTENDERS] = {0};
+    if (!in) {
+        perror(path);
+        return -1;
+    }
+    while (fgets(line, sizeof line, in)) {
+        char *tab = strchr(line, '\t'), *end = NULL;
+        if (tab)
+            *tab = 0;
+        double value = tab ? strtod(tab + 1, &end) : 0;
+        if (!tab || end == tab + 1 || take(figures, counts, line, value) < 0) {
+            fprintf(stderr, "bench: %s: not `NAME<tab>NUMBER`, or too many names: %s\n", path, line);
+            fclose(in);
+            return -1;
+        }
+    }
+    fclose(in);
+    figures->runs = figures->contender_count ? counts[0] : 0;
+    for (size_t i = 0; i < figures->contender_count; i++)
+        figures->runs = counts[i] < figures->runs ? counts[i] : figures->runs;
+    return figures->runs ? 0 : -1;
+}
+
+static int set_goals(struct request *request)
+{
+    int base = request->of ? figures_find(&request->figures, request->of) : 0;
+    if (base < 0) {
+        fprintf(stderr, "bench: --of %s: there is no such contender\n", request->of);
+        return -1;
+    }
+    request->figures.base = (size_t)base;
+    for (size_t i = 0; i < request->goal_count; i++) {
+        char *equals = strrchr(request->goals[i], '=');
+        if (equals)
+            *equals = 0;
+        int at = figures_find(&request->figures, request->goals[i]);
+        if (!equals || at < 0) {
+            fprintf(stderr, "bench: --goal %s: there is no such contender\n", request->goals[i]);
+            return -1;
+        }
+        request->figures.contenders[at].goal = strtod(equals + 1, NULL);
     }
     return 0;
+}
+
+/* Returns the number of arguments that were options. */
+static int parse_options(struct request *request, int count, char **arguments)
+{
+    struct figures *figures = &request->figures;
+    int i = 1;
+    for (; i < count && strncmp(arguments[i], "--", 2) == 0; i++) {
+        const char *option = arguments[i];
+        if (strcmp(option, "--more") == 0) {
+            figures->more_is_better = true;
+            continue;
+        }
+        if (++i == count)
+            return -1;
+        if (strcmp(option, "--title") == 0)
+            figures->title = arguments[i];
+        else if (strcmp(option, "--unit") == 0)
+            figures->unit = arguments[i];
+        else if (strcmp(option, "--of") == 0)
+            request->of = arguments[i];
+        else if (strcmp(option, "--start") == 0)
+            figures->start = arguments[i];
+        else if (strcmp(option, "--from") == 0)
+            request->from = arguments[i];
+        else if (strcmp(option, "--goal") == 0 && request->goal_count < MOST_GOALS)
+            request->goals[request->goal_count++] = arguments[i];
+        else
+            return -1;
+    }
+    return i;
+}
+
+int main(int count, char **arguments)
+{
+    struct request request = {.figures = {.title = "", .unit = "median ms"}};
+    struct figures *figures = &request.figures;
+    int at = parse_options(&request, count, arguments);
+    if (at > 0 && !request.from && at < count)
+        figures->runs = strtoul(arguments[at++], NULL, 10);
+    if (at < 0 || (request.from ? at != count : figures->runs == 0 || at + 1 >= count)) {
+        fputs(
+            "usage: bench [--title T] [--of NAME] [--goal NAME=R]... [--start NAME] RUNS NAME CMD... [, NAME CMD...]...\n"
+            "       bench [--title T] [--of NAME] [--goal NAME=R]... [--unit U] [--more] --from FILE\n",
+            stderr);
+        return 2;
+    }
+    int failed =
+        request.from ? read_all(figures, request.from) : run_all(figures, count - at, arguments + at);
+    failed = failed < 0 || set_goals(&request) < 0 || figures_print(figures) < 0;
+    figures_free(figures);
+    return failed;
 }
