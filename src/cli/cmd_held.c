@@ -25,28 +25,29 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
                  struct buf *out)
 {
     auto_fd int fd = open_session(loaded, session);
-    fs_names paths = {0};
+    held_list all = {0};
     struct style style = style_for_out(world);
     style.home = loaded->request.home;
     if (fd >= 0)
-        aside_find(&loaded->arena, fd, &paths);
-    for (size_t i = 0; i < paths.count; i++) {
+        aside_find(&loaded->arena, fd, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct held *held = &all.at[i];
         if (json) {
             json_open(json, NULL, '{');
             json_str(json, "session", session);
-            json_str(json, "path", paths.at[i]);
+            json_str(json, "path", held->path);
             json_str(json, "held_at",
-                     arena_printf(&loaded->arena, "%s/bawn/sessions/%s/" ASIDE_FOLDER "%s",
-                                  loaded->request.starts[START_STATE], session, paths.at[i]));
+                     arena_printf(&loaded->arena, "%s/bawn/sessions/%s/%s%s",
+                                  loaded->request.starts[START_STATE], session, held->folder, held->path));
             json_close(json, '}');
             continue;
         }
         style_add(&style, out, COLOUR_BOLD, session);
         buf_add_str(out, "  ");
-        style_add_path(&style, out, COLOUR_PLAIN, paths.at[i]);
-        buf_add_char(out, '\n');
+        style_add_path(&style, out, COLOUR_PLAIN, held->path);
+        buf_add_str(out, held->number == 1 ? "\n" : arena_printf(&loaded->arena, "  (%s)\n", held->folder));
     }
-    vec_free(&paths);
+    vec_free(&all);
 }
 
 static void list_sessions(struct loaded *loaded, fs_names *ret_names)
@@ -87,20 +88,22 @@ static int show(const struct world *world, const struct args *args, struct loade
 
 static int keep(const struct world *world, const struct args *args, struct loaded *loaded, int session_fd)
 {
-    fs_names paths = {0};
+    held_list all = {0};
     int status = EXIT_FINE;
     for (size_t i = 1; i < args->words.count; i++)
-        vec_push(&paths, path_clean(&loaded->arena, loaded->request.directory, args->words.at[i]));
-    if (!paths.count)
-        aside_find(&loaded->arena, session_fd, &paths);
-    for (size_t i = 0; i < paths.count; i++) {
+        vec_push(&all,
+                 (struct held){path_clean(&loaded->arena, loaded->request.directory, args->words.at[i])});
+    if (!all.count)
+        aside_find(&loaded->arena, session_fd, &all);
+    aside_keep_newest(&all);
+    for (size_t i = 0; i < all.count; i++) {
         struct err err = {0};
-        if (aside_return(&loaded->arena, session_fd, paths.at[i], &err) < 0) {
+        if (aside_return(&loaded->arena, session_fd, all.at[i].path, &err) < 0) {
             say_err(world, &err);
             status = EXIT_BAD_INPUT;
         }
     }
-    vec_free(&paths);
+    vec_free(&all);
     return status;
 }
 

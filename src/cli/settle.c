@@ -9,7 +9,7 @@
 enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };
 
 /* The beginning of what is new, control characters made visible. */
-static void show_content(const struct world *world, const struct content *content)
+static void show_content(const struct world *world, const struct file_content *content)
 {
     auto_buf struct buf out = {0};
     const char *at = content->bytes, *end = at + content->size;
@@ -26,7 +26,7 @@ static void show_content(const struct world *world, const struct content *conten
     put(world->err, &out);
 }
 
-static const char *sentence(struct arena *arena, const struct change *change)
+static const char *sentence(struct arena *arena, const struct new_content *change)
 {
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
@@ -35,7 +35,7 @@ static const char *sentence(struct arena *arena, const struct change *change)
 }
 
 /* Returns whether to keep it. 'a' and 'n' answer for all that follow. */
-static bool shall_keep(const struct world *world, struct arena *arena, const struct change *change,
+static bool shall_keep(const struct world *world, struct arena *arena, const struct new_content *change,
                        char *answer_for_all)
 {
     if (*answer_for_all)
@@ -72,7 +72,7 @@ void settle(const struct world *world, struct flags *flags, bool keep_all, bool 
     char for_all = keep_all ? 'a' : may_ask && world->in_is_terminal && world->err_is_terminal ? '\0' : 'o';
     size_t held = 0, kept = 0;
     for (size_t i = 0; i < flags->changes.count; i++) {
-        const struct change *change = &flags->changes.at[i];
+        const struct new_content *change = &flags->changes.at[i];
         struct err err = {0};
         if (shall_keep(world, hold->arena, change, &for_all)) {
             journal_event(&hold->session->journal, "kept", "path", change->now->path);

@@ -12,7 +12,7 @@ enum { MOST_ENTRIES = 2000000, DEEPEST = 128 };
 
 struct search {
     struct arena *arena;
-    const struct content *content;
+    const struct file_content *content;
     size_t entries;
 };
 
@@ -48,7 +48,7 @@ static const char *search_directory(struct search *search, int directory_fd, con
     return found;
 }
 
-const char *alias_find(struct hold *hold, const struct content *content)
+const char *alias_find(struct hold *hold, const struct file_content *content)
 {
     const char *found = NULL;
     for (size_t i = 0; !found && i < hold->plan->operations.count; i++) {

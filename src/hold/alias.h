@@ -4,4 +4,4 @@
 #include "hold/hold.h"
 
 /* A second name of the file in a tree that the command may write, or NULL. Costs a walk: for files with several names. */
-const char *alias_find(struct hold *hold, const struct content *content);
+const char *alias_find(struct hold *hold, const struct file_content *content);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -35,16 +36,19 @@ static int move_directory(int from_fd, const char *name, int to_fd, const char *
     return result < 0 ? -1 : unlinkat(from_fd, name, AT_REMOVEDIR);
 }
 
-static int copy_file(int from_fd, const char *name, int to_fd, const char *new_name, mode_t mode)
+/* No more than it had when it was looked at: who writes it meanwhile does not keep us here. */
+static int copy_file(int from_fd, const char *name, int to_fd, const char *new_name,
+                     const struct stat *status)
 {
+    enum { PART = 1 << 20 };
     auto_fd int from = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    auto_fd int to =
-        from < 0 ? -1
-                 : openat(to_fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
+    auto_fd int to = from < 0 ? -1
+                              : openat(to_fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                       status->st_mode & 0777);
     ssize_t copied = to < 0 ? -1 : 1;
-    while (copied > 0)
-        copied = sendfile(to, from, NULL, 1 << 20);
-    return (int)copied;
+    for (off_t left = status->st_size; copied > 0 && left > 0; left -= copied)
+        copied = sendfile(to, from, NULL, left < PART ? (size_t)left : PART);
+    return copied < 0 ? -1 : 0;
 }
 
 /* Between file systems: a copy, and then the original goes. */
@@ -63,7 +67,8 @@ static int move_entry(int from_fd, const char *name, int to_fd, const char *new_
         target[size] = '\0';
         if (symlinkat(target, to_fd, new_name) < 0)
             return -1;
-    } else if (!S_ISREG(status.st_mode) || copy_file(from_fd, name, to_fd, new_name, status.st_mode) < 0) {
+    } else if (S_ISREG(status.st_mode) ? copy_file(from_fd, name, to_fd, new_name, &status) < 0
+                                       : mknodat(to_fd, new_name, status.st_mode, status.st_rdev) < 0) {
         return -1;
     }
     return unlinkat(from_fd, name, 0);
@@ -76,95 +81,50 @@ static int move(int from_fd, const char *name, int to_fd, const char *new_name)
     return errno == EXDEV ? move_entry(from_fd, name, to_fd, new_name, 0) : -1;
 }
 
-/* The folder below held/ for what lies beside the path, made. */
-static int open_held_parent(struct arena *arena, int session_fd, const char *path, struct err *err)
+static const char *folder_name(struct arena *arena, int number)
 {
-    const char *folder =
-        arena_printf(arena, "/" ASIDE_FOLDER "%.*s", (int)path_parent_size(path, strlen(path)), path);
-    if (directories_make(session_fd, folder, err) < 0)
-        return -1;
-    int fd = open_beneath(session_fd, folder + 1, O_PATH | O_DIRECTORY, 0);
-    return fd < 0 ? err_sys(err, errno, "cannot open %s in the session's folder", folder) : fd;
-}
-
-/* The first name that is free: "x", "x~2", "x~3" … Calls `put` until it does not say EEXIST. */
-typedef int put_under(void *context, int held_fd, const char *name);
-
-static int put_aside(struct arena *arena, int session_fd, const char *path, put_under *put, void *context,
-                     struct err *err)
-{
-    auto_fd int held_fd = open_held_parent(arena, session_fd, path, err);
-    if (held_fd < 0)
-        return -1;
-    const char *name = path_name(path);
-    for (int number = 2; put(context, held_fd, name) < 0; number++) {
-        if (errno == ENOENT)
-            return 0;
-        if (errno != EEXIST || number > MOST_OF_ONE_NAME)
-            return err_sys(err, errno, "cannot move %s aside", path);
-        name = arena_printf(arena, "%s~%d", path_name(path), number);
-    }
-    return 1;
-}
-
-struct moved {
-    int parent_fd;
-    const char *name;
-};
-
-static int put_moved(void *context, int held_fd, const char *name)
-{
-    const struct moved *moved = context;
-    return move(moved->parent_fd, moved->name, held_fd, name);
+    return number == 1 ? "held" : arena_printf(arena, "held-%d", number);
 }
 
 int aside_move(struct arena *arena, int session_fd, const char *path, struct err *err)
 {
-    auto_fd int parent_fd = open_parent_absolute(path);
     struct stat status;
-    if (parent_fd < 0 || fstatat(parent_fd, path_name(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
+    const char *name = path_name(path);
+    int parent_size = (int)path_parent_size(path, strlen(path));
+    auto_fd int parent_fd = open_parent_absolute(path);
+    if (parent_fd < 0 || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
-    struct moved moved = {parent_fd, path_name(path)};
-    return put_aside(arena, session_fd, path, put_moved, &moved, err);
+    for (int number = 1; number <= MOST_OF_ONE_NAME; number++) {
+        const char *folder = arena_printf(arena, "%s%.*s", folder_name(arena, number), parent_size, path);
+        auto_fd int held_fd = directories_make_beneath(session_fd, folder);
+        if (held_fd >= 0 && move(parent_fd, name, held_fd, name) == 0)
+            return 1;
+        if (errno == ENOENT)
+            return 0;
+        /* Something is held there, perhaps a file where this one needs a directory. */
+        if (errno != EEXIST && errno != ENOTDIR && errno != ELOOP)
+            break;
+    }
+    return err_sys(err, errno, "cannot move %s aside", path);
 }
 
-struct kept {
-    const char *bytes;
-    size_t size;
-};
-
-static int put_kept(void *context, int held_fd, const char *name)
-{
-    const struct kept *kept = context;
-    auto_fd int fd = openat(held_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -1;
-    return write(fd, kept->bytes, kept->size) == (ssize_t)kept->size ? 0 : -1;
-}
-
-int aside_keep(struct arena *arena, int session_fd, const char *path, const char *bytes, size_t size,
-               struct err *err)
-{
-    struct kept kept = {bytes, size};
-    return put_aside(arena, session_fd, path, put_kept, &kept, err);
-}
-
-static void find_below(struct arena *arena, int directory_fd, const char *path, unsigned depth,
-                       fs_names *paths)
+static void find_below(struct arena *arena, int directory_fd, const struct held *above, unsigned depth,
+                       held_list *held)
 {
     DIR *directory = fdopendir(directory_fd);
     for (const struct dirent *entry;
-         directory && paths->count < MOST_LISTED && (entry = readdir(directory));) {
+         directory && held->count < MOST_LISTED && (entry = readdir(directory));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        const char *full = path_join(arena, path, entry->d_name);
+        struct held found = *above;
+        found.path = path_join(arena, above->path, entry->d_name);
         int fd = depth > DEEPEST ? -1
                                  : openat(dirfd(directory), entry->d_name,
                                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
-            find_below(arena, fd, full, depth + 1, paths);
+            find_below(arena, fd, &found, depth + 1, held);
         else
-            vec_push(paths, full);
+            vec_push(held, found);
     }
     if (directory)
         closedir(directory);
@@ -172,26 +132,63 @@ static void find_below(struct arena *arena, int directory_fd, const char *path, 
         close(directory_fd);
 }
 
-void aside_find(struct arena *arena, int session_fd, fs_names *ret_paths)
+static int by_path_and_number(const void *a, const void *b)
 {
-    int fd = openat(session_fd, ASIDE_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0)
-        find_below(arena, fd, "/", 0, ret_paths);
-    fs_sort_names(ret_paths);
+    const struct held *left = a, *right = b;
+    int order = strcmp(left->path, right->path);
+    return order ? order : left->number - right->number;
+}
+
+void aside_find(struct arena *arena, int session_fd, held_list *ret_held)
+{
+    for (int number = 1; number <= MOST_OF_ONE_NAME; number++) {
+        struct held top = {.path = "/", .folder = folder_name(arena, number), .number = number};
+        int fd = open_beneath(session_fd, top.folder, O_RDONLY | O_DIRECTORY, 0);
+        if (fd < 0)
+            break;
+        find_below(arena, fd, &top, 0, ret_held);
+    }
+    if (ret_held->count)
+        qsort(ret_held->at, ret_held->count, sizeof(*ret_held->at), by_path_and_number);
+}
+
+void aside_keep_newest(held_list *held)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < held->count; i++) {
+        if (i + 1 == held->count || strcmp(held->at[i].path, held->at[i + 1].path) != 0)
+            held->at[kept++] = held->at[i];
+    }
+    held->count = kept;
+}
+
+/* Where the newest of a path lies: the number of its folder, or 0. */
+static int newest_of(struct arena *arena, int session_fd, const char *path)
+{
+    int newest = 0;
+    for (int number = 1; number <= MOST_OF_ONE_NAME; number++) {
+        auto_fd int top = open_beneath(session_fd, folder_name(arena, number), O_PATH | O_DIRECTORY, 0);
+        if (top < 0)
+            break;
+        auto_fd int fd = open_beneath(top, path + 1, O_PATH, 0);
+        if (fd >= 0)
+            newest = number;
+    }
+    return newest;
 }
 
 int aside_return(struct arena *arena, int session_fd, const char *path, struct err *err)
 {
-    const char *held = arena_printf(arena, "/" ASIDE_FOLDER "%s", path);
-    const char *name;
-    auto_fd int held_fd = open_parent_beneath(session_fd, held + 1, &name);
-    struct stat status;
-    if (held_fd < 0 || fstatat(held_fd, path_name(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_sys(err, errno, "nothing is held for %s", path);
-    if (aside_move(arena, session_fd, path, err) < 0)
-        return -1;
-    auto_fd int parent_fd = open_parent_absolute(path);
-    if (parent_fd < 0 || move(held_fd, path_name(path), parent_fd, path_name(path)) < 0)
+    int number = newest_of(arena, session_fd, path);
+    if (!number)
+        return err_set(err, "nothing is held for %s", path);
+    const char *name, *held = arena_printf(arena, "%s%s", folder_name(arena, number), path);
+    auto_fd int held_fd = open_parent_beneath(session_fd, held, &name);
+    if (held_fd < 0 || aside_move(arena, session_fd, path, err) < 0)
+        return held_fd < 0 ? err_sys(err, errno, "cannot open what is held for %s", path) : -1;
+    auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int parent_fd = directories_make_beneath(root_fd, path_parent(arena, path) + 1);
+    if (parent_fd < 0 || move(held_fd, name, parent_fd, name) < 0)
         return err_sys(err, errno, "cannot put %s back", path);
     return 0;
 }

@@ -1,24 +1,29 @@
 /*
- * Moves files out of the way into a session's folder, and back. They lie below held/ under the path that they had, with
- * a number after the name where one of that name was held already. Nothing is ever deleted, replaced or followed.
+ * Moves files out of the way into a session's folder, and back. They lie below held/ under the path that they had; where
+ * one of that path is held already, below held-2/, held-3/ and so on. Nothing is ever deleted, replaced or followed.
  */
 #pragma once
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "kernel/fsview.h"
-
-#define ASIDE_FOLDER "held"
+#include "base/vec.h"
 
 /* Takes the file, link or directory away from its path. Returns 1, 0 where nothing is there (any more), -1 on failure. */
 int aside_move(struct arena *arena, int session_fd, const char *path, struct err *err) must_check;
 
-/* Keeps a copy of some bytes as if a file with them had been moved. */
-int aside_keep(struct arena *arena, int session_fd, const char *path, const char *bytes, size_t size,
-               struct err *err) must_check;
+struct held {
+    const char *path;   /* that it had, absolute */
+    const char *folder; /* below the session's: where it lies under that path */
+    int number;         /* 1 is the first that was held for its path */
+};
 
-/* The absolute paths of all files that a session holds, as they were, sorted. */
-void aside_find(struct arena *arena, int session_fd, fs_names *ret_paths);
+typedef VEC(struct held) held_list;
 
-/* Brings one back. What is there by now takes its place among what is held: nothing is lost. */
+/* All that a session holds, by path and number. */
+void aside_find(struct arena *arena, int session_fd, held_list *ret_held);
+
+/* The newest of each path. */
+void aside_keep_newest(held_list *held);
+
+/* Brings back the newest of a path. What is there by now takes its place among what is held: nothing is lost. */
 int aside_return(struct arena *arena, int session_fd, const char *path, struct err *err) must_check;

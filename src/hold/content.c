@@ -14,7 +14,7 @@
 /* More than any folder of settings or hooks has; what goes beyond is noticed when it changes, and not brought back. */
 enum { FILE_LARGEST = 1024 * 1024, ALL_LARGEST = 64 * 1024 * 1024, MOST_FILES = 4000, DEEPEST = 8 };
 
-static bool read_bytes(int fd, struct arena *arena, struct content *content)
+static bool read_bytes(int fd, struct arena *arena, struct file_content *content)
 {
     size_t expected = (size_t)content->size, size = 0;
     char *bytes = arena_alloc(arena, expected + 1);
@@ -26,10 +26,10 @@ static bool read_bytes(int fd, struct arena *arena, struct content *content)
 }
 
 static void add_entry(struct arena *arena, int parent_fd, const char *name, const char *path, unsigned depth,
-                      content_list *contents);
+                      file_contents *contents);
 
 static void add_directory(struct arena *arena, int directory_fd, const char *path, unsigned depth,
-                          content_list *contents)
+                          file_contents *contents)
 {
     DIR *directory = fdopendir(directory_fd);
     for (const struct dirent *entry;
@@ -45,7 +45,7 @@ static void add_directory(struct arena *arena, int directory_fd, const char *pat
 }
 
 static void add_entry(struct arena *arena, int parent_fd, const char *name, const char *path, unsigned depth,
-                      content_list *contents)
+                      file_contents *contents)
 {
     struct stat status;
     if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -58,13 +58,13 @@ static void add_entry(struct arena *arena, int parent_fd, const char *name, cons
             close(fd);
         return;
     }
-    struct content content = {.path = path,
-                              .mode = status.st_mode,
-                              .links = status.st_nlink,
-                              .device = status.st_dev,
-                              .inode = status.st_ino,
-                              .changed = status.st_ctim,
-                              .size = (size_t)status.st_size};
+    struct file_content content = {.path = path,
+                                   .mode = status.st_mode,
+                                   .links = status.st_nlink,
+                                   .device = status.st_dev,
+                                   .inode = status.st_ino,
+                                   .changed = status.st_ctim,
+                                   .size = (size_t)status.st_size};
     if (S_ISREG(status.st_mode) && status.st_size <= FILE_LARGEST && contents->bytes < ALL_LARGEST) {
         auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0 && read_bytes(fd, arena, &content))
@@ -82,14 +82,14 @@ static void add_entry(struct arena *arena, int parent_fd, const char *name, cons
     vec_push(contents, content);
 }
 
-void content_add(struct arena *arena, const char *path, content_list *contents)
+void content_add(struct arena *arena, const char *path, file_contents *contents)
 {
     auto_fd int parent_fd = open_parent_absolute(path);
     if (parent_fd >= 0)
         add_entry(arena, parent_fd, path_name(path), path, 0, contents);
 }
 
-const struct content *content_find(const content_list *contents, const char *path)
+const struct file_content *content_find(const file_contents *contents, const char *path)
 {
     for (size_t i = 0; i < contents->count; i++) {
         if (strcmp(contents->at[i].path, path) == 0)
@@ -98,7 +98,7 @@ const struct content *content_find(const content_list *contents, const char *pat
     return NULL;
 }
 
-bool content_equal(const struct content *one, const struct content *two)
+bool content_equal(const struct file_content *one, const struct file_content *two)
 {
     if (one->mode != two->mode || one->size != two->size)
         return false;
@@ -108,7 +108,7 @@ bool content_equal(const struct content *one, const struct content *two)
            one->changed.tv_sec == two->changed.tv_sec && one->changed.tv_nsec == two->changed.tv_nsec;
 }
 
-static int write_new(int parent_fd, const char *name, const struct content *content)
+static int write_new(int parent_fd, const char *name, const struct file_content *content)
 {
     if (S_ISLNK(content->mode))
         return symlinkat(content->bytes, parent_fd, name);
@@ -122,7 +122,7 @@ static int write_new(int parent_fd, const char *name, const struct content *cont
     return fd < 0 ? -1 : fchmod(fd, content->mode & 0777);
 }
 
-int content_restore(const struct content *content, struct err *err)
+int content_restore(const struct file_content *content, struct err *err)
 {
     char temporary[64];
     snprintf(temporary, sizeof(temporary), ".bawn-restore-%d", getpid());

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-struct content {
+struct file_content {
     const char *path;
     mode_t mode;
     nlink_t links; /* how many names it has */
@@ -21,18 +21,18 @@ struct content {
 };
 
 typedef struct {
-    struct content *at;
+    struct file_content *at;
     size_t count, capacity; /* as VEC has them */
     size_t bytes;           /* kept so far */
-} content_list;
+} file_contents;
 
 /* A file, a link, or all that lies in a directory, following no link. What is missing adds nothing. */
-void content_add(struct arena *arena, const char *path, content_list *contents);
+void content_add(struct arena *arena, const char *path, file_contents *contents);
 
-const struct content *content_find(const content_list *contents, const char *path);
+const struct file_content *content_find(const file_contents *contents, const char *path);
 
 /* The same kind, mode and bytes? Where one was too large to be kept: the same file, unchanged since? */
-bool content_equal(const struct content *one, const struct content *two);
+bool content_equal(const struct file_content *one, const struct file_content *two);
 
 /* Writes a regular file or a link anew, beside it first, and moves it to its place through no link. */
-int content_restore(const struct content *content, struct err *err) must_check;
+int content_restore(const struct file_content *content, struct err *err) must_check;

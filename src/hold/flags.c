@@ -192,7 +192,7 @@ bool flags_is_since(const struct flags *flags, struct timespec time)
            (time.tv_sec == flags->start.tv_sec && time.tv_nsec >= flags->start.tv_nsec);
 }
 
-static bool repository_had(struct flags *flags, const struct content *content)
+static bool repository_had(struct flags *flags, const struct file_content *content)
 {
     const struct policy *policy = flags->hold->plan->policy;
     if (!content->bytes || !S_ISREG(content->mode))
@@ -215,18 +215,18 @@ static bool repository_had(struct flags *flags, const struct content *content)
 /* All that lies at a flagged path and is not as it was. `is_sure`: whatever the policy says of the path itself. */
 static void compare(struct flags *flags, const char *path, bool is_sure)
 {
-    content_list found = {0};
+    file_contents found = {0};
     content_add(flags->hold->arena, path, &found);
     for (size_t i = 0; i < found.count; i++) {
-        const struct content *before = content_find(&flags->before, found.at[i].path);
+        const struct file_content *before = content_find(&flags->before, found.at[i].path);
         bool is_same =
             before ? content_equal(before, &found.at[i]) : !flags_is_since(flags, found.at[i].changed);
         if (is_same || (!is_sure && !is_flagged(flags, found.at[i].path)) ||
             repository_had(flags, &found.at[i]))
             continue;
-        struct content *now = arena_new(flags->hold->arena, struct content);
+        struct file_content *now = arena_new(flags->hold->arena, struct file_content);
         *now = found.at[i];
-        vec_push(&flags->changes, (struct change){now, before, NULL});
+        vec_push(&flags->changes, (struct new_content){now, before, NULL});
     }
     vec_free(&found);
 }
@@ -351,7 +351,7 @@ void flags_find(struct flags *flags)
     }
 }
 
-int flags_hold(struct flags *flags, const struct change *change, struct err *err)
+int flags_hold(struct flags *flags, const struct new_content *change, struct err *err)
 {
     struct hold *hold = flags->hold;
     if (aside_move(hold->arena, hold->session->folder_fd, change->now->path, err) < 0)

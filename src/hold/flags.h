@@ -10,13 +10,13 @@
 #include "hold/versions.h"
 
 /* Something new that a program on the host may run or obey. */
-struct change {
-    const struct content *now;
-    const struct content *before; /* NULL: it is new, or what it held at the start is not known */
-    const char *runs;             /* what git would run because of it, where that is known */
+struct new_content {
+    const struct file_content *now;
+    const struct file_content *before; /* NULL: it is new, or what it held at the start is not known */
+    const char *runs;                  /* what git would run because of it, where that is known */
 };
 
-typedef VEC(struct change) change_list;
+typedef VEC(struct new_content) new_contents;
 
 /* What else is worth a line, though it stays where it is. */
 struct sighting {
@@ -28,13 +28,13 @@ typedef VEC(struct sighting) sighting_list;
 struct flags {
     struct hold *hold;
     struct timespec start; /* as the kernel stamps files: not finer */
-    content_list before;
+    file_contents before;
     struct versions versions;
     struct map names;                /* last names of flagged paths */
     VEC(const char *) name_patterns; /* last names with wildcards */
     bool first[UCHAR_MAX + 1];       /* bytes with which one of these names begins … */
     bool last[UCHAR_MAX + 1];        /* … or, where it begins with a wildcard, ends */
-    change_list changes;
+    new_contents changes;
     sighting_list sightings;
 };
 
@@ -51,6 +51,6 @@ void flags_read(struct flags *flags);
 void flags_find(struct flags *flags);
 
 /* Moves the change into the session's folder, and brings back what was there before. */
-int flags_hold(struct flags *flags, const struct change *change, struct err *err) must_check;
+int flags_hold(struct flags *flags, const struct new_content *change, struct err *err) must_check;
 
 void flags_free(struct flags *flags);

@@ -36,7 +36,7 @@ static int hold_with_stub(struct hold *hold, struct operation *operation, struct
 static int check_aliases(struct hold *hold, const struct frozen *frozen, struct err *err)
 {
     for (size_t i = 0; i < frozen->before.count; i++) {
-        const struct content *content = &frozen->before.at[i];
+        const struct file_content *content = &frozen->before.at[i];
         const char *alias = S_ISREG(content->mode) && content->links > 1 ? alias_find(hold, content) : NULL;
         if (alias) {
             err_set(err, "%s cannot be frozen: %s is the same file (a hard link) and could be written",
@@ -136,8 +136,8 @@ static bool has_setting(const git_setting_list *settings, const struct git_setti
 }
 
 /* The first setting that runs something and was not there before; "" where the text is not understood; NULL: none. */
-static const char *new_running_setting(struct arena *arena, const struct content *before,
-                                       const struct content *after)
+static const char *new_running_setting(struct arena *arena, const struct file_content *before,
+                                       const struct file_content *after)
 {
     git_setting_list old = {0}, new = {0};
     const char *found = NULL;
@@ -157,7 +157,8 @@ static const char *new_running_setting(struct arena *arena, const struct content
  * The host replaced this file, and until it was pinned again something inside could write it too: the two cannot be told
  * apart. What git would not run stays as it is. What it would run is held aside, and the file is as it was at the start.
  */
-static void settle_replaced(struct hold *hold, const struct content *before, const struct content *after)
+static void settle_replaced(struct hold *hold, const struct file_content *before,
+                            const struct file_content *after)
 {
     const char *path = after->path, *name = path_name(path);
     bool is_config = strcmp(name, "config") == 0 || strcmp(name, "config.worktree") == 0;
@@ -189,10 +190,10 @@ static void settle_replaced(struct hold *hold, const struct content *before, con
 static void settle_fallen(struct hold *hold, const struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
-    content_list now = {0};
+    file_contents now = {0};
     content_add(hold->arena, operation->path, &now);
     for (size_t i = 0; i < now.count; i++) {
-        const struct content *before = content_find(&frozen->before, now.at[i].path);
+        const struct file_content *before = content_find(&frozen->before, now.at[i].path);
         if (before && content_equal(before, &now.at[i]))
             continue;
         if (operation->because->path.start >= START_GIT)

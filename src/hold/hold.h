@@ -21,7 +21,7 @@ struct frozen {
     size_t operation; /* its place in the plan */
     dev_t device;
     ino_t inode;
-    content_list before;
+    file_contents before;
     bool fell; /* its pin did, because the host replaced the object */
 };
 

@@ -36,7 +36,7 @@ static bool is_repository(int fd)
 }
 
 /* All settings that run something, by name; NULL where there is none. */
-static const char *running_settings(struct arena *arena, const struct content *config)
+static const char *running_settings(struct arena *arena, const struct file_content *config)
 {
     git_setting_list settings = {0};
     const char *names = NULL;
@@ -51,11 +51,11 @@ static const char *running_settings(struct arena *arena, const struct content *c
     return names;
 }
 
-static void add_change(struct flags *flags, const struct content *content, const char *runs)
+static void add_change(struct flags *flags, const struct file_content *content, const char *runs)
 {
-    struct content *now = arena_new(flags->hold->arena, struct content);
+    struct file_content *now = arena_new(flags->hold->arena, struct file_content);
     *now = *content;
-    vec_push(&flags->changes, (struct change){now, NULL, runs});
+    vec_push(&flags->changes, (struct new_content){now, NULL, runs});
 }
 
 /* Its configuration where that runs something, and its hooks: each can be held aside without harm to the repository. */
@@ -63,13 +63,13 @@ static void look_inside(struct flags *flags, const char *git_dir)
 {
     static const char *const configs[] = {"config", "config.worktree"};
     struct arena *arena = flags->hold->arena;
-    content_list found = {0};
+    file_contents found = {0};
     for (size_t i = 0; i < array_len(configs); i++)
         content_add(arena, path_join(arena, git_dir, configs[i]), &found);
     size_t config_count = found.count;
     content_add(arena, path_join(arena, git_dir, "hooks"), &found);
     for (size_t i = 0; i < found.count; i++) {
-        const struct content *content = &found.at[i];
+        const struct file_content *content = &found.at[i];
         const char *runs = i < config_count ? running_settings(arena, content)
                            : content->mode & 0111 && !strstr(content->path, ".sample") ? "a hook"
                                                                                        : NULL;

@@ -159,7 +159,7 @@ static int lock_folder(const char *folder, struct err *err)
 {
     auto_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        if (directories_make(AT_FDCWD, folder, err) < 0)
+        if (directories_make(folder, err) < 0)
             return -1;
         fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }

@@ -47,7 +47,7 @@ static int open_made(const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        if (directories_make(AT_FDCWD, path, err) < 0)
+        if (directories_make(path, err) < 0)
             return -1;
         fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }

@@ -219,7 +219,7 @@ static int open_lock(struct arena *arena, const struct plan *plan, const char *s
     const char *folder = arena_printf(arena, "%s/bawn/locks", plan->policy->request.starts[START_DATA]);
     const char *path = arena_printf(arena, "%s/%s", folder, hash);
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == ENOENT && directories_make(AT_FDCWD, folder, err) == 0)
+    if (fd < 0 && errno == ENOENT && directories_make(folder, err) == 0)
         fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
 }

@@ -20,7 +20,7 @@ static int open_folder(struct arena *arena, const char *state_directory, const c
     const char *path = arena_printf(arena, "%s/bawn/%s", state_directory, name);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        if (directories_make(AT_FDCWD, path, err) < 0)
+        if (directories_make(path, err) < 0)
             return -1;
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }

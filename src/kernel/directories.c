@@ -2,13 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "kernel/beneath.h"
 
-int directories_make(int root_fd, const char *path, struct err *err)
+int directories_make(const char *path, struct err *err)
 {
     char part[PATH_LONGEST];
     size_t size = strlen(path);
@@ -20,11 +23,33 @@ int directories_make(int root_fd, const char *path, struct err *err)
             continue;
         char next = part[i];
         part[i] = '\0';
-        if (mkdirat(root_fd, root_fd == AT_FDCWD ? part : part + 1, 0700) < 0 && errno != EEXIST)
+        if (mkdir(part, 0700) < 0 && errno != EEXIST)
             return err_sys(err, errno, "cannot make %s", part);
         part[i] = next;
     }
     return 0;
+}
+
+int directories_make_beneath(int top_fd, const char *path)
+{
+    auto_fd int above = open_beneath(top_fd, "", O_PATH | O_DIRECTORY, 0);
+    while (above >= 0 && *path) {
+        char name[NAME_MAX + 1];
+        size_t size = strcspn(path, "/");
+        if (size >= sizeof(name)) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(name, path, size);
+        name[size] = '\0';
+        path += size + (path[size] == '/');
+        if (mkdirat(above, name, 0700) < 0 && errno != EEXIST)
+            return -1;
+        int made = open_beneath(above, name, O_PATH | O_DIRECTORY, 0);
+        close(above);
+        above = made;
+    }
+    return fd_take(&above);
 }
 
 DIR *directories_list(int directory_fd)

@@ -72,7 +72,7 @@ static int make_missing(const struct launch *launch, struct err *err)
 {
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
-        if (operation->make && directories_make(AT_FDCWD, operation->path, err) < 0)
+        if (operation->make && directories_make(operation->path, err) < 0)
             return -1;
     }
     return 0;

@@ -49,8 +49,7 @@ int own_policy_add(struct arena *arena, const char *path, const char *line, stru
     mode_t mode;
     auto_free char *real = realpath(path, NULL);
     const char *target = real ? real : path;
-    if (directories_make(AT_FDCWD, path_parent(arena, target), err) < 0 ||
-        read_policy(target, &text, &mode, err) < 0)
+    if (directories_make(path_parent(arena, target), err) < 0 || read_policy(target, &text, &mode, err) < 0)
         return -1;
     if (has_line(&text, line))
         return 0;

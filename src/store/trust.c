@@ -45,9 +45,11 @@ int trust_pin(struct fsview *fs, const char *data_directory, const char *workspa
               size_t size, struct err *err)
 {
     const struct fs_place *place = NULL;
-    if (fs_resolve(fs, pin_path(fs->arena, data_directory, workspace), &place, err) < 0 ||
-        directories_make(fs->root_fd, path_parent(fs->arena, place->real), err) < 0)
+    if (fs_resolve(fs, pin_path(fs->arena, data_directory, workspace), &place, err) < 0)
         return -1;
+    auto_fd int folder_fd = directories_make_beneath(fs->root_fd, path_parent(fs->arena, place->real) + 1);
+    if (folder_fd < 0)
+        return err_sys(err, errno, "cannot make the folder for %s", place->real);
     /* Written aside and renamed, so that a crash leaves the old pin or the new one and never half of one. */
     const char *path = place->real + 1, *aside = arena_printf(fs->arena, "%s.new", path);
     unlinkat(fs->root_fd, aside, 0);

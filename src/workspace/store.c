@@ -316,7 +316,7 @@ int store_open(const char *directory, struct store *ret_store, struct err *err)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        if (directories_make(AT_FDCWD, directory, err) < 0)
+        if (directories_make(directory, err) < 0)
             return -1;
         fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }

@@ -142,16 +142,43 @@ TEST(moved_aside_and_back)
     CHECK(!is_there("/w/d/x"));
     machine_put("/w/d/x", "two");
     CHECK_INT(aside_move(&arena, session, place_of("/w/d/x"), &err), 1);
-    fs_names held = {0};
+    machine_put("/w/d/x~2", "no version of x");
+    CHECK_INT(aside_move(&arena, session, place_of("/w/d/x~2"), &err), 1);
+    held_list held = {0};
     aside_find(&arena, session, &held);
+    CHECK_INT(held.count, 3);
+    CHECK_STR(held.at[1].path, place_of("/w/d/x"));
+    CHECK_STR(held.at[1].folder, "held-2");
+    aside_keep_newest(&held);
     CHECK_INT(held.count, 2);
-    CHECK_STR(held.at[1], place_of("/w/d/x~2"));
+    CHECK_INT(held.at[0].number, 2);
+    CHECK_STR(held.at[1].path, place_of("/w/d/x~2"));
     vec_free(&held);
     machine_put("/w/d/x", "three");
     CHECK_INT(aside_return(&arena, session, place_of("/w/d/x"), &err), 0);
-    CHECK_STR(text_at("/w/d/x"), "one");
-    CHECK_STR(text_at(arena_printf(&arena, "/session/held%s", place_of("/w/d/x~3"))), "three");
+    CHECK_STR(text_at("/w/d/x"), "two");
+    CHECK_STR(text_at(arena_printf(&arena, "/session/held-3%s", place_of("/w/d/x"))), "three");
     CHECK_INT(aside_return(&arena, session, place_of("/w/d/y"), &err), -1);
+    machine_remove();
+}
+
+TEST(a_link_that_is_held_leads_nowhere)
+{
+    machine_make();
+    machine_put("/victim/file", "victim");
+    machine_put("/w/other", "");
+    machine_link("/w/a", place_of("/victim"));
+    machine_put("/session/journal", "");
+    auto_fd int session = open(place_of("/session"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct err err = {0};
+    CHECK_INT(aside_move(&arena, session, place_of("/w/a"), &err), 1);
+    machine_put("/w/a/b/c", "below");
+    CHECK_INT(aside_move(&arena, session, place_of("/w/a/b/c"), &err), 1); /* held/…/a is the link */
+    CHECK(!is_there("/victim/b"));
+    CHECK_STR(text_at(arena_printf(&arena, "/session/held-2%s", place_of("/w/a/b/c"))), "below");
+    CHECK_INT(remove(place_of("/w/a/b")), 0);
+    CHECK_INT(aside_return(&arena, session, place_of("/w/a/b/c"), &err), 0); /* and makes what is missing */
+    CHECK_STR(text_at("/w/a/b/c"), "below");
     machine_remove();
 }
 
@@ -161,7 +188,7 @@ TEST(contents_are_compared_and_brought_back)
     machine_put("/w/a", "one");
     machine_put("/w/d/b", "two");
     machine_link("/w/d/l", "b");
-    content_list before = {0}, after = {0};
+    file_contents before = {0}, after = {0};
     struct err err = {0};
     content_add(&arena, place_of("/w"), &before);
     CHECK_INT(before.count, 3);
