@@ -1,0 +1,46 @@
+/*
+ * Uses up what the machine has.
+ *
+ * Why: a fork bomb or a crash must not take the machine along. A core_pattern that is a pipe runs a helper as root on
+ * the host at every crash; a limit of 0 does not stop that, a limit of 1 does.
+ * Seen: apport and systemd-coredump, CVE-2022-28656 and CVE-2025-4598.
+ *
+ * case fork-bomb: fork 300 => EAGAIN fork | flags --limit pids=100
+ * case core-limit: core 1 => kept low | control ~limit
+ *   resources: crash with a core dump, which starts a helper of root's on the host
+ */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "attack.h"
+
+ATTACK(limits)
+{
+    long most = number_argument(argc, argv, 2);
+    if (strcmp(argument(argc, argv, 1), "core") == 0) {
+        struct rlimit limit;
+        must(getrlimit(RLIMIT_CORE, &limit), "getrlimit");
+        if (limit.rlim_max == (rlim_t)most)
+            saw("kept low");
+        printf("limit %llu\n", (unsigned long long)limit.rlim_max);
+        return 0;
+    }
+    int hold[2], failed = 0;
+    must(pipe(hold), "pipe");
+    for (long i = 0; i < most && !failed; i++) {
+        pid_t child = fork();
+        failed = child < 0 ? errno : 0;
+        if (child == 0) {
+            char byte;
+            close(hold[1]);
+            _exit(read(hold[0], &byte, 1) < 0); /* until the first one lets go */
+        }
+    }
+    close(hold[1]);
+    while (wait(NULL) > 0) {
+    }
+    errno = failed;
+    must(failed ? -1 : 0, "fork");
+    done();
+}
