@@ -30,30 +30,22 @@ static void side_open(struct side *side, struct connection *connection, int fd, 
         side->watcher.is_open = false;
 }
 
+void connection_set_deadline(struct connection *connection, int64_t milliseconds)
+{
+    connection->egress->pending += (milliseconds != 0) - (size_t)(connection->deadline != 0);
+    connection->deadline = milliseconds ? now_milliseconds() + milliseconds : 0;
+}
+
 static struct connection *connection_new(struct egress *egress)
 {
     struct connection *connection = must_realloc(NULL, 1, sizeof(*connection));
-    *connection = (struct connection){
-        .egress = egress, .next = egress->connections, .deadline = now_milliseconds() + PATIENCE};
+    *connection = (struct connection){.egress = egress, .next = egress->connections};
+    connection_set_deadline(connection, PATIENCE);
     if (egress->connections)
         egress->connections->previous = connection;
     egress->connections = connection;
     egress->connection_count++;
     return connection;
-}
-
-static void flow_free(struct egress *egress, struct flow *flow)
-{
-    if (!flow->has_pipe)
-        return;
-    if (flow->held) { /* its content is nobody else's */
-        close(flow->pipe[0]);
-        close(flow->pipe[1]);
-    } else {
-        vec_push(&egress->spare_pipes, flow->pipe[0]);
-        vec_push(&egress->spare_pipes, flow->pipe[1]);
-    }
-    flow->has_pipe = false;
 }
 
 void connection_close(struct connection *connection)
@@ -64,10 +56,10 @@ void connection_close(struct connection *connection)
         poller_close(&connection->attempts[i].watcher);
     poller_close(&connection->inner.watcher);
     poller_close(&connection->outer.watcher);
-    flow_free(egress, &connection->outward);
-    flow_free(egress, &connection->inward);
+    flow_free(&connection->outward, &egress->pipes);
+    flow_free(&connection->inward, &egress->pipes);
+    connection_set_deadline(connection, 0);
     buf_free(&connection->http.line);
-    buf_free(&connection->to_outer);
     if (connection->next)
         connection->next->previous = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;
@@ -107,7 +99,7 @@ static void say_no(struct connection *connection, const char *host, const char *
     }
     shutdown(connection->inner.watcher.fd, SHUT_WR);
     connection->stage = STAGE_FAREWELL;
-    connection->deadline = now_milliseconds() + FAREWELL;
+    connection_set_deadline(connection, FAREWELL);
     poller_change(&connection->egress->poller, &connection->inner.watcher, EPOLLIN);
 }
 

@@ -10,7 +10,7 @@
  *   accept.c      takes connections and finds out what they are for
  *   inspect.c     the first words of a connection must name the same host            hello.c, http.c
  *   dial.c        looks the host up and connects to it                                 lookup.c, classes.c, proxy.c
- *   relay.c       moves bytes both ways
+ *   relay.c       moves bytes both ways                                                flow.c, pipes.c
  *   sandbox.c     what this program itself may do
  *
  * It may open sockets and read what name lookups need. It must not write a file, run a program, or believe anything that
@@ -24,6 +24,7 @@
 #include "base/map.h"
 #include "egress/classes.h"
 #include "egress/dns.h"
+#include "egress/flow.h"
 #include "egress/http.h"
 #include "egress/lookup.h"
 #include "egress/poller.h"
@@ -104,13 +105,6 @@ enum stage {
     STAGE_FAREWELL, /* has said why not, and waits for the other side to hang up */
 };
 
-struct flow {
-    int pipe[2];
-    size_t held; /* bytes in the pipe */
-    bool has_pipe, ended /* nothing more comes */, is_shut /* and the other side was told */;
-    bool is_bulk; /* so much came at once that a pipe is worth its price */
-};
-
 struct side {
     struct watcher watcher;
     struct connection *connection;
@@ -133,14 +127,12 @@ struct connection {
     bool is_inspected, speaks_http, via_proxy;
     uint16_t published;
     bool tried_v6; /* of a published port */
-    int64_t deadline, next_attempt;
+    int64_t deadline /* 0: none */, next_attempt;
     struct lookup_result addresses;
     size_t attempts_begun, attempts_open;
     struct attempt attempts[LOOKUP_MOST_ADDRESSES];
     int last_errnum;
     struct http http;
-    struct buf to_outer; /* what of HTTP may go, and how much of it has gone */
-    size_t to_outer_sent;
 };
 
 int listener_add(struct egress *egress, int fd, uint16_t published) must_check;
@@ -160,7 +152,8 @@ int dial_open(struct egress *egress) must_check;
 void connection_relay(struct connection *connection);
 void relay_ready(struct watcher *watcher, uint32_t events); /* of both sides, at every stage */
 
-/* accept.c: the end of a connection. */
+/* accept.c: how long it may take (milliseconds; 0: for ever), and its end. */
+void connection_set_deadline(struct connection *connection, int64_t milliseconds);
 void connection_close(struct connection *connection); /* orderly */
 void connection_reset(struct connection *connection); /* both sides see that it broke */
 void connection_refuse(struct connection *connection,
@@ -200,7 +193,9 @@ struct egress {
     bool listeners_are_paused;
     struct connection *connections;
     size_t connection_count, stream_count;
-    VEC(int) spare_pipes;           /* in pairs */
+    size_t pending; /* connections that have a deadline */
+    int64_t next_look;
+    struct pipes pipes;
     struct endpoint last_connected; /* of many connections to the same place only the first is told */
     struct map told;
     size_t told_count;

@@ -10,7 +10,7 @@
 
 #include "egress/egress.h"
 
-enum { TICK = 50, SLOW_TICK = 1000 };
+enum { TICK = 50 }; /* milliseconds */
 
 int64_t now_milliseconds(void)
 {
@@ -19,18 +19,23 @@ int64_t now_milliseconds(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Who has waited too long is given up; who waits for an address that does not answer tries the next beside it. */
+/*
+ * Who has waited too long is given up; who waits for an address that does not answer tries the next beside it. Returns
+ * how long to wait for something to happen.
+ */
 static int keep_time(struct egress *egress)
 {
-    int wait = -1;
+    if (!egress->pending)
+        return -1;
     int64_t now = now_milliseconds();
+    if (now < egress->next_look)
+        return TICK;
+    egress->next_look = now + TICK;
     for (struct connection *at = egress->connections, *next; at; at = next) {
         next = at->next;
         if (!at->deadline)
             continue;
         bool has_more = at->stage == STAGE_DIAL && at->attempts_begun < at->addresses.count;
-        if (wait < 0 || has_more)
-            wait = has_more ? TICK : SLOW_TICK;
         if (now >= at->deadline && at->stage == STAGE_FAREWELL)
             connection_close(at);
         else if (now >= at->deadline)
@@ -38,7 +43,7 @@ static int keep_time(struct egress *egress)
         else if (has_more && now >= at->next_attempt)
             connection_attempt(at);
     }
-    return wait;
+    return TICK;
 }
 
 static int start(struct egress *egress, int settings_fd, int link_fd, int channel_fd, struct err *err)
@@ -81,9 +86,7 @@ int main(int argument_count, char **arguments)
         tell(&egress, "trouble the network's helper cannot start: %s", err.message);
         return 1;
     }
-    while (!egress.is_over) {
-        int wait = egress.connections ? keep_time(&egress) : -1;
-        poller_run_once(&egress.poller, wait);
-    }
+    while (!egress.is_over)
+        poller_run_once(&egress.poller, keep_time(&egress));
     return 0;
 }
