@@ -124,6 +124,7 @@ void attend_start(struct attendance *attendance)
         begin_session(attendance);
     attendance->asker = (struct git_asker){attendance->world, attendance->launch};
     attendance->flags = (struct flags){.hold = &attendance->guard.hold,
+                                       .past = keep_past(attendance->keeping),
                                        .versions = {.ask = ask_git, .context = &attendance->asker}};
     attendance->has_flags = true;
     flags_begin(&attendance->flags);

@@ -145,6 +145,15 @@ int keep_begin(const struct world *world, const struct loaded *loaded, const str
     return 0;
 }
 
+struct past keep_past(const struct keeping *keeping)
+{
+    bool has_start = keeping && keeping->is_on && keeping->record.mode == RECORD_LIVE;
+    return (struct past){.workspace = has_start ? keeping->record.workspace : NULL,
+                         .tree = has_start ? &keeping->start : NULL,
+                         .directory = has_start ? keeping->store : NULL,
+                         .store = STORE_NONE};
+}
+
 const char *keep_overlay(const struct keeping *keeping, const struct session *session)
 {
     return keeping && keeping->is_on && keeping->record.mode != RECORD_LIVE ? session->folder : NULL;

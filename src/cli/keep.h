@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/load.h"
+#include "hold/past.h"
 #include "journal/session.h"
 
 struct keeping;
@@ -19,6 +20,9 @@ const char *keep_overlay(const struct keeping *keeping, const struct session *se
 /* After it has ended. Says what it changed, to a person. */
 void keep_end(const struct world *world, const struct loaded *loaded, const struct session *session,
               struct keeping *keeping);
+
+/* What the workspace held at the start, where a snapshot of it was taken. */
+struct past keep_past(const struct keeping *keeping);
 
 /* What a killed session left behind is put right; for session_repair_all, with a struct keep_repair. */
 struct keep_repair {

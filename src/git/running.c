@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 enum { LARGEST = 1024 * 1024, MOST_SETTINGS = 10000 };
 
 struct collected {
@@ -33,6 +35,18 @@ int git_setting_list_read(struct arena *arena, const char *text, size_t size, gi
     }
     *ret_settings = settings;
     return 0;
+}
+
+bool git_setting_list_has(const git_setting_list *settings, const struct git_setting *wanted)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct git_setting *setting = &settings->at[i];
+        if (strcmp(setting->section, wanted->section) == 0 &&
+            strcmp(setting->subsection, wanted->subsection) == 0 &&
+            strcmp(setting->name, wanted->name) == 0 && strcmp(setting->value, wanted->value) == 0)
+            return true;
+    }
+    return false;
 }
 
 const char *git_setting_name(struct arena *arena, const struct git_setting *setting)
@@ -105,6 +119,18 @@ bool git_setting_runs(const struct git_setting *setting)
         if (strcmp(setting->section, running[i].section) == 0 &&
             (running[i].key[0] == '*' || strcmp(setting->name, running[i].key) == 0))
             return true;
+    }
+    return false;
+}
+
+bool git_todo_runs(const char *text)
+{
+    for (const char *line = text; *line;) {
+        line += strspn(line, " \t");
+        if (text_starts_with(line, "exec") || text_starts_with(line, "x ") || text_starts_with(line, "x\t"))
+            return true;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
     }
     return false;
 }

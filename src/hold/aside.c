@@ -78,6 +78,12 @@ static int move(int from_fd, const char *name, int to_fd, const char *new_name)
 {
     if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
         return 0;
+    if (errno == EACCES) {
+        /* A folder that was closed, so that nothing is taken from it. */
+        auto_fd int inner = directories_allow_owner(from_fd) < 0 ? -1 : directories_open_up(from_fd, name);
+        if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
+            return 0;
+    }
     return errno == EXDEV ? move_entry(from_fd, name, to_fd, new_name, 0) : -1;
 }
 

@@ -10,9 +10,17 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 
-/* More than any folder of settings or hooks has; what goes beyond is noticed when it changes, and not brought back. */
-enum { FILE_LARGEST = 1024 * 1024, ALL_LARGEST = 64 * 1024 * 1024, MOST_FILES = 4000, DEEPEST = 8 };
+enum { ALL_LARGEST = 64 * 1024 * 1024, MOST_AT_START = 4000, DEEPEST = 128 };
+
+/* How a path is read. */
+struct reading {
+    struct arena *arena;
+    file_contents *contents;
+    size_t most_files;
+    bool opens_up;
+};
 
 static bool read_bytes(int fd, struct arena *arena, struct file_content *content)
 {
@@ -25,18 +33,17 @@ static bool read_bytes(int fd, struct arena *arena, struct file_content *content
     return size == expected;
 }
 
-static void add_entry(struct arena *arena, int parent_fd, const char *name, const char *path, unsigned depth,
-                      file_contents *contents);
+static void add_entry(struct reading *reading, int parent_fd, const char *name, const char *path,
+                      unsigned depth);
 
-static void add_directory(struct arena *arena, int directory_fd, const char *path, unsigned depth,
-                          file_contents *contents)
+static void add_directory(struct reading *reading, int directory_fd, const char *path, unsigned depth)
 {
     DIR *directory = fdopendir(directory_fd);
     for (const struct dirent *entry;
-         directory && contents->count < MOST_FILES && (entry = readdir(directory));) {
+         directory && reading->contents->count < reading->most_files && (entry = readdir(directory));) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            add_entry(arena, dirfd(directory), entry->d_name, path_join(arena, path, entry->d_name), depth,
-                      contents);
+            add_entry(reading, dirfd(directory), entry->d_name,
+                      path_join(reading->arena, path, entry->d_name), depth);
     }
     if (directory)
         closedir(directory);
@@ -44,19 +51,23 @@ static void add_directory(struct arena *arena, int directory_fd, const char *pat
         close(directory_fd);
 }
 
-static void add_entry(struct arena *arena, int parent_fd, const char *name, const char *path, unsigned depth,
-                      file_contents *contents)
+static void add_entry(struct reading *reading, int parent_fd, const char *name, const char *path,
+                      unsigned depth)
 {
     struct stat status;
+    file_contents *contents = reading->contents;
     if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return;
     if (S_ISDIR(status.st_mode)) {
-        int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 && depth < DEEPEST)
-            add_directory(arena, fd, path, depth + 1, contents);
-        else if (fd >= 0)
-            close(fd);
-        return;
+        int fd = depth >= DEEPEST ? -1
+                 : reading->opens_up
+                     ? directories_open_up(parent_fd, name)
+                     : openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+            add_directory(reading, fd, path, depth + 1);
+        if (fd >= 0 || !reading->opens_up)
+            return;
+        status.st_size = 0; /* it stands for all that lies in it */
     }
     struct file_content content = {.path = path,
                                    .mode = status.st_mode,
@@ -65,9 +76,9 @@ static void add_entry(struct arena *arena, int parent_fd, const char *name, cons
                                    .inode = status.st_ino,
                                    .changed = status.st_ctim,
                                    .size = (size_t)status.st_size};
-    if (S_ISREG(status.st_mode) && status.st_size <= FILE_LARGEST && contents->bytes < ALL_LARGEST) {
+    if (S_ISREG(status.st_mode) && status.st_size <= FILE_CONTENT_LARGEST && contents->bytes < ALL_LARGEST) {
         auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd >= 0 && read_bytes(fd, arena, &content))
+        if (fd >= 0 && read_bytes(fd, reading->arena, &content))
             contents->bytes += content.size;
         if (fd >= 0 && fstat(fd, &status) == 0)
             content.changed = status.st_ctim; /* while it was read, perhaps */
@@ -75,18 +86,30 @@ static void add_entry(struct arena *arena, int parent_fd, const char *name, cons
         char target[PATH_LONGEST];
         ssize_t size = readlinkat(parent_fd, name, target, sizeof(target));
         if (size >= 0) {
-            content.bytes = arena_copy(arena, target, (size_t)size);
+            content.bytes = arena_copy(reading->arena, target, (size_t)size);
             content.size = (size_t)size;
         }
     }
     vec_push(contents, content);
 }
 
-void content_add(struct arena *arena, const char *path, file_contents *contents)
+static void add(struct reading *reading, const char *path)
 {
     auto_fd int parent_fd = open_parent_absolute(path);
     if (parent_fd >= 0)
-        add_entry(arena, parent_fd, path_name(path), path, 0, contents);
+        add_entry(reading, parent_fd, path_name(path), path, 0);
+}
+
+void content_add(struct arena *arena, const char *path, file_contents *contents)
+{
+    struct reading reading = {arena, contents, .most_files = MOST_AT_START};
+    add(&reading, path);
+}
+
+void content_add_all(struct arena *arena, const char *path, file_contents *contents)
+{
+    struct reading reading = {arena, contents, .most_files = SIZE_MAX, .opens_up = true};
+    add(&reading, path);
 }
 
 const struct file_content *content_find(const file_contents *contents, const char *path)

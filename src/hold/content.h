@@ -26,8 +26,17 @@ typedef struct {
     size_t bytes;           /* kept so far */
 } file_contents;
 
-/* A file, a link, or all that lies in a directory, following no link. What is missing adds nothing. */
+/* Larger files are noticed when they change, and not brought back. */
+enum { FILE_CONTENT_LARGEST = 1024 * 1024 };
+
+/*
+ * A file, a link, or all that lies in a directory, following no link. What is missing adds nothing. At the start that is
+ * no more than any folder of settings or hooks has; what goes beyond is found at the end.
+ */
 void content_add(struct arena *arena, const char *path, file_contents *contents);
+
+/* The same without a bound. Folders that are closed to their owner are opened: somebody may have hidden something there. */
+void content_add_all(struct arena *arena, const char *path, file_contents *contents);
 
 const struct file_content *content_find(const file_contents *contents, const char *path);
 

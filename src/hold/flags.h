@@ -1,12 +1,18 @@
 /*
- * Flagged paths: writable, and settled at the end. Says what came new into them while a command ran, and, for one of the
- * user's, holds it aside. A version that the repository already had is not new: checkout and rebase bring those.
+ * Flagged paths: writable, and settled at the end. Says what came new into them while a command ran, and, where the user
+ * says so, holds it aside. A version that the repository already had is not new: checkout and rebase bring those.
+ *
+ *   flags.c   which names are flagged, and what they held at the start
+ *   seek.c    at the end: looks through the trees for what is new
+ *   nested.c  repositories, whose own files git runs
+ *   past.c    what lay there at the start, as far as there is a snapshot
  */
 #pragma once
 
 #include <limits.h>
 
 #include "hold/hold.h"
+#include "hold/past.h"
 #include "hold/versions.h"
 
 /* Something new that a program on the host may run or obey. */
@@ -29,6 +35,7 @@ struct flags {
     struct hold *hold;
     struct timespec start; /* as the kernel stamps files: not finer */
     file_contents before;
+    struct past past;
     struct versions versions;
     struct map names;                /* last names of flagged paths */
     VEC(const char *) name_patterns; /* last names with wildcards */
@@ -41,11 +48,24 @@ struct flags {
 /* Was it changed, by the kernel's own time, since the command was started? */
 bool flags_is_since(const struct flags *flags, struct timespec time);
 
+/* Is this not what lay there at the start? Says also what did, as far as that is known; NULL otherwise. */
+bool flags_is_new(struct flags *flags, const struct file_content *now,
+                  const struct file_content **ret_before);
+
+/* Could a file of this name be flagged? And is it, at this path? */
+bool flags_may_be_flagged(const struct flags *flags, const char *name, size_t size);
+bool flags_is_flagged(const struct flags *flags, const char *path);
+
 /* Before the launch: takes the time, and reads what is flagged and lies at known places or at the top of a tree. */
 void flags_begin(struct flags *flags);
 
 /* After the launch, while the sandbox is being assembled: reads what git tracks where that is a long list, and the tips. */
 void flags_read(struct flags *flags);
+
+/* What is new, to be settled; what is worth a line. */
+void flags_add_change(struct flags *flags, const struct file_content *now, const struct file_content *before,
+                      const char *runs);
+void flags_add_sighting(struct flags *flags, const char *what, const char *path);
 
 /* After the end: fills in changes and sightings. */
 void flags_find(struct flags *flags);

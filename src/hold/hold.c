@@ -122,19 +122,6 @@ int hold_sweep(struct hold *hold, struct err *err)
     return 0;
 }
 
-/* Is the setting among these, with the same value? */
-static bool has_setting(const git_setting_list *settings, const struct git_setting *wanted)
-{
-    for (size_t i = 0; i < settings->count; i++) {
-        const struct git_setting *setting = &settings->at[i];
-        if (strcmp(setting->section, wanted->section) == 0 &&
-            strcmp(setting->subsection, wanted->subsection) == 0 &&
-            strcmp(setting->name, wanted->name) == 0 && strcmp(setting->value, wanted->value) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The first setting that runs something and was not there before; "" where the text is not understood; NULL: none. */
 static const char *new_running_setting(struct arena *arena, const struct file_content *before,
                                        const struct file_content *after)
@@ -145,7 +132,7 @@ static const char *new_running_setting(struct arena *arena, const struct file_co
         after->bytes && git_setting_list_read(arena, after->bytes, after->size, &new) == 0 &&
         (!before || !before->bytes || git_setting_list_read(arena, before->bytes, before->size, &old) == 0);
     for (size_t i = 0; !found && i < new.count; i++) {
-        if (git_setting_runs(&new.at[i]) && !has_setting(&old, &new.at[i]))
+        if (git_setting_runs(&new.at[i]) && !git_setting_list_has(&old, &new.at[i]))
             found = git_setting_name(arena, &new.at[i]);
     }
     vec_free(&old);

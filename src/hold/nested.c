@@ -7,8 +7,10 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "git/running.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 
 /* A repository of the plan's is frozen: it is known, and nothing came new into what it runs. */
 static bool is_known(const struct flags *flags, const char *git_dir)
@@ -28,75 +30,161 @@ static bool is_known(const struct flags *flags, const char *git_dir)
     return false;
 }
 
-static bool is_repository(int fd)
+static bool is_directory(int fd, const char *name)
 {
     struct stat status;
-    return faccessat(fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 && fstatat(fd, "objects", &status, 0) == 0 &&
-           S_ISDIR(status.st_mode) && fstatat(fd, "refs", &status, 0) == 0 && S_ISDIR(status.st_mode);
+    return fstatat(fd, name, &status, 0) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* All settings that run something, by name; NULL where there is none. */
-static const char *running_settings(struct arena *arena, const struct file_content *config)
+/* As git tells one: with a HEAD, and with objects and refs in it or where `commondir` leads. */
+static bool is_repository(int fd)
 {
-    git_setting_list settings = {0};
+    return faccessat(fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (faccessat(fd, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+            (is_directory(fd, "objects") && is_directory(fd, "refs")));
+}
+
+/* Settings that run something and were not there before, by name; NULL where there is none. */
+static const char *running_settings(struct arena *arena, const struct file_content *before,
+                                    const struct file_content *config)
+{
+    git_setting_list settings = {0}, old = {0};
     const char *names = NULL;
     if (!config->bytes || git_setting_list_read(arena, config->bytes, config->size, &settings) < 0)
         return "something that is not understood";
+    if (before && before->bytes && git_setting_list_read(arena, before->bytes, before->size, &old) < 0)
+        old = (git_setting_list){0};
     for (size_t i = 0; i < settings.count; i++) {
-        if (git_setting_runs(&settings.at[i]))
+        if (git_setting_runs(&settings.at[i]) && !git_setting_list_has(&old, &settings.at[i]))
             names = arena_printf(arena, "%s%s%s = %s", names ? names : "", names ? ", " : "",
                                  git_setting_name(arena, &settings.at[i]), settings.at[i].value);
     }
     vec_free(&settings);
+    vec_free(&old);
     return names;
 }
 
-static void add_change(struct flags *flags, const struct file_content *content, const char *runs)
+/* A linked worktree's, which leads to the repository that it belongs to, is as it should be. */
+static const char *common_directory(const struct flags *flags, const char *git_dir,
+                                    const struct file_content *file)
 {
-    struct file_content *now = arena_new(flags->hold->arena, struct file_content);
-    *now = *content;
-    vec_push(&flags->changes, (struct new_content){now, NULL, runs});
+    struct arena *arena = flags->hold->arena;
+    const char *written = file->bytes ? arena_copy(arena, file->bytes, strcspn(file->bytes, "\n")) : "";
+    const char *path = path_clean(arena, git_dir, written);
+    return is_known(flags, path) ? NULL : arena_printf(arena, "what the configuration in %s says", path);
 }
 
-/* Its configuration where that runs something, and its hooks: each can be held aside without harm to the repository. */
-static void look_inside(struct flags *flags, const char *git_dir)
+/* What git would run because of this file of a git directory, or NULL. */
+static const char *what_runs(const struct flags *flags, const char *git_dir,
+                             const struct file_content *before, const struct file_content *file)
 {
-    static const char *const configs[] = {"config", "config.worktree"};
+    const char *name = path_name(file->path);
+    if (strcmp(name, "commondir") == 0)
+        return common_directory(flags, git_dir, file);
+    if (strcmp(name, "git-rebase-todo") == 0)
+        return !file->bytes || git_todo_runs(file->bytes) ? "lines of it when the rebase goes on" : NULL;
+    if (text_starts_with(name, "config") && strcmp(path_parent(flags->hold->arena, file->path), git_dir) == 0)
+        return running_settings(flags->hold->arena, before, file);
+    return file->mode & 0111 && !strstr(name, ".sample") ? "a hook" : NULL;
+}
+
+/* Files of a git directory that run something and are new: each can be held aside without harm to the repository. */
+static void look_at_files(struct flags *flags, const char *git_dir, const char *const *names, size_t count,
+                          bool all_are_new)
+{
     struct arena *arena = flags->hold->arena;
     file_contents found = {0};
-    for (size_t i = 0; i < array_len(configs); i++)
-        content_add(arena, path_join(arena, git_dir, configs[i]), &found);
-    size_t config_count = found.count;
-    content_add(arena, path_join(arena, git_dir, "hooks"), &found);
+    for (size_t i = 0; i < count; i++)
+        content_add_all(arena, path_join(arena, git_dir, names[i]), &found);
     for (size_t i = 0; i < found.count; i++) {
-        const struct file_content *content = &found.at[i];
-        const char *runs = i < config_count ? running_settings(arena, content)
-                           : content->mode & 0111 && !strstr(content->path, ".sample") ? "a hook"
-                                                                                       : NULL;
-        if (runs && flags_is_since(flags, content->changed))
-            add_change(flags, content, runs);
+        const struct file_content *before = NULL;
+        bool is_new = flags_is_new(flags, &found.at[i], &before) || all_are_new;
+        const char *runs = is_new ? what_runs(flags, git_dir, before, &found.at[i]) : NULL;
+        if (runs)
+            flags_add_change(flags, &found.at[i], before, runs);
     }
     vec_free(&found);
 }
 
+static void look_inside(struct flags *flags, const char *git_dir, bool is_new)
+{
+    static const char *const running[] = {"config", "config.worktree", "commondir", "hooks",
+                                          "rebase-merge/git-rebase-todo"};
+    look_at_files(flags, git_dir, running, array_len(running), is_new);
+}
+
+/* Did the repository come into being since the start, wherever its parts come from? */
+static bool is_new_repository(struct flags *flags, const char *git_dir)
+{
+    const struct file_content *before;
+    file_contents head = {0};
+    content_add(flags->hold->arena, path_join(flags->hold->arena, git_dir, "HEAD"), &head);
+    bool is_new = head.count && flags_is_new(flags, &head.at[0], &before) && !before;
+    vec_free(&head);
+    return is_new;
+}
+
+/* A submodule or a linked worktree of a repository that is known, made during the run. */
+static void look_for_new_parts(struct flags *flags, const char *directory, unsigned depth)
+{
+    enum { DEEPEST = 12 };
+    auto_fd int fd = depth > DEEPEST ? -1 : open_absolute(directory, O_RDONLY | O_DIRECTORY);
+    DIR *list = fd < 0 ? NULL : directories_list(fd);
+    for (const struct dirent *entry; list && (entry = readdir(list));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || entry->d_type == DT_REG)
+            continue;
+        const char *path = path_join(flags->hold->arena, directory, entry->d_name);
+        auto_fd int part_fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
+        if (part_fd < 0 || is_known(flags, path))
+            continue;
+        if (is_repository(part_fd))
+            look_inside(flags, path, true);
+        else
+            look_for_new_parts(flags, path, depth + 1);
+    }
+    if (list)
+        closedir(list);
+}
+
+/* The workspace's own: its configuration and hooks are frozen, the rest is not. */
+static void look_at_known(struct flags *flags, const char *git_dir)
+{
+    static const char *const running[] = {"rebase-merge/git-rebase-todo"};
+    struct arena *arena = flags->hold->arena;
+    look_at_files(flags, git_dir, running, array_len(running), false);
+    look_for_new_parts(flags, path_join(arena, git_dir, "modules"), 0);
+    look_for_new_parts(flags, path_join(arena, git_dir, "worktrees"), 0);
+}
+
 void nested_look(struct flags *flags, const char *git_dir)
 {
-    struct statx born;
-    struct stat status;
-    if (is_known(flags, git_dir) || lstat(git_dir, &status) < 0)
+    if (is_known(flags, git_dir))
         return;
     auto_fd int fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0) {
         /* A file or link that says where the repository is. */
-        if (!S_ISDIR(status.st_mode) && flags_is_since(flags, status.st_ctim))
-            vec_push(&flags->sightings, (struct sighting){"a new link to a git repository", git_dir});
+        const struct file_content *before;
+        file_contents link = {0};
+        content_add(flags->hold->arena, git_dir, &link);
+        if (link.count && flags_is_new(flags, &link.at[0], &before))
+            flags_add_sighting(flags, "a new link to a git repository", git_dir);
+        vec_free(&link);
         return;
     }
     if (!is_repository(fd))
         return;
-    bool has_birth = statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &born) == 0 && born.stx_mask & STATX_BTIME;
-    struct timespec birth = {.tv_sec = (time_t)born.stx_btime.tv_sec, .tv_nsec = born.stx_btime.tv_nsec};
-    if (flags_is_since(flags, has_birth ? birth : status.st_ctim))
-        vec_push(&flags->sightings, (struct sighting){"a new git repository", git_dir});
-    look_inside(flags, git_dir);
+    bool is_new = is_new_repository(flags, git_dir);
+    if (is_new)
+        flags_add_sighting(flags, "a new git repository", git_dir);
+    look_inside(flags, git_dir, is_new);
+}
+
+void nested_look_at_own(struct flags *flags)
+{
+    const struct policy *policy = flags->hold->plan->policy;
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct git_repo *repo = &policy->workspaces.at[i].git;
+        for (size_t j = 0; j < repo->dirs.count; j++)
+            look_at_known(flags, repo->dirs.at[j]);
+    }
 }

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 
 /* What stands where something else must be keeps its content and loses its name. */
 static int move_aside(int directory_fd, const char *name)
@@ -95,19 +96,10 @@ static bool is_temporary(const char *name)
            strspn(name + prefix, "0123456789abcdef") == 16;
 }
 
-static DIR *list(int directory_fd)
-{
-    auto_fd int fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    if (directory)
-        fd_take(&fd);
-    return directory;
-}
-
 void files_sweep(int directory_fd)
 {
     enum { MOST_NAMES = 10000 };
-    DIR *directory = list(directory_fd);
+    DIR *directory = directories_list(directory_fd);
     int names = 0;
     for (const struct dirent *entry; directory && names++ < MOST_NAMES && (entry = readdir(directory));) {
         if (is_temporary(entry->d_name))
@@ -140,20 +132,6 @@ enum { REMOVED_DEEPEST = 64 };
 
 static int empty_directory(struct removal *removal, int fd, unsigned depth);
 
-/* Opens a directory although its mode may forbid that: it is the user's own. */
-static int open_own_directory(int parent_fd, const char *name)
-{
-    auto_fd int path_fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat status;
-    if (path_fd < 0 || fstat(path_fd, &status) < 0)
-        return -1;
-    char shown[64];
-    snprintf(shown, sizeof(shown), "/proc/self/fd/%d", path_fd);
-    if ((status.st_mode & S_IRWXU) != S_IRWXU && chmod(shown, S_IRWXU) < 0)
-        return -1;
-    return openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 /* Out of the depths, under a name that is free. */
 static int move_up(struct removal *removal, int parent_fd, const char *name)
 {
@@ -174,7 +152,7 @@ static int remove_entry(struct removal *removal, int parent_fd, const char *name
         return -1;
     if (depth >= REMOVED_DEEPEST)
         return move_up(removal, parent_fd, name);
-    auto_fd int fd = open_own_directory(parent_fd, name);
+    auto_fd int fd = directories_open_up(parent_fd, name);
     if (fd < 0 || empty_directory(removal, fd, depth + 1) < 0)
         return -1;
     return unlinkat(parent_fd, name, AT_REMOVEDIR);
@@ -182,7 +160,7 @@ static int remove_entry(struct removal *removal, int parent_fd, const char *name
 
 static int empty_directory(struct removal *removal, int fd, unsigned depth)
 {
-    DIR *directory = list(fd);
+    DIR *directory = directories_list(fd);
     int result = directory ? 0 : -1;
     for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
@@ -197,7 +175,7 @@ int files_remove_tree(int parent_fd, const char *name, struct err *err)
 {
     if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
-    auto_fd int fd = errno == EISDIR ? open_own_directory(parent_fd, name) : -1;
+    auto_fd int fd = errno == EISDIR ? directories_open_up(parent_fd, name) : -1;
     if (fd < 0)
         return err_sys(err, errno, "cannot remove %s", name);
     struct removal removal = {.top_fd = fd};

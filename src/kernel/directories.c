@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,6 +52,25 @@ int directories_make_beneath(int top_fd, const char *path)
         above = made;
     }
     return fd_take(&above);
+}
+
+int directories_allow_owner(int path_fd)
+{
+    struct stat status;
+    char shown[64];
+    snprintf(shown, sizeof(shown), "/proc/self/fd/%d", path_fd);
+    if (fstat(path_fd, &status) < 0)
+        return -1;
+    bool is_closed = (status.st_mode & S_IRWXU) != S_IRWXU && status.st_uid == geteuid();
+    return is_closed ? chmod(shown, (status.st_mode & 07777) | S_IRWXU) : 0;
+}
+
+int directories_open_up(int parent_fd, const char *name)
+{
+    auto_fd int path_fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (path_fd < 0 || directories_allow_owner(path_fd) < 0)
+        return -1;
+    return openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 DIR *directories_list(int directory_fd)

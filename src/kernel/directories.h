@@ -12,5 +12,11 @@ int directories_make(const char *path, struct err *err) must_check;
 /* The same below an open directory, through no link. Returns its descriptor (O_PATH), or -1 with errno. */
 int directories_make_beneath(int top_fd, const char *path);
 
+/* Where a directory's mode forbids its owner to read, change or search it, it no longer does. */
+int directories_allow_owner(int path_fd);
+
+/* Opens a directory for reading, through no link, and allows its owner that first. */
+int directories_open_up(int parent_fd, const char *name);
+
 /* The entries of an open directory, from its beginning; the descriptor stays the caller's. NULL with errno. */
 DIR *directories_list(int directory_fd);

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "git/running.h"
 
 enum { READ_MOST = 1024 * 1024 };
 
@@ -127,14 +128,7 @@ static bool has_exec_line(const struct gate_change *change)
     auto_buf struct buf text = {0};
     if (read_side(change, change->after, &text) != 1)
         return true;
-    for (const char *line = buf_text(&text); *line;) {
-        line += strspn(line, " \t");
-        if (text_starts_with(line, "exec") || text_starts_with(line, "x ") || text_starts_with(line, "x\t"))
-            return true;
-        line += strcspn(line, "\n");
-        line += *line == '\n';
-    }
-    return false;
+    return git_todo_runs(buf_text(&text));
 }
 
 static bool is_head(const struct gate_change *change)

@@ -1,0 +1,71 @@
+#include "hold/past.h"
+
+#include <string.h>
+
+#include "base/path.h"
+
+/* Was the file changed so shortly before the snapshot that one more change could bear the same time? */
+static bool is_too_young(const struct past *past, const struct entry *entry)
+{
+    enum { TICK_NANOSECONDS = 20 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
+    struct timespec taken = past->tree->taken, changed = entry->changed;
+    return (taken.tv_sec - changed.tv_sec) * SECOND + taken.tv_nsec - changed.tv_nsec < TICK_NANOSECONDS;
+}
+
+/* A name below a directory that the snapshot did not look into: nobody knows. */
+static bool is_looked_at(const struct past *past, struct arena *arena, const char *path)
+{
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        const struct entry *above = tree_find(past->tree, arena_copy(arena, path, (size_t)(slash - path)));
+        if (!above || tree_is_skipped(above))
+            return !above; /* a directory that was not there held nothing */
+    }
+    return true;
+}
+
+static void read_bytes(struct past *past, struct arena *arena, const struct entry *entry,
+                       struct file_content *content)
+{
+    auto_buf struct buf bytes = {0};
+    struct err ignored;
+    if (past->store.folder_fd < 0 && store_open(past->directory, &past->store, &ignored) < 0)
+        return;
+    if (store_read(&past->store, &entry->blob, FILE_CONTENT_LARGEST, &bytes, &ignored) != 1)
+        return;
+    content->bytes = arena_copy(arena, buf_text(&bytes), bytes.size);
+    content->size = bytes.size;
+}
+
+enum past_answer past_find(struct past *past, struct arena *arena, const struct file_content *now,
+                           struct file_content *ret_before)
+{
+    if (!past || !past->tree || !path_is_beneath(now->path, past->workspace) ||
+        strcmp(now->path, past->workspace) == 0)
+        return PAST_UNKNOWN;
+    const char *path = now->path + strlen(past->workspace) + 1;
+    const struct entry *entry = tree_find(past->tree, path);
+    if (!entry)
+        return is_looked_at(past, arena, path) ? PAST_NOTHING : PAST_UNKNOWN;
+    struct file_content before = {.path = now->path,
+                                  .mode = entry->mode,
+                                  .links = entry->links,
+                                  .device = entry->device,
+                                  .inode = entry->inode,
+                                  .changed = entry->changed,
+                                  .size = entry->size};
+    if (S_ISLNK(entry->mode)) {
+        before.bytes = arena_str(arena, entry->target);
+        before.size = strlen(entry->target);
+    } else if (entry->content == CONTENT_STORED &&
+               (is_too_young(past, entry) || !content_equal(&before, now))) {
+        read_bytes(past, arena, entry, &before);
+    }
+    *ret_before = before;
+    return PAST_SOMETHING;
+}
+
+void past_free(struct past *past)
+{
+    if (past->tree)
+        store_close(&past->store);
+}

@@ -1,0 +1,26 @@
+/*
+ * What lay at a path of the workspace when the command started, from the snapshot of that moment. A name that the snapshot
+ * does not have was not there, whatever the times of a file say that has it now.
+ */
+#pragma once
+
+#include "hold/content.h"
+#include "workspace/store.h"
+
+struct past {
+    const char *workspace;   /* absolute */
+    const struct tree *tree; /* NULL: nothing is known */
+    const char *directory;   /* of the store, absolute */
+    struct store store;      /* opened when it is needed */
+};
+
+enum past_answer { PAST_UNKNOWN, PAST_NOTHING, PAST_SOMETHING };
+
+/*
+ * Fills in what lay at the path of `now`. Where that is the very same file, unchanged, or is no file of at most a mebibyte,
+ * its bytes are left out: content_equal() can do without.
+ */
+enum past_answer past_find(struct past *past, struct arena *arena, const struct file_content *now,
+                           struct file_content *ret_before);
+
+void past_free(struct past *past);

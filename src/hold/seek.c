@@ -1,0 +1,212 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/pattern.h"
+#include "git/objects.h"
+#include "hold/flags.h"
+#include "hold/nested.h"
+#include "kernel/beneath.h"
+#include "kernel/directories.h"
+
+enum { MOST_ENTRIES = 2000000, DEEPEST = 128, MOST_LINKS = 8 };
+
+struct walk {
+    struct flags *flags;
+    struct fsview now; /* where links lead by now */
+    const char *tree;
+    bool is_workspace;
+    size_t entries;
+};
+
+static bool repository_had(struct flags *flags, const struct file_content *content)
+{
+    const struct policy *policy = flags->hold->plan->policy;
+    if (!content->bytes || !S_ISREG(content->mode))
+        return false;
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct workspace *workspace = &policy->workspaces.at[i];
+        if (!path_is_beneath(content->path, workspace->path) || strcmp(content->path, workspace->path) == 0)
+            continue;
+        for (size_t j = 0; j < workspace->git.dirs.count; j++) {
+            if (git_had_blob(workspace->git.dirs.at[j], content->bytes, content->size, flags->start))
+                return true;
+        }
+        if (versions_include(&flags->versions, workspace->path, content->path + strlen(workspace->path) + 1,
+                             content->bytes, content->size))
+            return true;
+    }
+    return false;
+}
+
+/* The same bytes as before, which are now a program. */
+static bool became_executable(const struct file_content *before, const struct file_content *now)
+{
+    return before && before->bytes && now->bytes && before->size == now->size &&
+           memcmp(before->bytes, now->bytes, now->size) == 0 && !(before->mode & 0111) && now->mode & 0111;
+}
+
+/*
+ * All that lies at a flagged path and is not as it was. `is_sure`: whatever the policy says of the path itself. Behind a link
+ * that was there before counts what lies where it leads, if that is a place in the same tree: who opens the flagged name
+ * reads that.
+ */
+static void compare(struct walk *walk, const char *path, bool is_sure, unsigned links)
+{
+    struct flags *flags = walk->flags;
+    file_contents found = {0};
+    content_add_all(flags->hold->arena, path, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct file_content *now = &found.at[i], *before = NULL;
+        if (!is_sure && !flags_is_flagged(flags, now->path))
+            continue;
+        bool is_new = flags_is_new(flags, now, &before);
+        if (is_new && (became_executable(before, now) || !repository_had(flags, now)))
+            flags_add_change(flags, now, before, NULL);
+        const struct fs_place *place = NULL;
+        struct err ignored;
+        if (!is_new && S_ISLNK(now->mode) && links < MOST_LINKS &&
+            fs_resolve(&walk->now, now->path, &place, &ignored) == 0 &&
+            path_is_beneath(place->real, walk->tree) && !path_is_beneath(now->path, place->real))
+            compare(walk, place->real, true, links + 1);
+    }
+    vec_free(&found);
+}
+
+/* A link that was made during the run and leads out of its tree: what follows it on the host is led astray. */
+static void look_at_link(const struct walk *walk, int directory_fd, const char *directory, const char *name)
+{
+    struct stat status;
+    char target[PATH_LONGEST];
+    ssize_t size = fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+                           !flags_is_since(walk->flags, status.st_ctim)
+                       ? -1
+                       : readlinkat(directory_fd, name, target, sizeof(target) - 1);
+    if (size < 0)
+        return;
+    target[size] = '\0';
+    struct arena *arena = walk->flags->hold->arena;
+    if (!path_is_beneath(path_clean(arena, directory, target), walk->tree))
+        flags_add_sighting(walk->flags, "a link that leads out of the workspace",
+                           path_join(arena, directory, name));
+}
+
+static bool is_tree(const struct operation *operation)
+{
+    return operation->kind == OP_BIND_WRITE && operation->is_directory;
+}
+
+/* A tree inside another is walked by itself. */
+static bool is_other_tree(const struct walk *walk, const char *path)
+{
+    const struct plan *plan = walk->flags->hold->plan;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (is_tree(&plan->operations.at[i]) && strcmp(plan->operations.at[i].path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A directory that the command closed to its owner could still be searched by name: it is opened. */
+static int open_directory(const struct walk *walk, int parent_fd, const char *name, const char *path)
+{
+    struct stat status;
+    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 || errno != EACCES || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return fd;
+    fd = flags_is_since(walk->flags, status.st_ctim) ? directories_open_up(parent_fd, name) : -1;
+    if (walk->is_workspace)
+        flags_add_sighting(walk->flags,
+                           fd < 0 ? "a folder that cannot be looked into"
+                                  : "a folder that could not be looked into, and is open to you now",
+                           path);
+    return fd;
+}
+
+static void walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth);
+
+static void visit(struct walk *walk, int directory_fd, const char *path, const struct dirent *entry,
+                  unsigned depth)
+{
+    struct arena *arena = walk->flags->hold->arena;
+    const char *name = entry->d_name;
+    if (strcmp(name, ".git") == 0 && walk->is_workspace) {
+        nested_look(walk->flags, path_join(arena, path, name));
+        return;
+    }
+    if (flags_may_be_flagged(walk->flags, name, strlen(name))) {
+        const char *full = path_join(arena, path, name);
+        if (flags_is_flagged(walk->flags, full)) {
+            compare(walk, full, false, 0);
+            return;
+        }
+    }
+    if (entry->d_type == DT_LNK && walk->is_workspace)
+        look_at_link(walk, directory_fd, path, name);
+    if (strcmp(name, "HEAD") == 0 && walk->is_workspace)
+        nested_look(walk->flags, path);
+    if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+        return;
+    const char *full = path_join(arena, path, name);
+    int fd = is_other_tree(walk, full) ? -1 : open_directory(walk, directory_fd, name, full);
+    if (fd >= 0)
+        walk_directory(walk, fd, full, depth + 1);
+}
+
+/* Takes the descriptor over. */
+static void walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth)
+{
+    DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
+    if (!directory) {
+        close(directory_fd);
+        flags_add_sighting(walk->flags, "a folder that is too deep to be looked into", path);
+        return;
+    }
+    for (const struct dirent *entry; walk->entries < MOST_ENTRIES && (entry = readdir(directory));) {
+        walk->entries++;
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            visit(walk, dirfd(directory), path, entry, depth);
+    }
+    closedir(directory);
+}
+
+/* Caches that a toolchain may write hold hundreds of thousands of files, and nothing that is flagged. */
+static bool is_worth_walking(const struct plan *plan, const struct operation *tree)
+{
+    for (size_t i = 0; !tree->is_workspace && i < plan->operations.count; i++) {
+        const struct operation *flag = &plan->operations.at[i];
+        if (flag->kind == OP_FLAG && (flag->is_pattern ? pattern_may_match_beneath(flag->path, tree->path)
+                                                       : path_is_beneath(flag->path, tree->path)))
+            return true;
+    }
+    return tree->is_workspace;
+}
+
+void flags_find(struct flags *flags)
+{
+    const struct plan *plan = flags->hold->plan;
+    nested_look_at_own(flags);
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (!is_tree(&plan->operations.at[i]) || !is_worth_walking(plan, &plan->operations.at[i]))
+            continue;
+        struct walk walk = {
+            .flags = flags,
+            .now = {.root_fd = plan->policy->request.fs->root_fd, .arena = flags->hold->arena},
+            .tree = plan->operations.at[i].path,
+            .is_workspace = plan->operations.at[i].is_workspace};
+        int fd = open_absolute(walk.tree, O_RDONLY | O_DIRECTORY);
+        if (fd >= 0)
+            walk_directory(&walk, fd, walk.tree, 0);
+        fs_free(&walk.now);
+        if (walk.entries >= MOST_ENTRIES)
+            hold_note(
+                flags->hold, "flags-unfinished", walk.tree,
+                arena_printf(flags->hold->arena,
+                             "%s is too large to be searched for what the command left in flagged places",
+                             walk.tree));
+    }
+}
