@@ -55,7 +55,7 @@
  * case setxattr-granted-read-only: setxattr {home}/wide/file => EROFS setxattr | flags --read {home}/wide | harms attributes
  * case chmod-dev-null: chmod /dev/null => EPERM chmod | control-by root
  * case rename-within-workspace: rename work plain/work => done | reaches workspace
- * case link-secret-in: link {home}/.ssh/id_rsa work2 => ENOENT link | harms workspace
+ * case link-secret-in: link {home}/.ssh/id_work work2 => ENOENT link | harms workspace
  *   files: give a key of the home a second name in the project
  */
 #include <sys/stat.h>

@@ -20,7 +20,7 @@
  * case nested-detach-and-rename: detach-rename {ws}/.git hooks => EROFS renameat | flags --nested | harms workspace
  * case nested-detach-and-unmask: detach-unmask {home}/wide hidden => EROFS renameat | flags --nested --read {home}/wide --hide {home}/wide/hidden
  * case nested-write-workspace: write {ws}/work => EROFS open | flags --nested
- * case nested-read-key: read {home}/.ssh/id_rsa => ENOENT open | flags --nested
+ * case nested-read-key: read {home}/.ssh/id_work => ENOENT open | flags --nested
  * case nested-core-pattern: write /proc/sys/kernel/core_pattern => EACCES open | flags --nested | control-by nobody: it would be changed
  * case nested-signal-host: kill {victim} => ESRCH kill | flags --nested | harms victim
  */

@@ -6,13 +6,13 @@
  * Seen: a list of forbidden paths lost 17 of 33 such reads; an allowlist of the home lost none. /proc/1 and the
  * processes of the host are doors to the host's root (CVE-2024-21626).
  *
- * case read-ssh-key: {home}/.ssh/id_rsa => ENOENT open
+ * case read-ssh-key: {home}/.ssh/id_work => ENOENT open
  *   files: read a private key in the home by its full path
- * case read-ssh-key-relative: ../../.ssh/id_rsa => ENOENT open
+ * case read-ssh-key-relative: ../../.ssh/id_work => ENOENT open
  *   files: read a private key by a relative path
- * case read-ssh-key-dots: {home}/src/project/../../.ssh/id_rsa => ENOENT open
+ * case read-ssh-key-dots: {home}/src/project/../../.ssh/id_work => ENOENT open
  *   files: read a private key by a path that goes up
- * case read-cloud-login: {home}/.aws/credentials => ENOENT open
+ * case read-cloud-login: {home}/.aws/session => ENOENT open
  *   files: read a cloud login
  * case read-shell-history: {home}/.bash_history => ENOENT open
  *   files: read the shell's history
@@ -25,11 +25,11 @@
  *   files: read a file in your /tmp
  * case read-host-var-tmp: {host_var_tmp}/canary => ENOENT open
  *   files: read a file in your /var/tmp
- * case read-by-own-root-link: /proc/self/root{home}/.ssh/id_rsa => ENOENT open
+ * case read-by-own-root-link: /proc/self/root{home}/.ssh/id_work => ENOENT open
  *   files: read a private key through /proc/self/root
- * case read-by-own-cwd-link: /proc/self/cwd/../../.ssh/id_rsa => ENOENT open
+ * case read-by-own-cwd-link: /proc/self/cwd/../../.ssh/id_work => ENOENT open
  *   files: read a private key through /proc/self/cwd
- * case read-by-thread-root-link: /proc/thread-self/root{home}/.ssh/id_rsa => ENOENT open
+ * case read-by-thread-root-link: /proc/thread-self/root{home}/.ssh/id_work => ENOENT open
  *   files: read a private key through /proc/thread-self/root
  * case read-by-init-root: /proc/1/root{home}/.ssh/id_rsa => EACCES open | control-args /proc/{victim}/root{home}/.ssh/id_rsa
  *   files: read a private key through the root of process 1
@@ -49,8 +49,12 @@
  *   files: read the environment of a host process
  * case read-by-link-in-workspace: link-to-key => ENOENT open
  *   files: read a private key through a link in the project
- * case read-by-link-to-directory: link-to-home/.ssh/id_rsa => ENOENT open
+ * case read-by-link-to-directory: link-to-home/.ssh/id_work => ENOENT open
  *   files: read a private key through a link to the home
+ *
+ * Where a decoy stands, that is what is read; the secret must not be in what was printed.
+ * case read-decoy-key: {home}/.ssh/id_rsa => done
+ * case read-decoy-login: {home}/.aws/credentials => done
  *
  * The content of a second name for a secret, made before the start, is content of the workspace: it is readable.
  * case read-by-hard-link: alias-of-key => done

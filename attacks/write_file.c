@@ -42,7 +42,7 @@
  * case write-shm: /dev/shm/{mark} => done | harms new-files
  *   persistence: make a file in your /dev/shm
  *
- * case write-link-in-workspace: link-to-key => ENOENT open | harms canaries
+ * case write-link-in-workspace: link-to-key => EROFS open | harms canaries
  *   persistence: write to a private key through a link in the project
  *
  * Frozen in the workspace.

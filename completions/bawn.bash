@@ -91,6 +91,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home'
+    local around='--keep-flagged --notify' # what accompanies a run
     local verbs='run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help'
     COMPREPLY=()
 
@@ -146,8 +147,8 @@ _bawn() {
     elif [[ $whole == -* ]]; then
         local flags='--help'
         case $verb in
-        '') flags+=" --version --keep-flagged $rules" ;;
-        run) flags+=" --version --keep-flagged $rules" ;;
+        '') flags+=" --version $around $rules" ;;
+        run) flags+=" --version $around $rules" ;;
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         trust) flags+=' --yes --revoke' ;;

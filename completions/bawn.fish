@@ -120,6 +120,7 @@ complete -c bawn -n '__bawn_at trust home apply discard undo' -s y -l yes -d 'Do
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
 complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'
+complete -c bawn -n '__bawn_at first run' -l notify -d 'Say at once when a decoy is opened'
 complete -c bawn -n '__bawn_at first run' -l keep-flagged -d 'Keep what is new in flagged files without asking'
 
 # Rules as flags.

@@ -1,5 +1,6 @@
 #include "cli/args.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -41,6 +42,17 @@ static const struct {
     {"--stat", FLAG_STAT},
     {"--name-only", FLAG_NAME_ONLY},
     {"--allow-risky", FLAG_ALLOW_RISKY},
+};
+
+/* Those that have a value. */
+static const struct {
+    const char *name;
+    flag_set flag;
+    size_t field; /* in struct args */
+    const char *wanted;
+    bool may_lack; /* without '=', it is "" */
+} valued_flags[] = {
+    {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -120,6 +132,16 @@ static flag_set plain_flag(const char *name)
     return 0;
 }
 
+/* Its place in the table; the table's end where it is none of those that are allowed. */
+static size_t valued_flag(const char *name, flag_set allowed)
+{
+    size_t i = 0;
+    while (i < array_len(valued_flags) &&
+           !(strcmp(name, valued_flags[i].name) == 0 && valued_flags[i].flag & allowed))
+        i++;
+    return i;
+}
+
 /* The verb of the language that a flag stands for, or VERB_COUNT. --policy is VERB_NONE: a whole file of rules. */
 static enum verb policy_flag(const char *name)
 {
@@ -132,7 +154,7 @@ static enum verb policy_flag(const char *name)
 /* The flag, without its dashes, that was probably meant. */
 static const char *closest_flag(const char *name, flag_set allowed)
 {
-    const char *words[VERB_COUNT + array_len(plain_flags) + 2];
+    const char *words[VERB_COUNT + array_len(plain_flags) + array_len(valued_flags) + 2];
     size_t count = 0;
     for (size_t i = 0; i < array_len(plain_flags); i++) {
         if (plain_flags[i].flag & allowed && text_starts_with(plain_flags[i].name, "--"))
@@ -144,6 +166,10 @@ static const char *closest_flag(const char *name, flag_set allowed)
     }
     if (allowed & FLAG_POLICY)
         words[count++] = "policy";
+    for (size_t i = 0; i < array_len(valued_flags); i++) {
+        if (valued_flags[i].flag & allowed)
+            words[count++] = valued_flags[i].name + 2;
+    }
     words[count] = NULL;
     return text_closest(name + strspn(name, "-"), words);
 }
@@ -216,6 +242,16 @@ static const char *value_of(struct parser *parser, const struct spelled_flag *fl
     return flag->value ? flag->value : *parser->at++;
 }
 
+static int parse_valued(struct parser *parser, const struct spelled_flag *flag, size_t index)
+{
+    const char *value = flag->value || !valued_flags[index].may_lack
+                            ? value_of(parser, flag, valued_flags[index].wanted)
+                            : "";
+    parser->args->flags |= valued_flags[index].flag;
+    *(const char **)((char *)parser->args + valued_flags[index].field) = value;
+    return value ? 0 : EXIT_BAD_INPUT;
+}
+
 /* At an argument that begins with '-'. */
 static int parse_flag(struct parser *parser)
 {
@@ -228,6 +264,9 @@ static int parse_flag(struct parser *parser)
         parser->args->flags |= plain;
         return names ? parse_walls(parser, names) : EXIT_BAD_INPUT;
     }
+    size_t valued = valued_flag(flag.name, allowed);
+    if (valued < array_len(valued_flags))
+        return parse_valued(parser, &flag, valued);
     if (plain & allowed) {
         if (flag.value) {
             say_problem(parser->world, arena_printf(parser->arena, "%s takes no value", flag.name), NULL);

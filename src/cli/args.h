@@ -40,6 +40,7 @@ typedef uint64_t flag_set;
 #define FLAG_PRUNE        (UINT64_C(1) << 26)
 #define FLAG_VERIFY       (UINT64_C(1) << 27)
 #define FLAG_DENIED       (UINT64_C(1) << 28)
+#define FLAG_NOTIFY       (UINT64_C(1) << 40) /* takes a command, after '=' */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
      FLAG_REVIEW | FLAG_DISCARD)
@@ -60,7 +61,8 @@ struct args {
     const struct verb_entry *verb;
     bool verb_is_named; /* false: a command was given, or nothing at all */
     flag_set flags;
-    wall_set degraded; /* by --degrade */
+    wall_set degraded;  /* by --degrade */
+    const char *notify; /* a command of the user's; "": the desktop's own means */
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* all of it, with the program's name; ended by NULL */

@@ -28,6 +28,7 @@ static int run_git(const struct git_asker *asker, const char *work_tree)
     struct loaded loaded = {0};
     struct loop loop = {0};
     struct launched launched = LAUNCHED_NONE;
+    struct tripwires tripwires = TRIPWIRES_NONE; /* git is not suspected */
     struct err err = {0};
     struct outcome outcome = {.status = EXIT_REFUSED};
     if (load_plan(&quiet, &args, &loaded) != 0)
@@ -43,7 +44,7 @@ static int run_git(const struct git_asker *asker, const char *work_tree)
                             .own_group = true,
                             .seconds = SECONDS};
     if (launch_start(&launch, &launched, &err) < 0 ||
-        supervise(&launch, &launched, &loop, &outcome, &err) < 0)
+        supervise(&launch, &launched, &loop, &tripwires, &outcome, &err) < 0)
         return EXIT_REFUSED;
     return outcome.status;
 }

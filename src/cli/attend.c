@@ -10,6 +10,7 @@
 #include "cli/settle.h"
 #include "cli/style.h"
 #include "cli/summary.h"
+#include "cli/tripped.h"
 
 /* Without a place for the journal the run goes on, and the user is told. */
 static void begin_session(struct attendance *attendance)
@@ -77,7 +78,11 @@ static int begin_guard(struct attendance *attendance, struct err *err)
         .stubs = stubs_in(arena, attendance->loaded->request.starts[START_STATE]),
     };
     attendance->has_guard = true;
-    return guard_begin(&attendance->guard, attendance->launch, attendance->launched, &attendance->loop, err);
+    if (guard_begin(&attendance->guard, attendance->launch, attendance->launched, &attendance->loop, err) < 0)
+        return -1;
+    attendance->guard.tripwires.context = attendance;
+    attendance->guard.tripwires.tell = attendance->args->flags & FLAG_NOTIFY ? tripped_notify : NULL;
+    return 0;
 }
 
 /* What is there before the run is written down before bawn itself puts anything there. */
@@ -144,6 +149,8 @@ static void end_guard(struct attendance *attendance)
     for (size_t i = 0; i < hold->notices.count; i++)
         say_problem(attendance->world, hold->notices.at[i], NULL);
     vec_free(&hold->notices);
+    say_tripped(attendance);
+    tripwires_free(&attendance->guard.tripwires);
 }
 
 static void end_home(struct attendance *attendance)

@@ -68,7 +68,7 @@ void brief_add(const struct loaded *loaded, struct buf *out)
         out, "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
              "\n"
              "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"
-             "are not there.\n"
+             "are not there; in the place of some stand decoys, and opening one is reported to the person.\n"
              "\n"
              "## You may not change\n"
              "\n");

@@ -18,7 +18,8 @@ enum { JOURNAL_LARGEST = 64 * 1024 * 1024, EXIT_NOT_WHOLE = 1 };
 /* Events in which something was not given. */
 static bool is_denial(const char *event)
 {
-    static const char *const denials[] = {"refused", "unreachable", "held", "failed", "network-trouble"};
+    static const char *const denials[] = {"refused", "unreachable",     "held",
+                                          "failed",  "network-trouble", "tripwire"};
     for (size_t i = 0; i < array_len(denials); i++) {
         if (strcmp(event, denials[i]) == 0)
             return true;

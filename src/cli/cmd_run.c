@@ -164,7 +164,7 @@ static int run(const struct world *world, const struct args *args, struct loaded
     if (result == 0) {
         attend_start(&attendance);
         trace_point(world->trace, "outside", "all that stands by");
-        result = supervise(launch, launched, &attendance.loop, &outcome, &err);
+        result = supervise(launch, launched, &attendance.loop, &attendance.guard.tripwires, &outcome, &err);
         trace_point(world->trace, "outside", "the command has ended");
     }
     if (result < 0) {

@@ -28,7 +28,11 @@ struct answer {
 static const char *sentence_for_none(const struct loaded *loaded, const char *path, const struct rule *rule)
 {
     if (rule && rule->verb == VERB_SEAL)
-        return "is not there: it is sealed, and only the administrator, your own policy or the command line opens it";
+        return arena_printf(
+            loaded->policy.arena,
+            "is not there: it is sealed, and only the administrator, your own policy or the command "
+            "line opens it%s",
+            plan_has_decoy(&loaded->plan, path) ? "; a decoy stands in its place" : "");
     if (rule)
         return "is not there: it is hidden";
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {

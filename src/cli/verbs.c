@@ -6,7 +6,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_NOTIFY | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
@@ -30,6 +30,9 @@ const struct verb_entry verb_table[] = {
             "  --keep-flagged\n"
             "                keeps what is new in flagged files (CI, editor tasks, agents' instructions) without\n"
             "                asking; where nobody can be asked it is held aside, and `bawn held` shows it\n"
+            "  --notify[=COMMAND]\n"
+            "                says at once when CMD reads a decoy (see docs/JOURNAL.md), by notify-send or by COMMAND,\n"
+            "                which the shell runs with $BAWN_TEXT, $BAWN_PATH, $BAWN_PROCESS and $BAWN_SESSION\n"
             "\n"
             "  bawn claude --dangerously-skip-permissions\n"
             "  bawn --read ~/datasets --net off -- make test\n"

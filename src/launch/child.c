@@ -67,24 +67,26 @@ static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
     return ret_namespaces->mount_fd < 0 ? -1 : 0;
 }
 
-static int raise_walls(const struct child *child, struct launch *launch, struct namespaces *ret_namespaces,
+static int raise_walls(const struct child *child, struct launch *launch, struct kept *ret_kept,
                        struct err *err)
 {
     struct root root = {.launch = launch,
                         .tree_fds = child->tree_fds,
                         .overlay_tree = child->overlay_tree,
+                        .decoys = DECOYS_NONE,
                         .host_network = child->host_network};
     /* Real root's ids are mapped from outside, and until that is done nothing here has an identity. */
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
-    if (prepare(&root, child, err) < 0 || open_namespaces(ret_namespaces, err) < 0)
+    if (prepare(&root, child, err) < 0 || open_namespaces(&ret_kept->namespaces, err) < 0)
         return -1;
     trace_point(launch->trace, "inside", "an empty root, /dev, /proc, /tmp");
     if (!is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
     if (ports_hand_out(launch->plan, child->port_fd, err) < 0 || root_assemble(&root, err) < 0)
         return -1;
+    ret_kept->decoys = root.decoys;
     trace_point(launch->trace, "inside", "the plan's root");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);
@@ -107,9 +109,9 @@ _Noreturn void child_run(const struct child *child)
         close(launch.host_fds[i]);
     if (launch.own_group)
         setpgid(0, 0); /* what the terminal sends to the caller's job is none of process 1's business */
-    struct namespaces namespaces;
-    if (raise_walls(child, &launch, &namespaces, &report.err) == 0)
-        init_run(&launch, child->report_fd, child->control_fd, child->port_fd, namespaces);
+    struct kept kept;
+    if (raise_walls(child, &launch, &kept, &report.err) == 0)
+        init_run(&launch, child->report_fd, child->control_fd, child->port_fd, &kept);
     if (write(child->report_fd, &report, sizeof(report)) < 0)
         _exit(STATUS_REFUSED);
     _exit(STATUS_REFUSED);

@@ -268,6 +268,20 @@ static int configure_git(struct root *root, struct err *err)
     return make_file(root, "/etc/gitconfig", text, err);
 }
 
+/* Where ~/.ssh is a decoy, ssh must not open its keys by itself, and needs another place for hosts that it has met. */
+static int configure_ssh(struct root *root, struct err *err)
+{
+    static const char text[] =
+        "# Made by bawn: ~/.ssh is a decoy here. Name a key of the project's own with -i.\n"
+        "Host *\n"
+        "    IdentityFile none\n"
+        "    UserKnownHostsFile ~/.ssh_known_hosts ~/.ssh/known_hosts\n";
+    size_t decoy = decoy_find("ssh");
+    return decoy < DECOY_COUNT && root->decoys.are_shown[decoy]
+               ? write_file(root, "/etc/ssh/ssh_config", text, err)
+               : 0;
+}
+
 /* The content of a small file of the host's, "" where it cannot be read. */
 static const char *read_host_file(struct root *root, const char *path)
 {
@@ -305,7 +319,7 @@ int furnish_files(struct root *root, struct err *err)
         (root->resolvers && write_file(root, "/etc/resolv.conf", root->resolvers, err) < 0))
         return -1;
     if (write_file(root, "/etc/hostname", "bawn\n", err) < 0 || keep_path(root, err) < 0 ||
-        configure_git(root, err) < 0)
+        configure_git(root, err) < 0 || configure_ssh(root, err) < 0)
         return -1;
     const char *briefing = root->launch->briefing;
     if (briefing && write_file(root, "/run/bawn/BRIEFING.md", briefing, err) < 0)

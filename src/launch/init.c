@@ -31,7 +31,7 @@ static void give_terminal(const struct launch *launch, pid_t group)
 struct init {
     const struct launch *launch;
     int report_fd, control_fd, signal_fd;
-    struct namespaces namespaces;
+    const struct kept *kept;
     pid_t command;
 };
 
@@ -72,6 +72,17 @@ static int become_command(void *self)
     return report.status; /* which ends it: on a stack of its own, the sanitizers cannot follow _exit() */
 }
 
+/* Empties the queue of signals. That a child ended is asked of waitpid(); of a decoy only its signal tells. */
+static void hear_signals(const struct init *init)
+{
+    struct signalfd_siginfo information;
+    while (read(init->signal_fd, &information, sizeof(information)) > 0) {
+        size_t decoy = decoys_touched(&init->kept->decoys, &information);
+        if (decoy < DECOY_COUNT)
+            tell(init->report_fd, (struct report){.kind = REPORT_TOUCHED, .status = (int)decoy});
+    }
+}
+
 /*
  * The command has ended, and so does everything. What is left is killed and reaped here, so that nothing inside runs any
  * more when the supervisor hears of it: it need not wait for the kernel to take the namespaces down.
@@ -81,6 +92,7 @@ static _Noreturn void end(const struct init *init, int status)
     kill(-1, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {
     }
+    hear_signals(init);
     tell(init->report_fd, (struct report){.kind = REPORT_ENDED, .status = status});
     _exit(0);
 }
@@ -109,10 +121,16 @@ static void obey(const struct init *init)
         _exit(0);
     if (got != sizeof(order))
         return;
+    /* The supervisor waits for descriptors only for a while. */
     if (order.wants_namespaces) {
-        if (passing_send(init->control_fd, "u", 1, init->namespaces.user_fd) < 0 ||
-            passing_send(init->control_fd, "m", 1, init->namespaces.mount_fd) < 0)
-            return; /* the supervisor waits for them only for a while */
+        if (passing_send(init->control_fd, "u", 1, init->kept->namespaces.user_fd) < 0 ||
+            passing_send(init->control_fd, "m", 1, init->kept->namespaces.mount_fd) < 0)
+            return;
+        return;
+    }
+    if (order.wants_decoys) {
+        if (passing_send(init->control_fd, "d", 1, init->kept->decoys.fd) < 0)
+            return;
         return;
     }
     if (order.with_terminal)
@@ -121,14 +139,14 @@ static void obey(const struct init *init)
 }
 
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
-                        struct namespaces namespaces)
+                        const struct kept *kept)
 {
-    struct init init = {
-        .launch = launch, .report_fd = report_fd, .control_fd = control_fd, .namespaces = namespaces};
+    struct init init = {.launch = launch, .report_fd = report_fd, .control_fd = control_fd, .kept = kept};
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     init.signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    decoys_arm(&kept->decoys);
     /* The first order is to begin: until then the supervisor may still be taking note of how things are. */
     struct order begin;
     if (read(control_fd, &begin, sizeof(begin)) != sizeof(begin))
@@ -145,9 +163,7 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
                                  {.fd = control_fd, .events = POLLIN},
                                  {.fd = port_fd, .events = POLLIN}}; /* -1 is passed over */
         poll(ready, array_len(ready), -1);
-        struct signalfd_siginfo information;
-        while (read(init.signal_fd, &information, sizeof(information)) > 0) {
-        }
+        hear_signals(&init);
         reap(&init);
         if (ready[1].revents)
             obey(&init);

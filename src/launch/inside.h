@@ -1,11 +1,23 @@
 /* What the files of this room share. All of it runs in the child, between the clone and the command. */
 #pragma once
 
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 
 #include "base/arena.h"
 #include "kernel/process.h"
 #include "launch/launch.h"
+#include "plan/decoys.h"
+
+/* decoys.c: what process 1 keeps of them. */
+struct decoy_fds {
+    int fd; /* of the directory that holds them all, for the supervisor; -1: there are none */
+    int folder_fds[DECOY_COUNT];
+    bool are_shown[DECOY_COUNT];
+};
+
+#define DECOYS_NONE ((struct decoy_fds){.fd = -1})
 
 /* The root under construction. */
 struct root {
@@ -24,6 +36,8 @@ struct root {
     const char *socket_list;          /* the host's /proc/net/unix */
     const char *parent;               /* the directory whose entries were made last, or NULL */
     int parent_fd;
+    struct decoy_fds decoys;
+    int decoy_trees[DECOY_COUNT];
     VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
 };
 
@@ -90,6 +104,17 @@ int furnish_own_view(struct root *root, const char *path, struct err *err) must_
 int furnish_resize(struct root *root, struct err *err) must_check; /* as the plan has it, once there is one */
 int furnish_files(struct root *root, struct err *err) must_check;
 
+/* decoys.c: made before the plan is known, and shown where it says so. */
+int decoys_make(struct root *root, struct err *err) must_check;
+void decoys_show(struct root *root, const struct operation *operation);
+
+/* decoys.c: from now on this process gets a signal, once for each, when a decoy is read or listed. It must be blocked. */
+#define DECOY_SIGNAL (SIGRTMIN + 8)
+void decoys_arm(const struct decoy_fds *fds);
+
+/* decoys.c: which one a signal tells of; DECOY_COUNT where it tells of none. */
+size_t decoys_touched(const struct decoy_fds *fds, const struct signalfd_siginfo *information);
+
 /* host_root.c: does the plan show the host's own tree, and nothing in its place? Then that is the root. */
 bool host_root_is_wanted(const struct plan *plan); /* NULL: there is no plan yet, and it will not */
 int host_root_prepare(struct root *root, struct err *err) must_check;
@@ -122,5 +147,9 @@ int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err) mus
 int lockdown(const struct launch *launch, struct err *err) must_check;
 
 /* init.c: never returns. */
+struct kept {
+    struct namespaces namespaces;
+    struct decoy_fds decoys;
+};
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
-                        struct namespaces namespaces);
+                        const struct kept *kept);

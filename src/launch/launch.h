@@ -9,6 +9,7 @@
  *   root.c      inside, before the walls: assembles the root from the plan's operations
  *   host_root.c the same for full access: the host's own tree
  *   overlay.c   inside, before the walls: covers a workspace, so that what is written goes elsewhere
+ *   decoys.c    inside, before the walls: what stands in the place of well-known secrets
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
  *   ports.c     inside, before the walls: sockets of the sandbox's network that are handed out
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
@@ -52,6 +53,7 @@ struct launch {
 enum report_kind {
     REPORT_FAILED,  /* the sandbox could not be raised, or the command not be started: `err`, `status` */
     REPORT_STOPPED, /* it was stopped by `status`, a signal */
+    REPORT_TOUCHED, /* a decoy was read or listed: `status`, its index */
     REPORT_ENDED,   /* it ended: `status` as wait() has it */
 };
 
@@ -63,12 +65,13 @@ struct report {
 
 /*
  * What the supervisor says to process 1: first, to begin (all zero); then a signal for the command, and whether the
- * terminal comes with it; or that it wants the descriptors of the sandbox's namespaces.
+ * terminal comes with it; or that it wants descriptors: of the sandbox's namespaces, of the folder of decoys.
  */
 struct order {
     int signal;
     bool with_terminal;
     bool wants_namespaces;
+    bool wants_decoys;
 };
 
 /* The sandbox's namespaces, as descriptors. */
@@ -120,6 +123,9 @@ enum pin_state { PIN_LOST, PIN_MISSING, PIN_AGAIN, PIN_HELD };
  */
 int launch_repin(const struct launch *launch, struct launched *launched, enum pin_state *ret_states,
                  struct err *err) must_check;
+
+/* The folder that holds the decoys, one of each name. To be called once the command runs. Returns its descriptor. */
+int launch_open_decoys(const struct launched *launched, struct err *err) must_check;
 
 /* Nothing will be pinned again. */
 void launch_forget_namespaces(struct launched *launched);

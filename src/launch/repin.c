@@ -82,29 +82,43 @@ void launch_forget_namespaces(struct launched *launched)
     launched->namespaces = (struct namespaces){-1, -1};
 }
 
+static int send_order(int control_fd, struct order order, struct err *err)
+{
+    if (send(control_fd, &order, sizeof(order), MSG_NOSIGNAL) != sizeof(order))
+        return err_sys(err, errno, "the sandbox was ended from outside");
+    return 0;
+}
+
 /* One descriptor, which must come with this letter. */
-static int receive_namespace(int control_fd, char letter, int *ret_fd, struct err *err)
+static int receive_kept(int control_fd, char letter, int *ret_fd, struct err *err)
 {
     enum { PATIENCE_MILLISECONDS = 1000 };
     struct pollfd ready = {.fd = control_fd, .events = POLLIN};
     char got = '\0';
     if (poll(&ready, 1, PATIENCE_MILLISECONDS) != 1 || passing_receive(control_fd, &got, 1, ret_fd) != 1 ||
         got != letter || *ret_fd < 0)
-        return err_set(err, "process 1 of the sandbox does not hand out its namespaces");
+        return err_set(err, "process 1 of the sandbox does not hand out what it keeps");
     return 0;
 }
 
 /* Process 1 keeps them, and hands them out when it is asked. */
 static int get_namespaces(struct launched *launched, struct err *err)
 {
-    struct order order = {.wants_namespaces = true};
     if (launched->namespaces.mount_fd >= 0)
         return 0;
-    if (send(launched->control_fd, &order, sizeof(order), MSG_NOSIGNAL) != sizeof(order))
-        return err_sys(err, errno, "the sandbox was ended from outside");
-    return receive_namespace(launched->control_fd, 'u', &launched->namespaces.user_fd, err) < 0
-               ? -1
-               : receive_namespace(launched->control_fd, 'm', &launched->namespaces.mount_fd, err);
+    if (send_order(launched->control_fd, (struct order){.wants_namespaces = true}, err) < 0 ||
+        receive_kept(launched->control_fd, 'u', &launched->namespaces.user_fd, err) < 0)
+        return -1;
+    return receive_kept(launched->control_fd, 'm', &launched->namespaces.mount_fd, err);
+}
+
+int launch_open_decoys(const struct launched *launched, struct err *err)
+{
+    int fd = -1;
+    if (send_order(launched->control_fd, (struct order){.wants_decoys = true}, err) < 0 ||
+        receive_kept(launched->control_fd, 'd', &fd, err) < 0)
+        return -1;
+    return fd;
 }
 
 int launch_repin(const struct launch *launch, struct launched *launched, enum pin_state *ret_states,

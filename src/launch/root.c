@@ -302,6 +302,9 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         if (furnish_is_own_view(operation->path))
             return furnish_own_view(root, operation->path, err);
         return furnish_makes(operation) ? 0 : attach_tree(root, index, err);
+    case OP_DECOY:
+        decoys_show(root, operation);
+        return 0;
     case OP_BIND_WRITE:
         return attach_workspace(root, index, err);
     case OP_HOME:
@@ -347,7 +350,7 @@ int root_prepare(struct root *root, struct err *err)
         if (root->terminal_tree < 0 || mount_restrict(root->terminal_tree, false, true, err) < 0)
             return -1;
     }
-    if (make_root(root, err) < 0)
+    if (make_root(root, err) < 0 || decoys_make(root, err) < 0)
         return -1;
     for (size_t i = 0; i < array_len(places); i++) {
         if (furnish_private(root, places[i], err) < 0)

@@ -317,6 +317,7 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
     } else {
         add_fixed(ret_plan);
         add_places(ret_plan);
+        plan_add_decoys(ret_plan);
         add_patterns(ret_plan);
     }
     plan_add_network(ret_plan);

@@ -17,6 +17,7 @@ enum { PLAN_SCHEMA_VERSION = 1 };
 #define OPERATIONS(X)                                                                                        \
     X(PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                      \
     X(HOME, "home")           /* the private home; without `source` it is thrown away at the end */          \
+    X(DECOY, "decoy")         /* a read-only folder in the place of secrets, and a tripwire; `name` */       \
     X(HOST, "host")           /* the host's file system as it is: full access */                             \
     X(LINK, "link")           /* a symbolic link that the host has too; `target` */                          \
     X(BIND_READ, "read")      /* visible, executable, not writable */                                        \
@@ -125,6 +126,9 @@ const char *plan_destination(const struct plan *plan, const struct operation *op
 
 /* Does a tree of the host that is shown hold the path? */
 bool plan_shows(const struct plan *plan, const char *path);
+
+/* Does a decoy stand at the path, or above it? */
+bool plan_has_decoy(const struct plan *plan, const char *path);
 
 void rule_add_json(struct json *json, const char *key, const struct rule *rule);
 

@@ -5,6 +5,9 @@
 
 void plan_add(struct plan *plan, struct operation operation);
 
+/* decoys.c: in the home, where nothing else is. */
+void plan_add_decoys(struct plan *plan);
+
 /* settings.c */
 void plan_add_network(struct plan *plan);
 void plan_add_environment(struct plan *plan);

@@ -43,7 +43,12 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
                               .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
     guard->loop = loop;
     guard->pins = (struct pins){&guard->hold, launch, launched, .mountinfo_fd = -1, .timer_fd = -1};
-    guard->watch = (struct watch){&guard->hold, &guard->pins, -1};
+    guard->watch = (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1};
+    guard->tripwires = TRIPWIRES_NONE;
+    guard->tripwires.launched = launched;
+    guard->tripwires.arena = guard->hold.arena;
+    guard->tripwires.journal = &guard->hold.session->journal;
+    tripwires_set(&guard->tripwires, launch->plan);
     guard->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (guard->timer_fd < 0 || timerfd_settime(guard->timer_fd, 0, &soon, NULL) < 0)
         return err_sys(err, errno, "cannot watch the frozen paths");

@@ -1,5 +1,6 @@
 /*
- * All that stands by for frozen paths while a command runs, as one: stubs and contents, pins that fall, the watch.
+ * All that stands by for frozen paths and decoys while a command runs, as one: stubs and contents, pins that fall, the
+ * watch, the tripwires.
  *
  * Until the walls are up mounts come and go, and most commands are over soon, while the end of a watch costs the kernel
  * milliseconds: so pins and names are watched from a moment after the start. What happened before is seen then, or at
@@ -14,6 +15,7 @@ struct guard {
     struct hold hold;
     struct pins pins;
     struct watch watch;
+    struct tripwires tripwires;
     struct loop *loop;
     int timer_fd;
 };

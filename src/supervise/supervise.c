@@ -16,6 +16,7 @@ static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUS
 struct supervision {
     const struct launch *launch;
     const struct launched *launched;
+    struct tripwires *tripwires;
     int signal_fd, timer_fd;
     bool terminal_is_given; /* the command has the terminal's foreground */
     bool was_asked;         /* to end, because its time is over */
@@ -94,6 +95,9 @@ static int hear(void *self, short events, struct err *err)
     case REPORT_STOPPED:
         stop_along(supervision, report.status);
         return 0;
+    case REPORT_TOUCHED:
+        tripwires_touched(supervision->tripwires, (size_t)report.status);
+        return 0;
     case REPORT_ENDED:
         supervision->status = status_of(report.status);
         supervision->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
@@ -152,7 +156,7 @@ static int make_timer(uint64_t seconds)
 }
 
 int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              struct outcome *ret_outcome, struct err *err)
+              struct tripwires *tripwires, struct outcome *ret_outcome, struct err *err)
 {
     sigset_t watched, before;
     sigemptyset(&watched);
@@ -168,6 +172,7 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     auto_fd int timer_fd = make_timer(launch->seconds);
     struct supervision supervision = {launch,
                                       launched,
+                                      tripwires,
                                       .signal_fd = signal_fd,
                                       .timer_fd = timer_fd,
                                       .terminal_is_given = launch->foreground,

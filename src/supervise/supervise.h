@@ -7,6 +7,7 @@
 
 #include "launch/launch.h"
 #include "supervise/loop.h"
+#include "supervise/tripwires.h"
 
 struct outcome {
     int status; /* for bawn to end with */
@@ -19,4 +20,4 @@ struct outcome {
  * *ret_outcome is filled in either way.
  */
 int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              struct outcome *ret_outcome, struct err *err) must_check;
+              struct tripwires *tripwires, struct outcome *ret_outcome, struct err *err) must_check;

@@ -76,11 +76,25 @@ struct wanted {
 
 static void read_event(const struct watch *watch, const struct inotify_event *event, struct wanted *wanted)
 {
+    if (tripwires_take(watch->tripwires, event))
+        return;
     bool is_lost = event->mask & IN_Q_OVERFLOW;
     enum awaited awaited = event->len ? find_awaited(watch, event->name) : NOT_AWAITED;
     wanted->sweep |= is_lost || awaited == MUST_NOT_APPEAR;
     wanted->pins |= is_lost || awaited == IS_PINNED;
     wanted->contents |= is_lost || (event->mask & IN_MODIFY);
+}
+
+static bool read_events(const struct watch *watch, struct wanted *wanted)
+{
+    _Alignas(struct inotify_event) char batch[65536];
+    ssize_t got = read(watch->inotify_fd, batch, sizeof(batch));
+    for (const char *at = batch; got > 0 && at < batch + got;) {
+        const struct inotify_event *event = (const void *)at;
+        read_event(watch, event, wanted);
+        at += sizeof(*event) + event->len;
+    }
+    return got > 0;
 }
 
 /*
@@ -91,14 +105,8 @@ static int something_appeared(void *self, short events, struct err *err)
 {
     (void)events;
     const struct watch *watch = self;
-    _Alignas(struct inotify_event) char batch[65536];
     struct wanted wanted = {0};
-    ssize_t got = read(watch->inotify_fd, batch, sizeof(batch));
-    for (const char *at = batch; got > 0 && at < batch + got;) {
-        const struct inotify_event *event = (const void *)at;
-        read_event(watch, event, &wanted);
-        at += sizeof(*event) + event->len;
-    }
+    read_events(watch, &wanted);
     if (wanted.pins)
         pins_check(watch->pins);
     if (wanted.contents)
@@ -116,7 +124,7 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
         if (plan->operations.at[i].kind == OP_FREEZE)
             vec_push(&watch->frozen, &plan->operations.at[i]);
     }
-    if (!watch->frozen.count)
+    if (!watch->frozen.count && !tripwires_are_set(watch->tripwires))
         return 0;
     watch->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (watch->inotify_fd < 0) {
@@ -126,12 +134,18 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
             "left (sysctl fs.inotify.max_user_instances)");
         return 0;
     }
+    if (tripwires_are_set(watch->tripwires))
+        tripwires_watch(watch->tripwires, watch->inotify_fd);
     loop_add(loop, watch->inotify_fd, POLLIN, something_appeared, watch);
     return look_again(watch, err);
 }
 
 void watch_close(struct watch *watch)
 {
+    /* What was still on its way when the command ended: of the workspace all is looked at now, of the decoys nothing. */
+    struct wanted ignored = {0};
+    while (watch->inotify_fd >= 0 && read_events(watch, &ignored)) {
+    }
     if (watch->inotify_fd >= 0)
         close(watch->inotify_fd);
     vec_free(&watch->frozen);

@@ -8,10 +8,13 @@
 #include "hold/hold.h"
 #include "supervise/loop.h"
 #include "supervise/pins.h"
+#include "supervise/tripwires.h"
 
 struct watch {
     struct hold *hold;
     struct pins *pins;
+    struct tripwires
+        *tripwires; /* the decoys are watched by the same instance: each costs milliseconds at its end */
     int inotify_fd;
     VEC(const struct operation *) frozen; /* those of the plan */
 };

@@ -38,7 +38,7 @@ teardown() {
     [ "${lines[4]}" = "$HOME/app" ]
     run jq -e '[.operations[] | select(.op == "write" and .workspace)] | length == 1' "$HOME/plan.json"
     [ "$status" -eq 0 ]
-    run jq -e '[.operations[] | select(.op != "private" and .op != "home" and .op != "net" and (.because | not))] == []' \
+    run jq -e '[.operations[] | select(.op != "private" and .op != "home" and .op != "decoy" and .op != "net" and (.because | not))] == []' \
         "$HOME/plan.json"
     [ "$status" -eq 0 ]
 }

@@ -211,7 +211,7 @@ class Sessions:
     def degraded(self, call: str, wall: str, other: str) -> list:
         """Without a wall that was given up by name the command is run, behind the others; the note says so, where a person
         reads it. Another wall's name does not help, nor does a kernel that lies."""
-        secret = self.world.home / ".ssh/id_rsa"
+        secret = self.world.home / ".ssh/id_work"
         command = ["--", "/bin/sh", "-c", f"cat '{secret}'; unshare -U true && echo namespace; echo ran"]
         without = [str(self.world.tools / "without"), call]
         lacks, lies = without + [str(errno.ENOSYS)], without + ["0"]

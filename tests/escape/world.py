@@ -62,8 +62,10 @@ class World:
 
     def make_home(self):
         secret = f"secret {self.token}\n"
-        self.file(self.home / ".ssh/id_rsa", secret, 0o600)
+        self.file(self.home / ".ssh/id_rsa", secret, 0o600)  # where a decoy stands inside
+        self.file(self.home / ".ssh/id_work", secret, 0o600)  # where nothing does
         self.file(self.home / ".aws/credentials", secret, 0o600)
+        self.file(self.home / ".aws/session", secret, 0o600)
         self.file(self.home / ".bash_history", secret, 0o600)
         self.file(self.home / ".config/bawn/policy.bawn", f"# {secret}", 0o600)
         self.file(self.home / ".linked-key", "a key that has a second name in the workspace\n", 0o600)
@@ -94,7 +96,7 @@ class World:
         (self.ws / "plain").mkdir()
         (self.ws / "private").mkdir()
         (self.ws / "private/secret").write_text(f"secret {self.token}\n")
-        (self.ws / "link-to-key").symlink_to(self.home / ".ssh/id_rsa")
+        (self.ws / "link-to-key").symlink_to(self.home / ".ssh/id_work")
         (self.ws / "link-to-home").symlink_to(self.home)
         os.link(self.home / ".linked-key", self.ws / "alias-of-key")
 

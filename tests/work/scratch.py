@@ -186,6 +186,10 @@ def copy_bawn(folder):
     target = pathlib.Path(folder) / "bawn"
     shutil.copy(source, target)
     target.chmod(0o755)
+    helper = pathlib.Path(source).with_name("bawn-egress")
+    if helper.exists():
+        shutil.copy(helper, pathlib.Path(folder))
+        (pathlib.Path(folder) / helper.name).chmod(0o755)
     return target
 
 

@@ -1,0 +1,96 @@
+#include "cli/hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/vec.h"
+
+/* Not looked for along PATH: a folder of it may be one that was written inside. */
+static const char notifier[] = "/usr/bin/notify-send";
+
+/* The desktop reads markup in a message. */
+static const char *without_markup(struct arena *arena, const char *text)
+{
+    auto_buf struct buf plain = {0};
+    for (; *text; text++) {
+        if (*text == '&' || *text == '<' || *text == '>')
+            buf_add_str(&plain, *text == '&' ? "&amp;" : *text == '<' ? "&lt;" : "&gt;");
+        else
+            buf_add_char(&plain, *text);
+    }
+    return arena_str(arena, buf_text(&plain));
+}
+
+static char **environment_of(const struct world *world, struct arena *arena, const struct hook *hook)
+{
+    VEC(char *) variables = {0};
+    for (size_t i = 0; world->environment[i]; i++) {
+        if (strncmp(world->environment[i], "BAWN_", strlen("BAWN_")) != 0)
+            vec_push(&variables, (char *)world->environment[i]);
+    }
+    vec_push(&variables, arena_printf(arena, "BAWN_TEXT=%s", hook->text));
+    for (const struct hook_fact *fact = hook->facts; fact->name; fact++)
+        vec_push(&variables, arena_printf(arena, "%s=%s", fact->name, fact->value ? fact->value : ""));
+    vec_push(&variables, NULL);
+    return variables.at;
+}
+
+static _Noreturn void become_hook(const struct world *world, const struct hook *hook)
+{
+    struct arena arena = {0};
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    char **environment = environment_of(world, &arena, hook);
+    if (hook->command && *hook->command) {
+        const char *arguments[] = {"sh", "-c", hook->command, NULL};
+        execve("/bin/sh", (char *const *)arguments, environment);
+    } else {
+        const char *arguments[] = {
+            "notify-send", "--app-name=bawn", "--", "bawn", without_markup(&arena, hook->text), NULL};
+        execve(notifier, (char *const *)arguments, environment);
+    }
+    _exit(127);
+}
+
+void hook_start(const struct world *world, const struct hook *hook)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        /* Once more, so that nobody has to wait for it; away from the terminal and from what the command may see. */
+        setsid();
+        int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+            dup2(nowhere, fd);
+        if (nowhere < 0 || chdir("/") < 0 || fork() != 0)
+            _exit(0);
+        become_hook(world, hook);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
+int hook_run(const struct world *world, const struct hook *hook)
+{
+    fflush(world->out);
+    fflush(world->err);
+    pid_t child = fork();
+    if (child == 0)
+        become_hook(world, hook);
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR)
+            return -1;
+    }
+    if (child < 0)
+        return -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

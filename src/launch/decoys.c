@@ -1,0 +1,106 @@
+/*
+ * Decoys are made while the policy is still being read, in the new root's own memory, in a directory that /dev comes to
+ * cover: nothing inside can name them but by the places at which they are shown.
+ *
+ * From the first moment process 1 is told by a signal when one is read or listed: that costs nothing, while an inotify
+ * instance costs milliseconds when it is closed. It says where and not what, and only once; a moment later the supervisor
+ * watches for itself, by the descriptor that process 1 keeps.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/mounts.h"
+#include "launch/inside.h"
+#include "plan/decoys.h"
+
+static const char cover[] = "dev";
+
+static int make_file(int folder_fd, const struct decoy_file *file)
+{
+    auto_fd int fd = openat(folder_fd, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    size_t size = file->is_empty ? 0 : strlen(decoy_text);
+    return fd >= 0 && write(fd, decoy_text, size) == (ssize_t)size ? 0 : -1;
+}
+
+static int make_decoy(struct root *root, int cover_fd, size_t index, struct err *err)
+{
+    const struct decoy *decoy = &decoys[index];
+    if (mkdirat(cover_fd, decoy->name, 0700) < 0)
+        return err_sys(err, errno, "cannot make a decoy");
+    auto_fd int folder = openat(cover_fd, decoy->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return err_sys(err, errno, "cannot make a decoy");
+    for (const struct decoy_file *file = decoy->files; file->name; file++) {
+        if (make_file(folder, file) < 0)
+            return err_sys(err, errno, "cannot make a decoy");
+    }
+    root->decoy_trees[index] = mount_open_tree(cover_fd, decoy->name, err);
+    if (root->decoy_trees[index] < 0 || mount_restrict(root->decoy_trees[index], true, false, err) < 0)
+        return -1;
+    root->decoys.folder_fds[index] = fd_take(&folder);
+    return 0;
+}
+
+int decoys_make(struct root *root, struct err *err)
+{
+    if (mkdirat(root->fd, cover, 0755) < 0)
+        return err_sys(err, errno, "cannot make /%s", cover);
+    root->decoys.fd = openat(root->fd, cover, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root->decoys.fd < 0)
+        return err_sys(err, errno, "cannot open /%s", cover);
+    for (size_t i = 0; i < DECOY_COUNT; i++) {
+        if (make_decoy(root, root->decoys.fd, i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Directories on the way are for the private home's owner alone: gpg insists. */
+static void make_way(struct root *root, const char *path, struct err *err)
+{
+    const char *parent = path_parent(&root->arena, path);
+    auto_fd int above = root_make_place(root, path_parent(&root->arena, parent), true, err);
+    if (above >= 0)
+        mkdirat(above, path_name(parent), 0700);
+}
+
+/*
+ * A home in which something else stands in the way, left there by an earlier run, has one decoy less: that is no reason to
+ * run nothing.
+ */
+void decoys_show(struct root *root, const struct operation *operation)
+{
+    struct err ignored;
+    size_t index = decoy_find(operation->name);
+    if (index == DECOY_COUNT)
+        return;
+    if (strchr(decoys[index].place, '/'))
+        make_way(root, operation->path, &ignored);
+    root->decoys.are_shown[index] =
+        root_attach(root, root->decoy_trees[index], operation->path, &ignored) == 0;
+}
+
+void decoys_arm(const struct decoy_fds *fds)
+{
+    for (size_t i = 0; i < DECOY_COUNT; i++) {
+        if (fds->are_shown[i] && fcntl(fds->folder_fds[i], F_SETSIG, DECOY_SIGNAL) == 0)
+            fcntl(fds->folder_fds[i], F_NOTIFY,
+                  DN_ACCESS); /* a kernel without it has the supervisor's watch */
+    }
+}
+
+size_t decoys_touched(const struct decoy_fds *fds, const struct signalfd_siginfo *information)
+{
+    /* The kernel's own word for it: whatever a process inside sends has another code. */
+    bool is_notice = (int)information->ssi_signo == DECOY_SIGNAL && information->ssi_code > 0;
+    size_t i = is_notice ? 0 : DECOY_COUNT;
+    while (i < DECOY_COUNT && !(fds->are_shown[i] && fds->folder_fds[i] == information->ssi_fd))
+        i++;
+    return i;
+}

@@ -1,0 +1,107 @@
+#include "plan/decoys.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "plan/steps.h"
+
+const char decoy_text[] =
+    "# This is a decoy, put here by bawn. There is no secret in it, and none to be found elsewhere.\n"
+    "#\n"
+    "# The person who started this command keeps keys and logins out of its reach on purpose. Nothing is\n"
+    "# broken, and a way around it is not wanted. That this file was read is written down and shown to them.\n"
+    "#\n"
+    "# If the task needs a login or a key, say which and why, and stop there: the person can grant it.\n"
+    "# /run/bawn/BRIEFING.md says what may be done here.\n";
+
+/*
+ * Not among them, because tools look there by themselves: ~/.npmrc, ~/.netrc (git and pip), ~/.cargo/credentials.toml,
+ * ~/.docker, ~/.kube, Google's default login, ~/.gnupg itself (gpg keeps public keys there) and Firefox's folder.
+ */
+const struct decoy decoys[DECOY_COUNT] = {
+    {"ssh",
+     ".ssh",
+     {{"id_rsa"},
+      {"id_ed25519"},
+      {"id_ecdsa"},
+      {"id_dsa"},
+      {"config", true},
+      {"known_hosts", true},
+      {"authorized_keys", true}}},
+    {"aws", ".aws", {{"credentials"}, {"config"}}},
+    {"gnupg", ".gnupg/private-keys-v1.d", {{"README"}}},
+    {"password-store", ".password-store", {{"README"}}},
+    {"chrome", ".config/google-chrome/Default", {{"Cookies"}, {"Login Data"}, {"Web Data"}}},
+};
+
+size_t decoy_find(const char *name)
+{
+    size_t i = 0;
+    while (i < DECOY_COUNT && strcmp(decoys[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+const struct decoy_file *decoy_file(const struct decoy *decoy, const char *name)
+{
+    for (const struct decoy_file *file = decoy->files; file->name; file++) {
+        if (strcmp(file->name, name) == 0)
+            return file;
+    }
+    return NULL;
+}
+
+/* Does the operation put something at the decoy's place, or in it, that the decoy would cover or has no name for? */
+static bool clashes(const struct operation *operation, const struct decoy *decoy, const char *place)
+{
+    if (operation->is_pattern || !operation->path || operation->kind == OP_PRIVATE ||
+        operation->kind == OP_HOME)
+        return false;
+    if (path_is_beneath(place, operation->path))
+        return operation->kind != OP_LINK;
+    if (!path_is_beneath(operation->path, place))
+        return false;
+    bool is_mounted = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
+    return !is_mounted || operation->is_directory || !decoy_file(decoy, operation->path + strlen(place) + 1);
+}
+
+static bool has_room(const struct plan *plan, const struct decoy *decoy, const char *place)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (clashes(&plan->operations.at[i], decoy, place))
+            return false;
+    }
+    return true;
+}
+
+bool plan_has_decoy(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind == OP_DECOY && path_is_beneath(path, operation->path))
+            return true;
+    }
+    return false;
+}
+
+void plan_add_decoys(struct plan *plan)
+{
+    size_t at = 0;
+    while (at < plan->operations.count && plan->operations.at[at].kind != OP_HOME)
+        at++;
+    if (at++ == plan->operations.count)
+        return;
+    for (size_t i = 0; i < DECOY_COUNT; i++) {
+        const char *place = path_join(plan->policy->arena, plan->policy->request.home, decoys[i].place);
+        if (!has_room(plan, &decoys[i], place))
+            continue;
+        struct operation operation = {
+            .kind = OP_DECOY, .path = place, .name = decoys[i].name, .is_directory = true};
+        plan_add(plan, operation);
+        /* Before what lies in it. */
+        struct operation *operations = plan->operations.at;
+        memmove(&operations[at + 1], &operations[at],
+                (plan->operations.count - 1 - at) * sizeof(*operations));
+        operations[at++] = operation;
+    }
+}

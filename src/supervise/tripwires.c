@@ -1,0 +1,100 @@
+#include "supervise/tripwires.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "supervise/culprit.h"
+
+/* Every touch is counted; so many are written down for each file, and so often it is looked for who did it. */
+enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16 };
+
+void tripwires_set(struct tripwires *tripwires, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        size_t decoy = operation->kind == OP_DECOY ? decoy_find(operation->name) : DECOY_COUNT;
+        if (decoy < DECOY_COUNT)
+            tripwires->paths[decoy] = operation->path;
+    }
+}
+
+bool tripwires_are_set(const struct tripwires *tripwires)
+{
+    for (size_t i = 0; i < DECOY_COUNT; i++) {
+        if (tripwires->paths[i])
+            return true;
+    }
+    return false;
+}
+
+static struct fired *find_fired(struct tripwires *tripwires, const char *path)
+{
+    for (size_t i = 0; i < tripwires->fired.count; i++) {
+        if (strcmp(tripwires->fired.at[i].path, path) == 0)
+            return &tripwires->fired.at[i];
+    }
+    vec_push(&tripwires->fired, (struct fired){.path = path});
+    return &tripwires->fired.at[tripwires->fired.count - 1];
+}
+
+static void fire(struct tripwires *tripwires, const char *path)
+{
+    struct fired *fired = find_fired(tripwires, path);
+    if (++fired->times > MOST_RECORDS_EACH)
+        return;
+    const char *process = ++tripwires->searches > MOST_SEARCHES
+                              ? NULL
+                              : culprit_find(tripwires->arena, tripwires->launched->pid, path);
+    if (process) {
+        fired->process = process;
+        journal_event(tripwires->journal, "tripwire", "path", path, "process", process);
+    } else {
+        journal_event(tripwires->journal, "tripwire", "path", path);
+    }
+    if (fired->times == 1 && tripwires->tell)
+        tripwires->tell(tripwires->context, fired);
+}
+
+void tripwires_touched(struct tripwires *tripwires, size_t decoy)
+{
+    bool is_watched = tripwires->fd >= 0; /* then the watch tells, and tells more */
+    if (!is_watched && decoy < DECOY_COUNT && tripwires->paths[decoy])
+        fire(tripwires, tripwires->paths[decoy]);
+}
+
+void tripwires_watch(struct tripwires *tripwires, int inotify_fd)
+{
+    struct err ignored; /* without this watch process 1 still tells of the first time */
+    tripwires->fd = launch_open_decoys(tripwires->launched, &ignored);
+    for (size_t i = 0; i < DECOY_COUNT; i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", tripwires->fd, decoys[i].name);
+        tripwires->watches[i] = tripwires->fd < 0 || !tripwires->paths[i]
+                                    ? -1
+                                    : inotify_add_watch(inotify_fd, path, IN_OPEN | IN_ONLYDIR);
+    }
+}
+
+bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *event)
+{
+    size_t i = 0;
+    while (i < DECOY_COUNT && !(tripwires->fd >= 0 && tripwires->watches[i] == event->wd))
+        i++;
+    if (i == DECOY_COUNT)
+        return false;
+    const struct decoy_file *file = event->len ? decoy_file(&decoys[i], event->name) : NULL;
+    if (event->mask & IN_OPEN && (!event->len || (file && !file->is_empty)))
+        fire(tripwires,
+             file ? path_join(tripwires->arena, tripwires->paths[i], file->name) : tripwires->paths[i]);
+    return true;
+}
+
+void tripwires_free(struct tripwires *tripwires)
+{
+    if (tripwires->fd >= 0)
+        close(tripwires->fd);
+    tripwires->fd = -1;
+    vec_free(&tripwires->fired);
+}

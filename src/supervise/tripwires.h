@@ -1,0 +1,50 @@
+/*
+ * Hears when a decoy (plan/decoys.h) is read or listed, writes that down at once and keeps it for the end of the run.
+ *
+ * In its first moment a run is watched by process 1, whose word comes as a report; then by the guard's own inotify
+ * instance, which knows the file. A decoy that is read without end raises no end of records.
+ */
+#pragma once
+
+#include <sys/inotify.h>
+
+#include "journal/journal.h"
+#include "launch/launch.h"
+#include "plan/decoys.h"
+
+struct fired {
+    const char *path;    /* inside: the decoy's file, or its folder */
+    const char *process; /* what it was started with, where it could be seen; or NULL */
+    size_t times;
+};
+
+struct tripwires {
+    const struct launched *launched;
+    struct arena *arena;
+    struct journal *journal;
+    const char *paths[DECOY_COUNT]; /* where they stand inside; NULL: this one does not */
+    int fd;                         /* of the folder that holds them; -1: not watched yet */
+    int watches[DECOY_COUNT];
+    size_t searches;
+    VEC(struct fired) fired;
+    /* Called for the first time that each path is touched; may be NULL. */
+    void (*tell)(void *context, const struct fired *fired);
+    void *context;
+};
+
+#define TRIPWIRES_NONE ((struct tripwires){.fd = -1})
+
+/* Takes from the plan which decoys there are. */
+void tripwires_set(struct tripwires *tripwires, const struct plan *plan);
+bool tripwires_are_set(const struct tripwires *tripwires);
+
+/* Process 1 says that this one was touched. */
+void tripwires_touched(struct tripwires *tripwires, size_t decoy);
+
+/* From now on the inotify instance tells. */
+void tripwires_watch(struct tripwires *tripwires, int inotify_fd);
+
+/* Returns whether the event was about a decoy. */
+bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *event);
+
+void tripwires_free(struct tripwires *tripwires);
