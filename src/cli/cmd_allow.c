@@ -65,18 +65,25 @@ static int tell_session(const struct world *world, struct loaded *loaded, const 
     return EXIT_BAD_INPUT;
 }
 
-static int allow_one(const struct world *world, const struct args *args, struct loaded *loaded,
-                     const char *session, const char *word)
+/* As a rule says it: "example.com:443". NULL after having said what is wrong. */
+static const char *host_of_word(const struct world *world, struct loaded *loaded, const char *word)
 {
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
-    struct err err = {0};
     if (host_parse(&loaded->arena, word, &host, &problem, &hint) < 0) {
         say_problem(world, arena_printf(&loaded->arena, "%s: %s", word, problem), hint);
-        return EXIT_BAD_INPUT;
+        return NULL;
     }
     uint16_t port = host.port ? host.port : PORT_HTTPS;
-    const char *object = host_with_port(&loaded->arena, host_text(&loaded->arena, &host), port);
+    return arena_printf(&loaded->arena, "%s%s",
+                        host_with_port(&loaded->arena, host_text(&loaded->arena, &host), port),
+                        host.may_be_unnamed ? HOST_UNNAMED : "");
+}
+
+static int allow_one(const struct world *world, const struct args *args, struct loaded *loaded,
+                     const char *session, const char *object)
+{
+    struct err err = {0};
     const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
     if (args->flags & FLAG_ALWAYS &&
         own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0) {
@@ -87,8 +94,8 @@ static int allow_one(const struct world *world, const struct args *args, struct 
                    : EXIT_FINE;
 }
 
-static int publish_one(const struct world *world, struct loaded *loaded, const char *session,
-                       const char *word)
+/* As the session wants it: "3000 8080", inside and outside. NULL after having said what is wrong. */
+static const char *port_of_word(const struct world *world, struct loaded *loaded, const char *word)
 {
     const char *colon = strchr(word, ':');
     const char *outside_text = arena_copy(&loaded->arena, word, strcspn(word, ":"));
@@ -96,24 +103,36 @@ static int publish_one(const struct world *world, struct loaded *loaded, const c
     if (!port_parse(colon ? colon + 1 : word, &inside) || !port_parse(outside_text, &outside)) {
         say_problem(world, arena_printf(&loaded->arena, "%s is not a port", word),
                     "write 3000, or 8080:3000 for another number on the host");
-        return EXIT_BAD_INPUT;
+        return NULL;
     }
-    return tell_session(world, loaded, session,
-                        arena_printf(&loaded->arena, "publish %u %u", inside, outside));
+    return arena_printf(&loaded->arena, "%u %u", inside, outside);
+}
+
+/* All words but the session's are understood before anything is done. Returns false after having said what is wrong. */
+static bool read_objects(const struct world *world, const struct args *args, struct loaded *loaded,
+                         bool is_host, name_list *ret_objects)
+{
+    for (size_t i = 0; i < args->words.count; i++) {
+        const char *word = args->words.at[i];
+        if (word[0] == '@')
+            continue;
+        const char *object = is_host ? host_of_word(world, loaded, word) : port_of_word(world, loaded, word);
+        if (!object)
+            return false;
+        vec_push(ret_objects, object);
+    }
+    if (ret_objects->count == 0)
+        say_problem(world, is_host ? "there is no host to allow" : "there is no port to publish", NULL);
+    return ret_objects->count > 0;
 }
 
 static int give(const struct world *world, const struct args *args, bool is_host)
 {
     struct loaded loaded = {0};
     int status = load_request(world, &loaded);
-    size_t objects = 0;
-    for (size_t i = 0; i < args->words.count; i++)
-        objects += args->words.at[i][0] != '@';
-    if (status == 0 && objects == 0) {
-        say_problem(world, is_host ? "there is no host to allow" : "there is no port to publish", NULL);
+    name_list running = {0}, objects = {0};
+    if (status == 0 && !read_objects(world, args, &loaded, is_host, &objects))
         status = EXIT_BAD_INPUT;
-    }
-    name_list running = {0};
     if (status == 0)
         find_running(&loaded, &running);
     /* For the sessions to come it can be said without one. */
@@ -121,13 +140,12 @@ static int give(const struct world *world, const struct args *args, bool is_host
     const char *session = status || only_later ? NULL : choose_session(world, args, &loaded);
     if (status == 0 && !only_later && !session)
         status = EXIT_BAD_INPUT;
-    for (size_t i = 0; status == 0 && i < args->words.count; i++) {
-        const char *word = args->words.at[i];
-        if (word[0] != '@')
-            status = is_host ? allow_one(world, args, &loaded, session, word)
-                             : publish_one(world, &loaded, session, word);
-    }
+    for (size_t i = 0; status == 0 && i < objects.count; i++)
+        status = is_host ? allow_one(world, args, &loaded, session, objects.at[i])
+                         : tell_session(world, &loaded, session,
+                                        arena_printf(&loaded.arena, "publish %s", objects.at[i]));
     vec_free(&running);
+    vec_free(&objects);
     loaded_free(&loaded);
     return status;
 }

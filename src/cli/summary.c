@@ -28,18 +28,20 @@ void say_refused(const struct world *world, const struct network *network)
     auto_buf struct buf out = {0};
     auto_buf struct buf line = {0};
     buf_add_str(&out, "bawn: not reached, because no rule allows it:\n");
-    for (size_t i = 0; i < network->refused.count && i < MOST_SHOWN; i++) {
+    for (size_t i = 0; i < network->refused.count; i++) {
         const struct refused_host *refused = &network->refused.at[i];
         const char *object = object_of(&arena, refused);
+        if (is_opened_by_name(refused)) {
+            buf_add_char(&line, ' ');
+            text_add_printable(&line, object, strlen(object));
+        }
+        if (i >= MOST_SHOWN)
+            continue;
         buf_add_str(&out, "  ");
         text_add_printable(&out, object, strlen(object));
         buf_add_str(&out, *object ? " " : "");
         text_add_printable(&out, refused->sentence, strlen(refused->sentence));
         buf_add_char(&out, '\n');
-        if (is_opened_by_name(refused)) {
-            buf_add_char(&line, ' ');
-            text_add_printable(&line, object, strlen(object));
-        }
     }
     if (network->refused_in_all > MOST_SHOWN)
         buf_printf(&out, "  and %zu more: see the session's journal\n", network->refused_in_all - MOST_SHOWN);

@@ -129,15 +129,13 @@ static bool find_target(struct connection *connection)
     const struct endpoint *asked = &connection->asked;
     connection->name = name_of_address(egress, asked);
     if (connection->name) {
-        connection->rule = table_allows(&egress->table, &connection->name->host, asked->port);
-        return connection->rule;
+        return table_allows(&egress->table, &connection->name->host, asked->port, &connection->rule);
     }
     connection->is_inspected = true; /* an address has no name that could differ */
     if (table_is_host_port(&egress->table, asked))
         return true;
     struct host_object host = table_address(asked);
-    connection->rule = table_allows(&egress->table, &host, asked->port);
-    return connection->rule;
+    return table_allows(&egress->table, &host, asked->port, &connection->rule);
 }
 
 static void begin_outward(struct egress *egress, int fd)

@@ -37,7 +37,7 @@ static enum address_class keep_permitted(struct connection *connection)
     for (size_t i = 0; i < found->count; i++) {
         enum address_class class = class_of(connection->egress, &found->addresses[i]);
         bool is_permitted =
-            class == ADDRESS_PUBLIC || (class == ADDRESS_PRIVATE && table_trusts_name(connection->rule));
+            class == ADDRESS_PUBLIC || (class == ADDRESS_PRIVATE && table_trusts_name(&connection->rule));
         if (is_permitted)
             found->addresses[kept++] = found->addresses[i];
         else
@@ -189,13 +189,14 @@ void connection_found(struct connection *connection)
 static void dial_address(struct connection *connection)
 {
     enum address_class class = class_of(connection->egress, &connection->asked);
-    if (connection->rule && !address_is_meant(&connection->rule->host, class)) {
+    bool has_rule = connection->rule.verb != VERB_NONE;
+    if (has_rule && !address_is_meant(&connection->rule.host, class)) {
         connection_refuse(connection,
                           "a rule for a network does not mean what is special in it; name the address");
         return;
     }
     connection->addresses = (struct lookup_result){.count = 1, .addresses = {connection->asked}};
-    if (!connection->rule) /* a port of the host's, wherever on its loopback it is */
+    if (!has_rule) /* a port of the host's, wherever on its loopback it is */
         connection->addresses = (struct lookup_result){
             .count = 2, .addresses = {endpoint_v4(INADDR_LOOPBACK, 0), {.address = {[15] = 1}}}};
     dial_addresses(connection, connection->asked.port);

@@ -55,12 +55,16 @@ void ask_forget(struct egress *egress, const void *self);
 
 /* --- names.c ---------------------------------------------------------------------------------------------------- */
 
+/* A question that cannot be answered yet. */
 struct waiting_question {
     struct dns_question question;
-    void (*answer)(struct egress *egress, const struct waiting_question *waiting, const struct name *name);
-    struct endpoint from; /* UDP */
-    void *stream;         /* TCP */
+    void (*answer)(struct egress *egress, const struct waiting_question *waiting,
+                   const struct dns_answer *answer);
+    struct endpoint from;
+    void *stream; /* TCP; NULL: UDP */
 };
+
+typedef VEC(struct waiting_question) question_list;
 
 struct name {
     struct egress *egress;
@@ -69,7 +73,7 @@ struct name {
     struct endpoint address; /* that stands for it inside; port 0 */
     VEC(uint16_t) ports;     /* where connections to it are taken, or will be */
     size_t outstanding, listening;
-    VEC(struct waiting_question) questions;
+    question_list questions;
     struct lookup_result found; /* outside */
     int64_t found_until;
     bool is_looked_up;
@@ -86,6 +90,12 @@ void name_listen(struct name *name);
 
 int resolver_add_datagrams(struct egress *egress, int fd) must_check;
 int resolver_add_streams(struct egress *egress, int fd) must_check;
+
+/* Its sockets are there, or are known not to come: whoever asked for it gets an answer. */
+void resolver_answer(struct name *name);
+
+/* bawn has noted who asked for a name that is not on the list: now whoever did may go on. */
+void resolver_refuse(struct egress *egress, const char *text);
 
 /* --- accept.c, inspect.c, dial.c, relay.c ------------------------------------------------------------------------ */
 
@@ -123,7 +133,7 @@ struct connection {
     enum stage stage;
     struct name *name; /* NULL: an address, or a port of the host or of the sandbox */
     struct endpoint asked;
-    const struct rule *rule;
+    struct rule rule; /* that allows it, as it was then; VERB_NONE: a port of the host's */
     bool is_inspected, speaks_http, via_proxy;
     uint16_t published;
     bool tried_v6; /* of a published port */
@@ -169,6 +179,9 @@ int settings_open_link(struct egress *egress, int link_fd) must_check;
 /* One line for bawn; the same only once. */
 void tell(struct egress *egress, const char *format, ...) printf_like(2, 3);
 
+/* The same, told once for each `subject`. Returns false where it was told before, or too much was. */
+bool tell_about(struct egress *egress, const char *subject, const char *format, ...) printf_like(3, 4);
+
 /* --- sandbox.c -------------------------------------------------------------------------------------------------- */
 
 int sandbox_enter(struct err *err) must_check;
@@ -197,7 +210,10 @@ struct egress {
     int64_t next_look;
     struct pipes pipes;
     struct endpoint last_connected; /* of many connections to the same place only the first is told */
+    question_list unlisted;         /* questions for names that are not on the list */
     struct map told;
     size_t told_count;
+    VEC(const char *) untold; /* lines that wait for bawn to read */
+    size_t untold_sent;
     bool is_over; /* bawn is gone */
 };

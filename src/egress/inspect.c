@@ -12,15 +12,17 @@
 
 enum verdict { VERDICT_WAIT, VERDICT_PASS, VERDICT_HTTP, VERDICT_REFUSE };
 
-static enum verdict inspect_tls(const uint8_t *bytes, size_t size, const char *host, const char **ret_problem)
+static enum verdict inspect_tls(const struct connection *connection, const uint8_t *bytes, size_t size,
+                                const char **ret_problem)
 {
     char name[NAME_LONGEST + 1];
     switch (hello_read(bytes, size, name)) {
     case HELLO_MORE:
         return VERDICT_WAIT;
     case HELLO_NAMELESS:
-        *ret_problem = "its TLS names no host, so that it could be any; name it by its address in a rule";
-        return VERDICT_REFUSE;
+        *ret_problem = "its TLS names no host, so that it could be any: a rule that ends in " HOST_UNNAMED
+                       " lets it pass";
+        return connection->rule.host.may_be_unnamed ? VERDICT_PASS : VERDICT_REFUSE;
     case HELLO_BAD:
         *ret_problem = "its first words are not those of TLS";
         return VERDICT_REFUSE;
@@ -28,7 +30,7 @@ static enum verdict inspect_tls(const uint8_t *bytes, size_t size, const char *h
         break;
     }
     *ret_problem = "its TLS is for another host";
-    return strcmp(name, host) == 0 ? VERDICT_PASS : VERDICT_REFUSE;
+    return strcmp(name, connection->name->text) == 0 ? VERDICT_PASS : VERDICT_REFUSE;
 }
 
 static enum verdict inspect(const struct connection *connection, const uint8_t *bytes, size_t size,
@@ -38,7 +40,7 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
     static const char ssh[] = "SSH-";
     uint16_t port = connection->asked.port;
     if (bytes[0] == TLS_HANDSHAKE)
-        return inspect_tls(bytes, size, connection->name->text, ret_problem);
+        return inspect_tls(connection, bytes, size, ret_problem);
     size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
     if (memcmp(bytes, ssh, known) == 0)
         return known == sizeof(ssh) - 1 ? VERDICT_PASS

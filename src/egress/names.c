@@ -40,14 +40,6 @@ struct name *name_of_address(struct egress *egress, const struct endpoint *addre
     return endpoint_is_v4(address) && index < egress->by_address.count ? egress->by_address.at[index] : NULL;
 }
 
-/* All ports are there, or are known not to come: whoever asked for the name gets an answer. */
-static void answer_questions(struct name *name)
-{
-    for (size_t i = 0; i < name->questions.count; i++)
-        name->questions.at[i].answer(name->egress, &name->questions.at[i], name);
-    vec_free(&name->questions);
-}
-
 static void listener_made(void *self, int fd, int errnum)
 {
     struct name *name = self;
@@ -59,7 +51,7 @@ static void listener_made(void *self, int fd, int errnum)
         tell(name->egress, "trouble %s cannot be reached: no socket could be made for it inside: %s",
              name->text, strerrordesc_np(errnum));
     if (--name->outstanding == 0)
-        answer_questions(name);
+        resolver_answer(name);
 }
 
 void name_listen(struct name *name)
@@ -68,7 +60,7 @@ void name_listen(struct name *name)
     name->outstanding++; /* answers may come while more are asked for */
     for (size_t i = 0; i < egress->table.ports.count; i++) {
         uint16_t port = egress->table.ports.at[i];
-        bool is_known = !table_allows(&egress->table, &name->host, port);
+        bool is_known = !table_allows(&egress->table, &name->host, port, NULL);
         for (size_t j = 0; j < name->ports.count; j++)
             is_known |= name->ports.at[j] == port;
         if (is_known)
@@ -80,5 +72,5 @@ void name_listen(struct name *name)
         ask_port(egress, PORT_LISTENER, at, listener_made, name);
     }
     if (--name->outstanding == 0)
-        answer_questions(name);
+        resolver_answer(name);
 }

@@ -8,13 +8,17 @@
 #include "base/text.h"
 #include "egress/egress.h"
 
-enum { MOST_STREAMS = 64, MOST_WAITING = 32 };
+enum {
+    MOST_STREAMS = 64,
+    MOST_WAITING = 32
+}; /* questions for one name; for names that are not on the list */
 
 /* A connection that asks for names (DNS over TCP): one question after the other, each with its size before it. */
 struct stream {
     struct watcher watcher;
     struct egress *egress;
-    struct name *waits_for;
+    struct endpoint from;
+    question_list *waits_in;
     size_t size;
     uint8_t bytes[2 + DNS_LARGEST_QUESTION];
 };
@@ -63,30 +67,49 @@ static bool is_allowed(const struct egress *egress, const char *text)
     bool allowed = false;
     if (host_parse(&scratch, text, &host, &problem, &hint) == 0 && host.kind == HOST_NAME) {
         for (size_t i = 0; !allowed && i < egress->table.ports.count; i++)
-            allowed = table_allows(&egress->table, &host, egress->table.ports.at[i]) != NULL;
+            allowed = table_allows(&egress->table, &host, egress->table.ports.at[i], NULL);
     }
     arena_free(&scratch);
     return allowed;
 }
 
-/* Answers now, or returns the name whose sockets must be made first. */
-static struct name *consider(struct egress *egress, const struct dns_question *question,
-                             struct dns_answer *ret_answer)
+static struct dns_answer answer_unlisted(void)
 {
+    return (struct dns_answer){.code = DNS_NO_SUCH_NAME,
+                               .reason = "bawn: this name is not on the sandbox's list of hosts, on purpose. "
+                                         "A person can add it with `bawn allow NAME`."};
+}
+
+/*
+ * Where a name is asked for the first time, the answer waits until bawn has looked who asks: after it the socket would be
+ * gone. Should bawn be busy, whoever asks asks again, and is not kept waiting a second time.
+ */
+static question_list *consider_unlisted(struct egress *egress, const struct waiting_question *waiting,
+                                        struct dns_answer *ret_answer)
+{
+    const char *name = waiting->question.name;
+    *ret_answer = answer_unlisted();
+    if (!*name || is_reverse(name)) {
+        ret_answer->reason = NULL;
+        return NULL;
+    }
+    bool is_told =
+        tell_about(egress, name, "asked %s %s %u", name, waiting->stream ? "tcp" : "udp", waiting->from.port);
+    return is_told && egress->unlisted.count < MOST_WAITING ? &egress->unlisted : NULL;
+}
+
+/* Answers now, or returns where the question must wait. */
+static question_list *consider(struct egress *egress, const struct waiting_question *waiting,
+                               struct dns_answer *ret_answer)
+{
+    const struct dns_question *question = &waiting->question;
     if (is_own_name(question->name)) {
         *ret_answer = answer_own(question);
         return NULL;
     }
-    *ret_answer = (struct dns_answer){.code = DNS_NO_SUCH_NAME};
-    if (!is_allowed(egress, question->name)) {
-        if (!*question->name || is_reverse(question->name))
-            return NULL;
-        ret_answer->reason = "bawn: this name is not on the sandbox's list of hosts, on purpose. "
-                             "A person can add it with `bawn allow NAME`.";
-        tell(egress, "refused %s 0 is not on the list of hosts", question->name);
-        return NULL;
-    }
-    ret_answer->code = DNS_FAILED;
+    if (!is_allowed(egress, question->name))
+        return consider_unlisted(egress, waiting, ret_answer);
+    *ret_answer = (struct dns_answer){.code = DNS_FAILED};
     struct name *name = name_enter(egress, question->name, 0);
     if (!name) {
         tell(egress, "trouble more than %d different names were asked for", (int)MOST_NAMES);
@@ -94,9 +117,33 @@ static struct name *consider(struct egress *egress, const struct dns_question *q
     }
     name_listen(name);
     if (name->outstanding && name->questions.count < MOST_WAITING)
-        return name;
+        return &name->questions;
     *ret_answer = answer_with(question, name);
     return NULL;
+}
+
+void resolver_answer(struct name *name)
+{
+    for (size_t i = 0; i < name->questions.count; i++) {
+        const struct waiting_question *waiting = &name->questions.at[i];
+        struct dns_answer answer = answer_with(&waiting->question, name);
+        waiting->answer(name->egress, waiting, &answer);
+    }
+    vec_free(&name->questions);
+}
+
+void resolver_refuse(struct egress *egress, const char *text)
+{
+    struct dns_answer answer = answer_unlisted();
+    for (size_t i = 0; i < egress->unlisted.count;) {
+        struct waiting_question waiting = egress->unlisted.at[i];
+        if (strcmp(waiting.question.name, text) != 0) {
+            i++;
+            continue;
+        }
+        egress->unlisted.at[i] = egress->unlisted.at[--egress->unlisted.count];
+        waiting.answer(egress, &waiting, &answer);
+    }
 }
 
 static void send_datagram(struct egress *egress, const struct dns_question *question,
@@ -112,10 +159,9 @@ static void send_datagram(struct egress *egress, const struct dns_question *ques
 }
 
 static void answer_datagram(struct egress *egress, const struct waiting_question *waiting,
-                            const struct name *name)
+                            const struct dns_answer *answer)
 {
-    struct dns_answer answer = answer_with(&waiting->question, name);
-    send_datagram(egress, &waiting->question, &answer, &waiting->from);
+    send_datagram(egress, &waiting->question, answer, &waiting->from);
 }
 
 static void datagrams_ready(struct watcher *watcher, uint32_t events)
@@ -134,13 +180,13 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
         if (got < 0 || !endpoint_from_socket(&address, &waiting.from))
             continue;
         struct dns_answer answer = {.code = dns_read(bytes, (size_t)got, &waiting.question)};
-        struct name *name = NULL;
+        question_list *waits_in = NULL;
         if (answer.code == DNS_IGNORED)
             continue;
         if (answer.code == DNS_FINE)
-            name = consider(egress, &waiting.question, &answer);
-        if (name)
-            vec_push(&name->questions, waiting);
+            waits_in = consider(egress, &waiting, &answer);
+        if (waits_in)
+            vec_push(waits_in, waiting);
         else
             send_datagram(egress, &waiting.question, &answer, &waiting.from);
     }
@@ -148,10 +194,10 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
 
 static void stream_close(struct stream *stream)
 {
-    struct name *name = stream->waits_for;
-    for (size_t i = 0; name && i < name->questions.count; i++) {
-        if (name->questions.at[i].stream == stream)
-            name->questions.at[i--] = name->questions.at[--name->questions.count];
+    question_list *list = stream->waits_in;
+    for (size_t i = 0; list && i < list->count; i++) {
+        if (list->at[i].stream == stream)
+            list->at[i--] = list->at[--list->count];
     }
     stream->egress->stream_count--;
     poller_close(&stream->watcher);
@@ -170,31 +216,29 @@ static bool send_on_stream(struct stream *stream, const struct dns_question *que
 }
 
 static void answer_on_stream(struct egress *egress, const struct waiting_question *waiting,
-                             const struct name *name)
+                             const struct dns_answer *answer)
 {
-    (void)egress;
     struct stream *stream = waiting->stream;
-    struct dns_answer answer = answer_with(&waiting->question, name);
-    stream->waits_for = NULL;
+    stream->waits_in = NULL;
     poller_change(&egress->poller, &stream->watcher, EPOLLIN);
-    if (!send_on_stream(stream, &waiting->question, &answer))
+    if (!send_on_stream(stream, &waiting->question, answer))
         shutdown(stream->watcher.fd, SHUT_RDWR); /* and it is closed when that is seen */
 }
 
 /* Takes one whole question off the front. Returns false where the connection is over. */
 static bool take_question(struct stream *stream, size_t size)
 {
-    struct waiting_question waiting = {.answer = answer_on_stream, .stream = stream};
+    struct waiting_question waiting = {.answer = answer_on_stream, .from = stream->from, .stream = stream};
     struct dns_answer answer = {.code = dns_read(stream->bytes + 2, size, &waiting.question)};
     stream->size -= size + 2;
     memmove(stream->bytes, stream->bytes + 2 + size, stream->size);
     if (answer.code == DNS_IGNORED)
         return false;
     if (answer.code == DNS_FINE)
-        stream->waits_for = consider(stream->egress, &waiting.question, &answer);
-    if (!stream->waits_for)
+        stream->waits_in = consider(stream->egress, &waiting, &answer);
+    if (!stream->waits_in)
         return send_on_stream(stream, &waiting.question, &answer);
-    vec_push(&stream->waits_for->questions, waiting);
+    vec_push(stream->waits_in, waiting);
     poller_change(&stream->egress->poller, &stream->watcher, 0);
     return true;
 }
@@ -212,7 +256,7 @@ static void stream_ready(struct watcher *watcher, uint32_t events)
         return;
     }
     stream->size += (size_t)got;
-    while (stream->size >= 2 && !stream->waits_for) {
+    while (stream->size >= 2 && !stream->waits_in) {
         size_t size = (size_t)stream->bytes[0] << 8 | stream->bytes[1];
         if (size > DNS_LARGEST_QUESTION || (stream->size >= size + 2 && !take_question(stream, size))) {
             stream_close(stream);
@@ -227,7 +271,12 @@ static void streams_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
     struct egress *egress = container_of(watcher, struct egress, streams);
-    int fd = accept4(watcher->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address);
+    struct endpoint from;
+    int fd = accept4(watcher->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0 && !endpoint_from_socket(&address, &from))
+        from = (struct endpoint){0};
     if (fd >= 0 && egress->stream_count >= MOST_STREAMS) {
         close(fd);
         fd = -1;
@@ -235,7 +284,7 @@ static void streams_ready(struct watcher *watcher, uint32_t events)
     if (fd < 0)
         return;
     struct stream *stream = must_realloc(NULL, 1, sizeof(*stream));
-    *stream = (struct stream){.egress = egress};
+    *stream = (struct stream){.egress = egress, .from = from};
     if (poller_add(&egress->poller, &stream->watcher, fd, EPOLLIN, stream_ready) < 0)
         free(stream);
     else

@@ -106,6 +106,10 @@ static int take_line(struct egress *egress, char *line, int fd, bool is_late, st
         memcpy(address.address, host.address, sizeof(address.address));
         return name_enter(egress, words[2], endpoint_v4_address(&address)) ? 0 : err_set(err, "a bad name");
     }
+    if (strcmp(verb, "answer") == 0) {
+        resolver_refuse(egress, object);
+        return 0;
+    }
     if (strcmp(verb, "proxy") == 0)
         return proxy_parse(&egress->arena, object, &egress->proxy, err);
     if (strcmp(verb, "no-proxy") == 0) {
@@ -144,10 +148,27 @@ int settings_read(struct egress *egress, int settings_fd, struct err *err)
     return 0;
 }
 
+/* Sends what bawn has not been told yet, as far as it reads. */
+static void tell_untold(struct egress *egress)
+{
+    while (egress->untold_sent < egress->untold.count) {
+        const char *line = egress->untold.at[egress->untold_sent];
+        if (send(egress->link.fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+            egress->is_over |= errno != EAGAIN && errno != ENOBUFS && errno != EINTR;
+            poller_change(&egress->poller, &egress->link, EPOLLIN | EPOLLOUT);
+            return;
+        }
+        egress->untold_sent++;
+    }
+    egress->untold.count = egress->untold_sent = 0;
+    poller_change(&egress->poller, &egress->link, EPOLLIN);
+}
+
 static void link_ready(struct watcher *watcher, uint32_t events)
 {
-    (void)events;
     struct egress *egress = container_of(watcher, struct egress, link);
+    if (events & EPOLLOUT)
+        tell_untold(egress);
     char line[LONGEST_LINE + 1];
     int fd = -1;
     ssize_t got = passing_receive(watcher->fd, line, LONGEST_LINE, &fd);
@@ -168,20 +189,44 @@ int settings_open_link(struct egress *egress, int link_fd)
     return poller_add(&egress->poller, &egress->link, link_fd, EPOLLIN, link_ready);
 }
 
+/* What is asked for a million times is one line of the journal. */
+static bool is_news(struct egress *egress, const char *subject, size_t size)
+{
+    if (egress->told_count > MOST_TOLD || map_get(&egress->told, subject, size))
+        return false;
+    egress->told_count++;
+    *map_at(&egress->told, arena_copy(&egress->arena, subject, size), size) = egress;
+    return true;
+}
+
+static void tell_line(struct egress *egress, const char *line)
+{
+    bool is_last = egress->told_count > MOST_TOLD;
+    vec_push(&egress->untold, is_last ? "trouble so much happened that the rest is not recorded"
+                                      : arena_str(&egress->arena, line));
+    tell_untold(egress);
+}
+
 void tell(struct egress *egress, const char *format, ...)
 {
     char line[LONGEST_LINE];
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(line, sizeof(line), format, args);
+    vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    size_t size = (size_t)length < sizeof(line) ? (size_t)length : sizeof(line) - 1;
-    if (map_get(&egress->told, line, size) || egress->told_count > MOST_TOLD)
-        return; /* what is asked for a million times is one line of the journal */
-    if (egress->told_count == MOST_TOLD)
-        size = (size_t)snprintf(line, sizeof(line), "trouble so much happened that the rest is not recorded");
-    egress->told_count++;
-    *map_at(&egress->told, arena_copy(&egress->arena, line, size), size) = egress;
-    if (send(egress->link.fd, line, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EPIPE)
-        egress->is_over = true;
+    if (is_news(egress, line, strlen(line)))
+        tell_line(egress, line);
+}
+
+bool tell_about(struct egress *egress, const char *subject, const char *format, ...)
+{
+    char line[LONGEST_LINE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    if (!is_news(egress, subject, strlen(subject)))
+        return false;
+    tell_line(egress, line);
+    return true;
 }

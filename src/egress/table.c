@@ -46,10 +46,15 @@ void table_index(struct table *table)
     index_rules(&table->policy);
 }
 
-const struct rule *table_allows(const struct table *table, const struct host_object *host, uint16_t port)
+bool table_allows(const struct table *table, const struct host_object *host, uint16_t port,
+                  struct rule *ret_rule)
 {
     const struct rule *rule = decide_host(&table->policy, host, port, NULL).decides;
-    return rule && rule->verb == VERB_CONNECT ? rule : NULL;
+    if (!rule || rule->verb != VERB_CONNECT)
+        return false;
+    if (ret_rule)
+        *ret_rule = *rule;
+    return true;
 }
 
 bool table_trusts_name(const struct rule *rule)

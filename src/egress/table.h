@@ -23,8 +23,9 @@ int table_add(struct table *table, const char *verb, const char *object, bool by
 /* Call it after the last of several table_add. */
 void table_index(struct table *table);
 
-/* The rule that lets the host be reached at the port, or NULL. */
-const struct rule *table_allows(const struct table *table, const struct host_object *host, uint16_t port);
+/* May the host be reached at the port? *ret_rule (or NULL) is a copy of the rule by which: rules move when more come. */
+bool table_allows(const struct table *table, const struct host_object *host, uint16_t port,
+                  struct rule *ret_rule);
 
 /* May a name that this rule is about lead into private networks? */
 bool table_trusts_name(const struct rule *rule);

@@ -117,6 +117,8 @@ static const char *hint_for_problem(const char *problem)
         {"'*'", "write *.example.com for every name below example.com; `net open` for every host"},
         {"bits set", "write the network's own address, such as 10.0.0.0/8"},
         {"clothes", "write it as plain IPv4, such as 10.0.0.5"},
+        {"after the +", "write example.com" HOST_UNNAMED " to let TLS through that names no host"},
+        {"leave out", "leave " HOST_UNNAMED " off: with an address TLS may name any host, or none"},
         {"port", "write a port from 1 to 65535, such as example.com:443"},
         {"URL", "write a bare host, such as example.com or example.com:8443"},
         {"no host name has", "write a bare host, such as example.com or example.com:22, not a URL"},
@@ -125,6 +127,18 @@ static const char *hint_for_problem(const char *problem)
         if (strstr(problem, hints[i].about))
             return hints[i].hint;
     }
+    return NULL;
+}
+
+/* Cuts HOST_UNNAMED off the end. Returns a problem or NULL. */
+static const char *split_option(char *text, bool *ret_may_be_unnamed)
+{
+    char *option = strchr(text, '+');
+    *ret_may_be_unnamed = option != NULL;
+    if (option && strcmp(option, HOST_UNNAMED) != 0)
+        return "what stands after the + is not known";
+    if (option)
+        *option = '\0';
     return NULL;
 }
 
@@ -162,11 +176,13 @@ static const char *parse(struct arena *arena, const char *text, struct host_obje
     char *lower = arena_str(arena, text), *name = NULL;
     for (char *at = lower; *at; at++)
         *at = (char)((unsigned char)*at < 0x80 ? tolower((unsigned char)*at) : *at);
-    const char *problem = split_port(lower, &name, &host->port);
+    const char *problem = split_option(lower, &host->may_be_unnamed);
+    if (!problem)
+        problem = split_port(lower, &name, &host->port);
     if (problem)
         return problem;
     if (parse_address(name, host, &problem))
-        return problem;
+        return !problem && host->may_be_unnamed ? "an address has no name that TLS could leave out" : problem;
 
     size_t size = strlen(name);
     if (size > 1 && name[size - 1] == '.')

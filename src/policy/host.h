@@ -20,7 +20,11 @@ struct host_object {
     uint8_t address[16]; /* HOST_ADDRESS: IPv4 as ::ffff:a.b.c.d */
     uint8_t prefix;      /* how many leading bits of it count */
     uint16_t port;       /* 0: none was named */
+    bool
+        may_be_unnamed; /* written with HOST_UNNAMED after it: TLS that names no host is let through as well */
 };
+
+#define HOST_UNNAMED "+unnamed"
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443, NAME_LONGEST = 253 };
 

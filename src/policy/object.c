@@ -133,6 +133,8 @@ static int parse_host(struct arena *arena, const struct word *word, struct rule 
     const char *problem = NULL, *hint = NULL;
     if (host_parse(arena, word_plain(arena, word->text), &rule->host, &problem, &hint) < 0)
         return complain(diags, rule, word, hint, problem);
+    if (rule->verb != VERB_CONNECT && rule->host.may_be_unnamed)
+        return complain(diags, rule, word, "leave it off", "only `connect` takes " HOST_UNNAMED);
     if (rule->verb == VERB_CONNECT && rule->host.port == 0)
         rule->host.port = PORT_HTTPS;
     return 0;

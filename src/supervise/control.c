@@ -41,18 +41,8 @@ static int obey(struct control *control, char *line, struct err *err)
     const char *verb = strsep(&rest, " "), *first = rest ? strsep(&rest, " ") : "",
                *second = rest ? rest : "";
     uint16_t inside, outside;
-    if (strcmp(verb, "allow") == 0) {
-        struct arena scratch = {0};
-        struct host_object host;
-        const char *problem = "", *hint = "";
-        int result = host_parse(&scratch, first, &host, &problem, &hint);
-        if (result < 0)
-            err_set(err, "%s: %s", first, problem);
-        else
-            result = network_allow(control->network, first, err);
-        arena_free(&scratch);
-        return result;
-    }
+    if (strcmp(verb, "allow") == 0)
+        return network_allow(control->network, first, err);
     if (strcmp(verb, "publish") == 0 && port_parse(first, &inside) && port_parse(second, &outside))
         return network_publish(control->network, inside, outside, err);
     return err_set(err, "this session does not understand that");

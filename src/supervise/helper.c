@@ -47,8 +47,9 @@ static void add_operations(const struct network *network, struct buf *lines)
         const struct operation *operation = &network->plan->operations.at[i];
         if (operation->kind == OP_CONNECT || operation->kind == OP_REFUSE) {
             struct arena *arena = network->plan->policy->arena;
-            buf_printf(lines, "%s %s%s\n", operation_name(operation->kind),
+            buf_printf(lines, "%s %s%s%s\n", operation_name(operation->kind),
                        host_with_port(arena, operation->value, operation->port),
+                       operation->because->host.may_be_unnamed ? HOST_UNNAMED : "",
                        is_by_person(operation->because) ? " own" : "");
         } else if (operation->kind == OP_HOST_PORT) {
             buf_printf(lines, "host-port %u\n", operation->port);

@@ -12,11 +12,19 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/holder.h"
 #include "kernel/passing.h"
 #include "kernel/ports.h"
+#include "policy/decide.h"
 #include "supervise/helper.h"
 
-enum { MOST_STARTS = 32, MOST_ADDED = 8192, MOST_REFUSED = 256, LONGEST_LINE = 1024 };
+enum {
+    MOST_STARTS = 32,
+    MOST_ADDED = 8192,
+    MOST_REFUSED = 256,
+    MOST_LOOKED_AT = 256, /* refused names whose asking process is looked for */
+    LONGEST_LINE = 1024,
+};
 
 static void start_helper(struct network *network);
 
@@ -75,6 +83,36 @@ static void note_refused(struct network *network, const char *host, const char *
                                                           arena_str(&network->arena, sentence)});
 }
 
+static int send_line(struct network *network, const char *line, int fd, struct err *err)
+{
+    if (network->link_fd >= 0 && passing_send(network->link_fd, line, strlen(line), fd) < 0)
+        return err_sys(err, errno, "cannot reach the network's helper");
+    return 0;
+}
+
+/* Somebody asked for a name that is not on the list, and gets no answer before it is known who. */
+static void take_question(struct network *network, const char *host, const char *protocol, const char *port)
+{
+    static const char why[] = "is not on the list of hosts";
+    uint16_t number;
+    struct holder holder;
+    note_refused(network, host, "", why);
+    if (network->inside > 0 && network->looked_at++ < MOST_LOOKED_AT && port_parse(port, &number) &&
+        holder_find(network->inside, strcmp(protocol, "tcp") == 0, number, &holder)) {
+        char pid[16];
+        snprintf(pid, sizeof(pid), "%d", (int)holder.pid);
+        journal_event(network->journal, "refused", "host", host, "port", "0", "why", why, "program",
+                      holder.program, "pid", pid);
+    } else {
+        journal_event(network->journal, "refused", "host", host, "port", "0", "why", why);
+    }
+    char answer[LONGEST_LINE];
+    struct err ignored; /* then the answer comes when the question is asked again */
+    snprintf(answer, sizeof(answer), "answer %s", host);
+    if (send_line(network, answer, -1, &ignored) < 0)
+        return;
+}
+
 static void take_event(struct network *network, char *line)
 {
     char *rest = line;
@@ -96,7 +134,9 @@ static void take_event(struct network *network, char *line)
         return;
     }
     const char *host = next_word(&rest), *port = next_word(&rest), *detail = rest ? rest : "";
-    if (strcmp(what, "refused") == 0) {
+    if (strcmp(what, "asked") == 0) {
+        take_question(network, host, port, detail);
+    } else if (strcmp(what, "refused") == 0) {
         note_refused(network, host, port, detail);
         journal_event(network->journal, "refused", "host", host, "port", port, "why", detail);
     } else if (strcmp(what, "failed") == 0) {
@@ -218,29 +258,72 @@ void network_watch(struct network *network, const struct launched *launched, str
     if (is_mode(network, "open"))
         return; /* there is nothing between the command and the host's network */
     network->port_fd = launched->port_fd;
+    network->inside = launched->pid;
     network->helper_path = helper_find(&network->arena);
     loop_add(loop, network->port_fd, POLLIN, ports_ready, network);
     watch_sockets(network, true);
 }
 
-static int send_line(struct network *network, const char *line, int fd, struct err *err)
+/* A line for the helper that is there, and for those that may come after it. */
+static int add_line(struct network *network, const char *line, struct err *err)
 {
-    if (network->link_fd >= 0 && passing_send(network->link_fd, line, strlen(line), fd) < 0)
-        return err_sys(err, errno, "cannot reach the network's helper");
+    if (send_line(network, line, -1, err) < 0)
+        return -1;
+    vec_push(&network->added, line);
     return 0;
 }
 
-int network_allow(struct network *network, const char *host, struct err *err)
+/* The administrator's lock that keeps the host shut, or NULL. */
+static const struct rule *lock_on(const struct network *network, const struct host_object *host)
 {
+    candidate_list candidates = {0};
+    const struct rule *decides = decide_host(network->plan->policy, host, host->port, &candidates).decides;
+    bool is_locked = false;
+    for (size_t i = 0; i < candidates.count; i++)
+        is_locked |= candidates.at[i].rule->locked;
+    vec_free(&candidates);
+    return is_locked && decides && decides->verb == VERB_REFUSE ? decides : NULL;
+}
+
+/* What the policy refuses within a wider grant stays refused, whether something connected there before or not. */
+static int add_refusals_within(struct network *network, const struct host_object *host, struct err *err)
+{
+    const struct policy *policy = network->plan->policy;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        bool is_within = rule->verb == VERB_REFUSE && policy_rule_counts(policy, rule) &&
+                         host_covers(host, &rule->host) &&
+                         host_specificity(&rule->host) > host_specificity(host) &&
+                         (rule->host.port == 0 || rule->host.port == host->port);
+        const char *text = is_within ? host_text(&network->arena, &rule->host) : "";
+        if (is_within && add_line(network,
+                                  arena_printf(&network->arena, "refuse %s own",
+                                               host_with_port(&network->arena, text, host->port)),
+                                  err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int network_allow(struct network *network, const char *text, struct err *err)
+{
+    struct host_object host;
+    const char *problem = "", *hint = "";
+    if (host_parse(&network->arena, text, &host, &problem, &hint) < 0)
+        return err_set(err, "%s: %s", text, problem);
+    host.port = host.port ? host.port : PORT_HTTPS;
     if (!is_mode(network, "allow") || network->added.count >= MOST_ADDED) {
         err_set(err, "this session has no list of hosts to which one could be added");
         return err_hint(err, "its network is %s", network->mode);
     }
-    const char *line = arena_printf(&network->arena, "connect %s own", host);
-    if (send_line(network, line, -1, err) < 0)
+    const struct rule *lock = lock_on(network, &host);
+    if (lock)
+        return err_set(err, "the administrator keeps %s shut: `lock refuse %s` (%s)", text, lock->written,
+                       rule_origin(&network->arena, lock));
+    if (add_refusals_within(network, &host, err) < 0 ||
+        add_line(network, arena_printf(&network->arena, "connect %s own", text), err) < 0)
         return -1;
-    vec_push(&network->added, line);
-    journal_event(network->journal, "allowed", "host", host);
+    journal_event(network->journal, "allowed", "host", text);
     if (network->link_fd < 0)
         start_helper(network); /* an address needs a socket inside before anybody comes */
     return 0;
@@ -264,6 +347,7 @@ int network_publish(struct network *network, uint16_t inside, uint16_t outside, 
 
 void network_end(struct network *network)
 {
+    network->inside = 0; /* the number may soon be another's */
     if (network->link_fd >= 0)
         hear_helper(network);
     if (network->helper > 0) {

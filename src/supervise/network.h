@@ -32,8 +32,8 @@ struct network {
     const char *mode;        /* of the plan: off, allow or open */
     const char *helper_path; /* NULL: it is not installed */
     int port_fd, link_fd;
-    pid_t helper;
-    unsigned starts;
+    pid_t helper, inside; /* the sandbox's process 1 */
+    unsigned starts, looked_at;
     VEC(struct standing_socket) sockets;
     VEC(int) host_fds;       /* those of the sockets that are the host's: nothing inside must hold them */
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
@@ -52,8 +52,8 @@ void network_watch(struct network *network, const struct launched *launched, str
 void network_end(struct network *network);
 void network_free(struct network *network);
 
-/* A running session gets more: "connect HOST:PORT". */
-int network_allow(struct network *network, const char *host, struct err *err) must_check;
+/* A running session gets more: "HOST:PORT", as in a rule. */
+int network_allow(struct network *network, const char *text, struct err *err) must_check;
 
 /* And a port of the sandbox, at the same number on the host's loopback or another. */
 int network_publish(struct network *network, uint16_t inside, uint16_t outside, struct err *err) must_check;

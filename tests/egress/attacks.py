@@ -14,6 +14,7 @@ def test(function):
 
 
 OPEN = ["net open"]
+HOST_UNNAMED = "+unnamed"
 
 
 def names_seen(session) -> set:
@@ -103,6 +104,20 @@ print(attempt(lambda: context.wrap_socket(dial("allowed.test", 443))), attempt(l
       attempt(lambda: exchange("allowed.test", 443, b"anything")))""")
     assert done.out == "ECONNRESET ECONNRESET ECONNRESET\n", done
     assert session.lab.take() == []
+
+
+@test
+def TLS_without_a_name_passes_by_a_rule_that_says_so(session):
+    code = """
+import ssl
+context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
+shake = lambda name: context.wrap_socket(dial("allowed.test", 443), server_hostname=name).version()
+print(attempt(lambda: shake(None)), attempt(lambda: shake("allowed.test")), attempt(lambda: shake("other.test")))"""
+    assert session.python(["connect allowed.test"], code).out == "ECONNRESET TLSv1.3 ECONNRESET\n"
+    assert HOST_UNNAMED in session.events("refused")[0]["why"]
+    assert session.python([f"connect allowed.test{HOST_UNNAMED}"], code).out == "TLSv1.3 TLSv1.3 ECONNRESET\n"
+    done = session.run([f"refuse allowed.test{HOST_UNNAMED}"], "true")
+    assert done.status != 0 and "only `connect` takes" in done.err, done
 
 
 @test

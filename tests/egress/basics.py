@@ -21,7 +21,7 @@ def a_name_that_is_not_on_the_list_does_not_exist_and_is_never_asked_for(session
     done = session.run(["connect allowed.test"], "curl", "-sS", "-m", "10", "https://other.test/")
     assert done.status == 6, done  # could not resolve
     assert session.lab.take() == []
-    assert [(e["host"], e["port"]) for e in session.events("refused")] == [("other.test", "0")]
+    assert [(e["host"], e["port"], e["program"]) for e in session.events("refused")] == [("other.test", "0", "curl")]
 
 
 @test
@@ -145,3 +145,27 @@ def DNS_over_TCP_answers_too_and_refusals_say_why(session):
     assert done.out.count("status: NXDOMAIN") == 2, done
     assert "EDE: 18 (Prohibited)" in done.out and "bawn allow NAME" in done.out, done
     assert session.lab.take() == []
+
+
+@test
+def who_asked_for_a_refused_name_is_recorded(session):
+    done = session.run(["connect allowed.test"], "sh", "-c", "dig +short one.test; dig +tcp +short two.test; cp /usr/bin/dig ./my-dig && ./my-dig three.test >/dev/null")
+    assert done.status == 0, done
+    refused = {event["host"]: event for event in session.events("refused")}
+    # dig asks in threads of its own, which is its own business
+    assert {host: event["program"] for host, event in refused.items()} == {"one.test": "dig", "two.test": "dig", "three.test": "my-dig"}, refused
+    assert len({event["pid"] for event in refused.values()}) == 3 and all(event["pid"].isdigit() for event in refused.values())
+
+
+@test
+def a_flood_of_names_is_recorded_to_the_last(session):
+    done = session.python(["connect allowed.test:9000"], """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+for i in range(1500):
+    label = b"n%04d" % i
+    s.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + bytes([len(label)]) + label + b"\\4test\\0\\0\\1\\0\\1", ("198.18.0.1", 53))
+    if i % 50 == 49:
+        print(exchange("allowed.test", 9000, b"x"), end="")   # the kernel drops what is not read in time""")
+    assert done.out == "b'xthe end'" * 30, done
+    assert {event["host"] for event in session.events("refused")} == {f"n{i:04}.test" for i in range(1500)}

@@ -149,8 +149,8 @@ for line in sys.stdin:
 """
 
 
-def waiting(session, rules):
-    process = session.start(rules, "/usr/bin/python3", "-u", "-c", HELPERS + WAITER)
+def waiting(session, rules, prefix=()):
+    process = session.start(rules, "/usr/bin/python3", "-u", "-c", HELPERS + WAITER, prefix=prefix)
     assert process.stdout.readline() == "up\n"
 
     def say(line):
@@ -181,6 +181,45 @@ def a_host_is_allowed_while_the_command_runs(session):
     process.wait()
     gone = bawn(session, "allow", "other.test")
     assert gone.returncode == 2 and "no session is running" in gone.stderr, gone
+
+
+@test
+def a_word_that_is_wrong_allows_none_of_them(session):
+    process, say = waiting(session, [])
+    done = bawn(session, "allow", "--always", "other.test:9000", "not a host")
+    assert done.returncode == 2 and "not a host" in done.stderr, done
+    assert say('exchange("other.test", 9000, b"x")') == "EAI-2"
+    assert not (session.home / ".config/bawn/policy.bawn").exists()
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def what_is_refused_within_a_later_grant_stays_refused(session):
+    process, say = waiting(session, ["refuse secret.example.test"])
+    assert bawn(session, "allow", "*.example.test:9000").returncode == 0
+    assert say('exchange("wild.example.test", 9000, b"x")') == "b'xthe end'"
+    assert say('exchange("secret.example.test", 9000, b"x")') == "EAI-2"
+    assert bawn(session, "allow", "secret.example.test:9000").returncode == 0  # a person's later and more exact word
+    assert say("socket.gethostbyname('secret.example.test')").startswith("198.18.")
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def the_administrators_lock_is_not_opened_while_a_command_runs(session):
+    etc = session.home / "etc"
+    subprocess.run(["cp", "-a", "/etc/.", str(etc)], stderr=subprocess.DEVNULL)
+    (etc / "bawn").mkdir(exist_ok=True)
+    (etc / "bawn/policy.bawn").write_text("lock refuse other.test\n")
+    process, say = waiting(session, [], ["unshare", "--mount", "sh", "-c", f'mount --bind {etc} /etc && exec "$@"', "sh"])
+    done = bawn(session, "allow", "other.test:9000")
+    assert done.returncode == 2 and "the administrator keeps other.test:9000 shut" in done.stderr, done
+    assert say('exchange("other.test", 9000, b"x")') == "EAI-2"
+    assert bawn(session, "allow", "allowed.test:9000").returncode == 0
+    assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
+    process.stdin.close()
+    process.wait()
 
 
 @test

@@ -50,8 +50,8 @@ class Session:
         self.results.append(Result(done))
         return self.results[-1]
 
-    def start(self, rules, *command, env=None) -> subprocess.Popen:
-        process = subprocess.Popen(self.command(rules, command), cwd=self.work, env=self.environment(env), text=True,
+    def start(self, rules, *command, env=None, prefix=()) -> subprocess.Popen:
+        process = subprocess.Popen([*prefix, *self.command(rules, command)], cwd=self.work, env=self.environment(env), text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.started.append(process)
         return process

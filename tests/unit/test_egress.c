@@ -470,18 +470,17 @@ TEST(the_table_decides_as_the_policy_does)
     CHECK_INT(table_add(&table, "connect", "a b", true, &err), -1);
     table_index(&table);
     host.name = "api.example.com";
-    const struct rule *rule = table_allows(&table, &host, 443);
-    CHECK(rule && !table_trusts_name(rule));
-    CHECK(!table_allows(&table, &host, 80));
+    struct rule rule;
+    CHECK(table_allows(&table, &host, 443, &rule) && !table_trusts_name(&rule));
+    CHECK(!table_allows(&table, &host, 80, NULL));
     host.name = "bad.example.com";
-    CHECK(!table_allows(&table, &host, 443));
+    CHECK(!table_allows(&table, &host, 443, NULL));
     host.name = "db.corp";
-    rule = table_allows(&table, &host, 5432);
-    CHECK(rule && table_trusts_name(rule));
+    CHECK(table_allows(&table, &host, 5432, &rule) && table_trusts_name(&rule));
     CHECK_INT(table_add(&table, "connect", "bad.example.com", true, &err), 0);
     table_index(&table);
     host.name = "bad.example.com";
-    CHECK(table_allows(&table, &host, 443));
+    CHECK(table_allows(&table, &host, 443, NULL));
     table_free(&table);
 }
 

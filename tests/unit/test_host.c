@@ -10,7 +10,8 @@ static const char *understood(const char *text)
     const char *problem = NULL, *hint = NULL;
     if (host_parse(&arena, text, &host, &problem, &hint) < 0)
         return "refused";
-    return arena_printf(&arena, "%s:%u", host_text(&arena, &host), host.port);
+    return arena_printf(&arena, "%s:%u%s", host_text(&arena, &host), host.port,
+                        host.may_be_unnamed ? HOST_UNNAMED : "");
 }
 
 static bool covers(const char *pattern, const char *asked)
@@ -28,6 +29,8 @@ TEST(one_spelling_has_one_meaning)
     CHECK_STR(understood("example.com:22"), "example.com:22");
     CHECK_STR(understood("*.Example.com:8443"), "*.example.com:8443");
     CHECK_STR(understood("localhost"), "localhost:0");
+    CHECK_STR(understood("example.com:8443+Unnamed"), "example.com:8443+unnamed");
+    CHECK_STR(understood("*.example.com+unnamed"), "*.example.com:0+unnamed");
     CHECK_STR(understood("_dmarc.example.com"), "_dmarc.example.com:0");
     CHECK_STR(understood("10.0.0.5:5432"), "10.0.0.5:5432");
     CHECK_STR(understood("10.0.0.0/8"), "10.0.0.0/8:0");
@@ -73,6 +76,10 @@ TEST(what_could_mean_two_things_is_refused)
         "example.com:22:33",
         "1.2.3.0x4",
         "a.b.0x10",
+        "example.com+",
+        "example.com+unname",
+        "example.com+unnamed:443",
+        "10.0.0.5+unnamed",
     };
     for (size_t i = 0; i < array_len(refused); i++) {
         if (!CHECK_STR(understood(refused[i]), "refused"))

@@ -1,0 +1,132 @@
+#include "kernel/holder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+enum {
+    MOST_PROCESSES = 512,
+    MOST_DESCRIPTORS = 8192, /* of all of them */
+    LARGEST_TABLE = 256 * 1024,
+};
+
+static bool read_text(const char *path, struct buf *ret_text)
+{
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && buf_read(ret_text, fd, LARGEST_TABLE) == 0 && ret_text->size;
+}
+
+/* "  12: 00000000:A1B2 00000000:0000 07 …", the inode being the tenth word. */
+static bool read_inode(const char *line, uint16_t port, uint64_t *ret_inode)
+{
+    enum { WORD_OF_LOCAL = 1, WORD_OF_INODE = 9 };
+    for (int word = 0; word <= WORD_OF_INODE; word++) {
+        line += strspn(line, " ");
+        size_t size = strcspn(line, " \n");
+        const char *colon = memchr(line, ':', size);
+        if (word == WORD_OF_LOCAL && (!colon || strtoul(colon + 1, NULL, 16) != port))
+            return false;
+        if (word == WORD_OF_INODE)
+            break;
+        line += size;
+    }
+    return text_take_number(&line, ret_inode) && *ret_inode != 0;
+}
+
+static bool find_inode(pid_t process, bool is_stream, uint16_t port, uint64_t *ret_inode)
+{
+    static const char *const tables[2][2] = {{"udp", "udp6"}, {"tcp", "tcp6"}};
+    for (size_t i = 0; i < array_len(tables[0]); i++) {
+        char path[64];
+        auto_buf struct buf text = {0};
+        snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)process, tables[is_stream][i]);
+        if (!read_text(path, &text))
+            continue;
+        for (const char *line = strchr(text.bytes, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+            if (read_inode(line + 1, port, ret_inode))
+                return true;
+        }
+    }
+    return false;
+}
+
+typedef VEC(pid_t) process_list;
+
+/* What a process has started, by whichever of its threads. */
+static void add_children(process_list *processes, pid_t process)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+    DIR *threads = opendir(path);
+    for (const struct dirent *thread; threads && (thread = readdir(threads));) {
+        auto_buf struct buf text = {0};
+        if (snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)process, thread->d_name) >=
+                (int)sizeof(path) ||
+            thread->d_name[0] == '.' || !read_text(path, &text))
+            continue;
+        uint64_t child;
+        for (const char *at = text.bytes; text_take_number(&at, &child); at += strspn(at, " ")) {
+            if (processes->count < MOST_PROCESSES)
+                vec_push(processes, (pid_t)child);
+        }
+    }
+    if (threads)
+        closedir(threads);
+}
+
+static bool has_socket(pid_t process, const char *socket, size_t *descriptors_left)
+{
+    char path[64], target[64];
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)process);
+    DIR *descriptors = opendir(path);
+    bool found = false;
+    for (const struct dirent *at; descriptors && !found && *descriptors_left && (at = readdir(descriptors));
+         --*descriptors_left) {
+        ssize_t size = readlinkat(dirfd(descriptors), at->d_name, target, sizeof(target) - 1);
+        target[size > 0 ? size : 0] = '\0';
+        found = strcmp(target, socket) == 0;
+    }
+    if (descriptors)
+        closedir(descriptors);
+    return found;
+}
+
+static void read_program(struct holder *holder)
+{
+    char path[64];
+    auto_buf struct buf text = {0};
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)holder->pid);
+    read_text(path, &text);
+    size_t size = text.size && text.bytes[text.size - 1] == '\n' ? text.size - 1 : text.size;
+    snprintf(holder->program, sizeof(holder->program), "%.*s", (int)size, buf_text(&text));
+}
+
+bool holder_find(pid_t first, bool is_stream, uint16_t port, struct holder *ret_holder)
+{
+    uint64_t inode;
+    if (!find_inode(first, is_stream, port, &inode))
+        return false;
+    char socket[64];
+    snprintf(socket, sizeof(socket), "socket:[%llu]", (unsigned long long)inode);
+    size_t descriptors_left = MOST_DESCRIPTORS;
+    process_list processes = {0};
+    bool found = false;
+    add_children(&processes, first);
+    for (size_t i = 0; !found && i < processes.count; i++) {
+        *ret_holder = (struct holder){.pid = processes.at[i]};
+        found = has_socket(processes.at[i], socket, &descriptors_left);
+        if (!found)
+            add_children(&processes, processes.at[i]);
+    }
+    vec_free(&processes);
+    if (found)
+        read_program(ret_holder);
+    return found;
+}
