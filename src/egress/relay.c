@@ -10,8 +10,6 @@
 
 #include "egress/egress.h"
 
-enum { UNREAD = 1 << 20 }; /* bytes of a refused client that are thrown away at once */
-
 static bool http_is_waiting(const struct connection *connection)
 {
     return connection->speaks_http && connection->http.state == HTTP_UPGRADING;
@@ -139,6 +137,7 @@ void relay_ready(struct watcher *watcher, uint32_t events)
         connection_reset(connection);
         return;
     }
+    const char *unread;
     switch (connection->stage) {
     case STAGE_INSPECT:
         connection_inspect(connection);
@@ -160,7 +159,7 @@ void relay_ready(struct watcher *watcher, uint32_t events)
                         is_inner ? events & EPOLLOUT : events & (EPOLLIN | EPOLLHUP));
         break;
     case STAGE_FAREWELL:
-        if (recv(watcher->fd, NULL, UNREAD, MSG_DONTWAIT | MSG_TRUNC) <= 0)
+        if (flow_receive(&connection->outward, watcher->fd, &unread) <= 0)
             connection_close(connection);
         break;
     }
