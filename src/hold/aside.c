@@ -78,9 +78,10 @@ static int move(int from_fd, const char *name, int to_fd, const char *new_name)
 {
     if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno == EACCES) {
-        /* A folder that was closed, so that nothing is taken from it. */
-        auto_fd int inner = directories_allow_owner(from_fd) < 0 ? -1 : directories_open_up(from_fd, name);
+    if (errno == EACCES && directories_allow_owner(from_fd) == 0) {
+        /* A folder that was closed, so that nothing is taken from it; one that moves must be writable itself. */
+        auto_fd int inner = directories_open_up(from_fd, name);
+        (void)inner;
         if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
             return 0;
     }
