@@ -248,7 +248,7 @@ static int parse_valued(struct parser *parser, const struct spelled_flag *flag, 
                             ? value_of(parser, flag, valued_flags[index].wanted)
                             : "";
     parser->args->flags |= valued_flags[index].flag;
-    *(const char **)((char *)parser->args + valued_flags[index].field) = value;
+    memcpy((char *)parser->args + valued_flags[index].field, &value, sizeof(value));
     return value ? 0 : EXIT_BAD_INPUT;
 }
 
