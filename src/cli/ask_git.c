@@ -14,9 +14,12 @@
 enum { OUTPUT_LARGEST = 64 * 1024 * 1024, SECONDS = 20 };
 
 /* A run like any other, but for its session and its streams: nothing is kept, and nothing is said. */
-static int run_git(const struct git_asker *asker, const char *work_tree)
+static int run_git(const struct git_asker *asker, const char *work_tree, const char *const *asked)
 {
-    static const char *const command[] = {"git", "--no-replace-objects", "cat-file", "--batch", NULL};
+    enum { MOST_WORDS = 32 };
+    const char *command[MOST_WORDS + 1] = {"git", "--no-replace-objects", "-c", "core.commitGraph=false"};
+    for (size_t i = 0, at = 4; asked[i] && at < MOST_WORDS; i++)
+        command[at++] = asked[i];
     static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1",
                                               "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", NULL};
     struct argument rules[] = {{VERB_WORKSPACE, work_tree}, {VERB_NET, "off"}};
@@ -49,14 +52,14 @@ static int run_git(const struct git_asker *asker, const char *work_tree)
     return outcome.status;
 }
 
-static _Noreturn void become_git(const struct git_asker *asker, const char *work_tree, int input_fd,
-                                 int output_fd)
+static _Noreturn void become_git(const struct git_asker *asker, const char *work_tree,
+                                 const char *const *command, int input_fd, int output_fd)
 {
     auto_fd int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere < 0 || dup2(input_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
         dup2(nowhere, STDERR_FILENO) < 0 || chdir(work_tree) < 0)
         _exit(EXIT_REFUSED);
-    _exit(run_git(asker, work_tree));
+    _exit(run_git(asker, work_tree, command));
 }
 
 static int input_file(const struct buf *input)
@@ -67,7 +70,8 @@ static int input_file(const struct buf *input)
     return is_written ? fd_take(&fd) : -1;
 }
 
-int ask_git(void *asker, const char *work_tree, const struct buf *input, struct buf *ret_output)
+int ask_git(void *asker, const char *work_tree, const char *const *command, const struct buf *input,
+            struct buf *ret_output)
 {
     int output[2], status = 0;
     auto_fd int input_fd = input_file(input);
@@ -75,7 +79,7 @@ int ask_git(void *asker, const char *work_tree, const struct buf *input, struct 
         return -1;
     pid_t child = fork();
     if (child == 0)
-        become_git(asker, work_tree, input_fd, output[1]);
+        become_git(asker, work_tree, command, input_fd, output[1]);
     close(output[1]);
     char part[65536];
     for (ssize_t got; child > 0 && ret_output->size < OUTPUT_LARGEST &&

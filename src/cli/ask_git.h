@@ -11,5 +11,6 @@ struct git_asker {
         *launch; /* of the run at whose end git is asked: what that forgets is forgotten here too */
 };
 
-/* `git cat-file --batch` in the work tree, read-only and without a network. As hold/versions.h wants it. */
-int ask_git(void *asker, const char *work_tree, const struct buf *input, struct buf *ret_output);
+/* A command of git's in the work tree, read-only and without a network. As hold/versions.h wants it. */
+int ask_git(void *asker, const char *work_tree, const char *const *command, const struct buf *input,
+            struct buf *ret_output);

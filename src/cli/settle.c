@@ -55,14 +55,13 @@ static bool shall_keep(const struct world *world, struct arena *arena, const str
 static void say_sightings(const struct world *world, const struct flags *flags)
 {
     struct arena *arena = flags->hold->arena;
+    size_t named = 0;
     for (size_t i = 0; i < flags->sightings.count; i++) {
         const struct sighting *seen = &flags->sightings.at[i];
         journal_event(&flags->hold->session->journal, "seen", "what", seen->what, "path", seen->path);
-        bool is_loud = strstr(seen->what, "git repository") != NULL;
-        if (is_loud || (world->err_is_terminal && i < MOST_NAMED))
+        if (seen->hint || (world->err_is_terminal && named++ < MOST_NAMED))
             say_problem(world, arena_printf(arena, "the command left %s: %s", seen->what, seen->path),
-                        is_loud ? "git on the host obeys its configuration as soon as you work beside it"
-                                : NULL);
+                        seen->hint);
     }
 }
 

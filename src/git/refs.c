@@ -36,6 +36,13 @@ void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]
         snprintf(ret_text + 2 * i, 3, "%02x", hash->bytes[i]);
 }
 
+void git_hash_of(const char *kind, const char *bytes, size_t size, struct git_hash *ret_hash)
+{
+    char head[64];
+    int head_size = snprintf(head, sizeof(head), "%s %zu", kind, size) + 1; /* with its NUL */
+    sha1_of(head, (size_t)head_size, bytes, size, ret_hash->bytes);
+}
+
 struct search {
     struct timespec before;
     size_t most, files;

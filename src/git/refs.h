@@ -19,3 +19,6 @@ void git_refs_before(const char *git_dir, struct timespec before, size_t most, g
 /* Forty digits. Returns false for anything else. */
 int git_hash_parse(const char *text, struct git_hash *ret_hash);
 void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]);
+
+/* The name that git gives an object of this kind. */
+void git_hash_of(const char *kind, const char *bytes, size_t size, struct git_hash *ret_hash);

@@ -186,21 +186,21 @@ bool flags_is_new(struct flags *flags, const struct file_content *now, const str
                   : answer == PAST_NOTHING || flags_is_since(flags, now->changed);
 }
 
-void flags_add_change(struct flags *flags, const struct file_content *now, const struct file_content *before,
-                      const char *runs)
+void flags_add_change(struct flags *flags, struct new_content change)
 {
     for (size_t i = 0; i < flags->changes.count; i++) {
-        if (strcmp(flags->changes.at[i].now->path, now->path) == 0)
+        if (strcmp(flags->changes.at[i].now->path, change.now->path) == 0)
             return; /* by another way to the same file */
     }
-    struct file_content *kept = arena_new(flags->hold->arena, struct file_content);
-    *kept = *now;
-    vec_push(&flags->changes, (struct new_content){kept, before, runs});
+    struct file_content *now = arena_new(flags->hold->arena, struct file_content);
+    *now = *change.now;
+    change.now = now;
+    vec_push(&flags->changes, change);
 }
 
-void flags_add_sighting(struct flags *flags, const char *what, const char *path)
+void flags_add_sighting(struct flags *flags, struct sighting sighting)
 {
-    vec_push(&flags->sightings, (struct sighting){what, path});
+    vec_push(&flags->sightings, sighting);
 }
 
 int flags_hold(struct flags *flags, const struct new_content *change, struct err *err)

@@ -5,6 +5,7 @@
  *   flags.c   which names are flagged, and what they held at the start
  *   seek.c    at the end: looks through the trees for what is new
  *   nested.c  repositories, whose own files git runs
+ *   commits.c commits that change flagged files
  *   past.c    what lay there at the start, as far as there is a snapshot
  */
 #pragma once
@@ -20,6 +21,7 @@ struct new_content {
     const struct file_content *now;
     const struct file_content *before; /* NULL: it is new, or what it held at the start is not known */
     const char *runs;                  /* what git would run because of it, where that is known */
+    bool may_be_old;                   /* it counts only if the repository never had it */
 };
 
 typedef VEC(struct new_content) new_contents;
@@ -27,6 +29,7 @@ typedef VEC(struct new_content) new_contents;
 /* What else is worth a line, though it stays where it is. */
 struct sighting {
     const char *what, *path;
+    const char *hint; /* for what must be said always, also where nobody looks; otherwise NULL */
 };
 
 typedef VEC(struct sighting) sighting_list;
@@ -63,9 +66,8 @@ void flags_begin(struct flags *flags);
 void flags_read(struct flags *flags);
 
 /* What is new, to be settled; what is worth a line. */
-void flags_add_change(struct flags *flags, const struct file_content *now, const struct file_content *before,
-                      const char *runs);
-void flags_add_sighting(struct flags *flags, const char *what, const char *path);
+void flags_add_change(struct flags *flags, struct new_content change);
+void flags_add_sighting(struct flags *flags, struct sighting sighting);
 
 /* After the end: fills in changes and sightings. */
 void flags_find(struct flags *flags);

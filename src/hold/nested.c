@@ -12,6 +12,8 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
+static const char obeyed[] = "git on the host obeys its configuration as soon as you work beside it";
+
 /* A repository of the plan's is frozen: it is known, and nothing came new into what it runs. */
 static bool is_known(const struct flags *flags, const char *git_dir)
 {
@@ -101,7 +103,7 @@ static void look_at_files(struct flags *flags, const char *git_dir, const char *
         bool is_new = flags_is_new(flags, &found.at[i], &before) || all_are_new;
         const char *runs = is_new ? what_runs(flags, git_dir, before, &found.at[i]) : NULL;
         if (runs)
-            flags_add_change(flags, &found.at[i], before, runs);
+            flags_add_change(flags, (struct new_content){&found.at[i], before, .runs = runs});
     }
     vec_free(&found);
 }
@@ -167,7 +169,7 @@ void nested_look(struct flags *flags, const char *git_dir)
         file_contents link = {0};
         content_add(flags->hold->arena, git_dir, &link);
         if (link.count && flags_is_new(flags, &link.at[0], &before))
-            flags_add_sighting(flags, "a new link to a git repository", git_dir);
+            flags_add_sighting(flags, (struct sighting){"a new link to a git repository", git_dir, obeyed});
         vec_free(&link);
         return;
     }
@@ -175,7 +177,7 @@ void nested_look(struct flags *flags, const char *git_dir)
         return;
     bool is_new = is_new_repository(flags, git_dir);
     if (is_new)
-        flags_add_sighting(flags, "a new git repository", git_dir);
+        flags_add_sighting(flags, (struct sighting){"a new git repository", git_dir, obeyed});
     look_inside(flags, git_dir, is_new);
 }
 

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/pattern.h"
-#include "git/objects.h"
+#include "hold/commits.h"
 #include "hold/flags.h"
 #include "hold/nested.h"
 #include "kernel/beneath.h"
@@ -22,26 +22,6 @@ struct walk {
     bool is_workspace;
     size_t entries;
 };
-
-static bool repository_had(struct flags *flags, const struct file_content *content)
-{
-    const struct policy *policy = flags->hold->plan->policy;
-    if (!content->bytes || !S_ISREG(content->mode))
-        return false;
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
-        if (!path_is_beneath(content->path, workspace->path) || strcmp(content->path, workspace->path) == 0)
-            continue;
-        for (size_t j = 0; j < workspace->git.dirs.count; j++) {
-            if (git_had_blob(workspace->git.dirs.at[j], content->bytes, content->size, flags->start))
-                return true;
-        }
-        if (versions_include(&flags->versions, workspace->path, content->path + strlen(workspace->path) + 1,
-                             content->bytes, content->size))
-            return true;
-    }
-    return false;
-}
 
 /* The same bytes as before, which are now a program. */
 static bool became_executable(const struct file_content *before, const struct file_content *now)
@@ -65,8 +45,9 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
         if (!is_sure && !flags_is_flagged(flags, now->path))
             continue;
         bool is_new = flags_is_new(flags, now, &before);
-        if (is_new && (became_executable(before, now) || !repository_had(flags, now)))
-            flags_add_change(flags, now, before, NULL);
+        if (is_new)
+            flags_add_change(
+                flags, (struct new_content){now, before, .may_be_old = !became_executable(before, now)});
         const struct fs_place *place = NULL;
         struct err ignored;
         if (!is_new && S_ISLNK(now->mode) && links < MOST_LINKS &&
@@ -91,8 +72,8 @@ static void look_at_link(const struct walk *walk, int directory_fd, const char *
     target[size] = '\0';
     struct arena *arena = walk->flags->hold->arena;
     if (!path_is_beneath(path_clean(arena, directory, target), walk->tree))
-        flags_add_sighting(walk->flags, "a link that leads out of the workspace",
-                           path_join(arena, directory, name));
+        flags_add_sighting(walk->flags, (struct sighting){"a link that leads out of the workspace",
+                                                          path_join(arena, directory, name)});
 }
 
 static bool is_tree(const struct operation *operation)
@@ -120,10 +101,11 @@ static int open_directory(const struct walk *walk, int parent_fd, const char *na
         return fd;
     fd = flags_is_since(walk->flags, status.st_ctim) ? directories_open_up(parent_fd, name) : -1;
     if (walk->is_workspace)
-        flags_add_sighting(walk->flags,
-                           fd < 0 ? "a folder that cannot be looked into"
-                                  : "a folder that could not be looked into, and is open to you now",
-                           path);
+        flags_add_sighting(
+            walk->flags,
+            (struct sighting){fd < 0 ? "a folder that cannot be looked into"
+                                     : "a folder that could not be looked into, and is open to you now",
+                              path});
     return fd;
 }
 
@@ -163,7 +145,8 @@ static void walk_directory(struct walk *walk, int directory_fd, const char *path
     DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
     if (!directory) {
         close(directory_fd);
-        flags_add_sighting(walk->flags, "a folder that is too deep to be looked into", path);
+        flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
+                                                          "look what it is for"});
         return;
     }
     for (const struct dirent *entry; walk->entries < MOST_ENTRIES && (entry = readdir(directory));) {
@@ -184,6 +167,34 @@ static bool is_worth_walking(const struct plan *plan, const struct operation *tr
             return true;
     }
     return tree->is_workspace;
+}
+
+static bool may_be_version(const struct workspace *workspace, const struct new_content *change)
+{
+    return change->may_be_old && S_ISREG(change->now->mode) && change->now->bytes &&
+           path_is_beneath(change->now->path, workspace->path);
+}
+
+/* A version that the repository already had is not new. */
+static void drop_old_versions(struct flags *flags, const struct workspace *workspace)
+{
+    new_contents *changes = &flags->changes;
+    VEC(struct version) asked = {0};
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct file_content *now = changes->at[i].now;
+        if (may_be_version(workspace, &changes->at[i]))
+            vec_push(&asked,
+                     (struct version){now->path + strlen(workspace->path) + 1, now->bytes, now->size});
+    }
+    versions_find(&flags->versions, workspace->path, asked.at, asked.count);
+    size_t kept = 0, answer = 0;
+    for (size_t i = 0; i < changes->count; i++) {
+        bool was_there = may_be_version(workspace, &changes->at[i]) && asked.at[answer++].was_there;
+        if (!was_there)
+            changes->at[kept++] = changes->at[i];
+    }
+    changes->count = kept;
+    vec_free(&asked);
 }
 
 void flags_find(struct flags *flags)
@@ -209,4 +220,8 @@ void flags_find(struct flags *flags)
                              "%s is too large to be searched for what the command left in flagged places",
                              walk.tree));
     }
+    const struct policy *policy = plan->policy;
+    for (size_t i = 0; i < policy->workspaces.count; i++)
+        drop_old_versions(flags, &policy->workspaces.at[i]);
+    commits_look(flags);
 }

@@ -30,10 +30,8 @@ static struct object *object_of(const struct versions *versions, const struct gi
 static void keep_object(struct versions *versions, const struct git_hash *hash, const char *kind,
                         const char *bytes, size_t size)
 {
-    char head[64];
     struct git_hash found = {0};
-    int head_size = snprintf(head, sizeof(head), "%s %zu", kind, size) + 1;
-    sha1_of(head, (size_t)head_size, bytes, size, found.bytes);
+    git_hash_of(kind, bytes, size, &found);
     if (memcmp(&found, hash, sizeof(found)) != 0)
         return;
     struct object *object = arena_new(versions->arena, struct object);
@@ -72,6 +70,7 @@ static void read_answers(struct versions *versions, const struct buf *output)
 /* Asks for those of the hashes that are not known yet, all at once. */
 static void fetch(struct versions *versions, const char *work_tree, const git_hashes *wanted)
 {
+    static const char *const command[] = {"cat-file", "--batch", NULL};
     auto_buf struct buf input = {0}, output = {0};
     for (size_t i = 0; i < wanted->count; i++) {
         char text[SHA1_DIGITS + 1];
@@ -80,7 +79,8 @@ static void fetch(struct versions *versions, const char *work_tree, const git_ha
         git_hash_format(&wanted->at[i], text);
         buf_printf(&input, "%s\n", text);
     }
-    if (input.size && versions->ask(versions->context, work_tree, &input, &output) == 0 && output.size)
+    if (input.size && versions->ask(versions->context, work_tree, command, &input, &output) == 0 &&
+        output.size)
         read_answers(versions, &output);
 }
 
@@ -110,48 +110,230 @@ static bool find_entry(const struct object *tree, const char *name, size_t name_
     return false;
 }
 
-/* One step down for every hash: commits and tags to their trees, trees to the entry of that name. */
-static void step(struct versions *versions, const char *work_tree, const char *name, size_t name_size,
-                 git_hashes *hashes)
+/* --- paths ------------------------------------------------------------------------------------------------------- */
+
+/* A way down from a commit to a path. */
+struct descent {
+    struct git_hash at; /* a tag or commit, then a tree, at last what lies at the path */
+    bool is_in_tree;
+    const char *rest;     /* of the path, below `at` */
+    struct version *goal; /* NULL: it led nowhere */
+};
+
+typedef VEC(struct descent) descents;
+
+static void add_descent(descents *all, const struct git_hash *commit, struct version *goal)
 {
-    git_hashes next = {0};
-    fetch(versions, work_tree, hashes);
-    for (size_t i = 0; i < hashes->count; i++) {
-        const struct object *object = object_of(versions, &hashes->at[i]);
-        struct git_hash hash;
-        bool is_there =
-            object && (name ? strcmp(object->kind, "tree") == 0 && find_entry(object, name, name_size, &hash)
-                            : strcmp(object->kind, "commit") == 0 && follow_head(object, "tree ", &hash));
-        if (is_there)
-            vec_push(&next, hash);
-    }
-    vec_free(hashes);
-    *hashes = next;
+    vec_push(all, (struct descent){.at = *commit, .rest = goal->path, .goal = goal});
 }
 
-bool versions_include(struct versions *versions, const char *work_tree, const char *path, const char *bytes,
-                      size_t size)
+/* From a tag to its commit, to the tree of that, and then name by name. Returns whether it has arrived somewhere. */
+static bool step_down(const struct versions *versions, struct descent *descent)
 {
-    char head[32];
-    struct git_hash wanted = {0};
-    if (!versions->ask || !versions->tips.count)
+    const struct object *object = object_of(versions, &descent->at);
+    if (!object)
         return false;
-    int head_size = snprintf(head, sizeof(head), "blob %zu", size) + 1;
-    sha1_of(head, (size_t)head_size, bytes, size, wanted.bytes);
-    git_hashes hashes = {0};
-    for (size_t i = 0; i < versions->tips.count; i++)
-        vec_push(&hashes, versions->tips.at[i]);
-    step(versions, work_tree, NULL, 0, &hashes);
-    for (const char *name = path; name && hashes.count;) {
-        size_t name_size = strcspn(name, "/");
-        step(versions, work_tree, name, name_size, &hashes);
-        name = name[name_size] ? name + name_size + 1 : NULL;
+    if (!descent->is_in_tree && strcmp(object->kind, "tag") == 0)
+        return follow_head(object, "object ", &descent->at);
+    if (!descent->is_in_tree) {
+        descent->is_in_tree = true;
+        return strcmp(object->kind, "commit") == 0 && follow_head(object, "tree ", &descent->at);
     }
-    bool found = false;
-    for (size_t i = 0; i < hashes.count; i++)
-        found |= memcmp(&hashes.at[i], &wanted, sizeof(wanted)) == 0;
-    vec_free(&hashes);
-    return found;
+    size_t size = strcspn(descent->rest, "/");
+    if (strcmp(object->kind, "tree") != 0 || !find_entry(object, descent->rest, size, &descent->at))
+        return false;
+    descent->rest += size + (descent->rest[size] == '/');
+    return true;
+}
+
+/* Goes down all ways together, so that git is asked once for each level. */
+static void go_down(struct versions *versions, const char *work_tree, descents *all)
+{
+    for (bool goes_on = true; goes_on;) {
+        git_hashes wanted = {0};
+        for (size_t i = 0; i < all->count; i++) {
+            if (all->at[i].goal && *all->at[i].rest)
+                vec_push(&wanted, all->at[i].at);
+        }
+        goes_on = wanted.count > 0;
+        fetch(versions, work_tree, &wanted);
+        vec_free(&wanted);
+        for (size_t i = 0; i < all->count; i++) {
+            struct descent *descent = &all->at[i];
+            if (descent->goal && *descent->rest && !step_down(versions, descent))
+                descent->goal = NULL;
+        }
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        struct version *goal = all->at[i].goal;
+        struct git_hash blob = {0};
+        if (!goal || goal->was_there)
+            continue;
+        git_hash_of("blob", goal->bytes, goal->size, &blob);
+        goal->was_there = memcmp(&blob, &all->at[i].at, sizeof(blob)) == 0;
+    }
+}
+
+static void look_at_tips(struct versions *versions, const char *work_tree, struct version *wanted,
+                         size_t count)
+{
+    descents all = {0};
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < versions->tips.count; j++)
+            add_descent(&all, &versions->tips.at[j], &wanted[i]);
+    }
+    go_down(versions, work_tree, &all);
+    vec_free(&all);
+}
+
+/* --- history ----------------------------------------------------------------------------------------------------- */
+
+/* Lines for `--stdin`: the tips, and what they are asked about. Returns how many paths there are. */
+static size_t add_question(const struct versions *versions, const struct version *wanted, size_t count,
+                           struct buf *input)
+{
+    for (size_t i = 0; i < versions->tips.count; i++) {
+        char text[SHA1_DIGITS + 1];
+        git_hash_format(&versions->tips.at[i], text);
+        buf_printf(input, "%s\n", text);
+    }
+    size_t paths = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!wanted[i].was_there && !strchr(wanted[i].path, '\n'))
+            buf_printf(input, "%s%s\n", paths++ ? "" : "--\n", wanted[i].path);
+    }
+    return paths;
+}
+
+/*
+ * Which commits, git says, brought one of the contents: "HASH" on a line of its own, then lines that begin with a colon and
+ * have the new content's hash in the fourth place. A hint, and no more.
+ */
+static void read_hints(const struct buf *output, const git_hashes *blobs, git_hashes *ret_commits)
+{
+    enum { NEW_AT = sizeof(":100644 100644 ") - 1 + SHA1_DIGITS + 1, MOST_COMMITS = 1000 };
+    struct git_hash commit = {0}, blob;
+    const char *end = output->bytes + output->size;
+    for (const char *line = output->bytes, *line_end;
+         line && line < end && ret_commits->count < MOST_COMMITS &&
+         (line_end = memchr(line, '\n', (size_t)(end - line)));
+         line = line_end + 1) {
+        size_t size = (size_t)(line_end - line);
+        if (size == SHA1_DIGITS && git_hash_parse(line, &commit))
+            continue;
+        if (*line != ':' || size < NEW_AT + SHA1_DIGITS || !git_hash_parse(line + NEW_AT, &blob))
+            continue;
+        for (size_t i = 0; i < blobs->count; i++) {
+            if (memcmp(&blobs->at[i], &blob, sizeof(blob)) == 0) {
+                vec_push(ret_commits, commit);
+                break;
+            }
+        }
+    }
+}
+
+static void read_hashes(const struct buf *output, git_hashes *ret_hashes)
+{
+    struct git_hash hash;
+    for (size_t at = 0; at + SHA1_DIGITS < output->size; at += SHA1_DIGITS + 1) {
+        if (git_hash_parse(output->bytes + at, &hash))
+            vec_push(ret_hashes, hash);
+    }
+}
+
+/* Everything that the tips really lead to, among what is known: each commit names its parents. */
+static void mark_ancestors(const struct versions *versions, struct map *reached)
+{
+    git_hashes waiting = {0};
+    for (size_t i = 0; i < versions->tips.count; i++)
+        vec_push(&waiting, versions->tips.at[i]);
+    while (waiting.count) {
+        struct git_hash hash = waiting.at[--waiting.count];
+        struct object *object = object_of(versions, &hash);
+        if (!object || map_get(reached, (const char *)hash.bytes, SHA1_SIZE))
+            continue;
+        char *key = arena_copy(versions->arena, (const char *)hash.bytes, SHA1_SIZE);
+        *map_at(reached, key, SHA1_SIZE) = object;
+        const char *field = strcmp(object->kind, "tag") == 0 ? "object " : "parent ";
+        const char *at = object->bytes, *end = at + object->size;
+        for (const char *line_end; (line_end = memchr(at, '\n', (size_t)(end - at))) && line_end > at;
+             at = line_end + 1) {
+            if ((size_t)(line_end - at) == strlen(field) + SHA1_DIGITS &&
+                strncmp(at, field, strlen(field)) == 0 && git_hash_parse(at + strlen(field), &hash))
+                vec_push(&waiting, hash);
+        }
+    }
+    vec_free(&waiting);
+}
+
+/* Of the commits that git hinted at, those that lead down from the tips by their own words. */
+static void keep_ancestors(struct versions *versions, const char *work_tree, git_hashes *commits)
+{
+    static const char *const command[] = {"rev-list", "--max-count=20000", "--stdin", NULL};
+    auto_buf struct buf input = {0}, output = {0};
+    git_hashes history = {0};
+    struct map reached = {0};
+    add_question(versions, NULL, 0, &input);
+    if (versions->ask(versions->context, work_tree, command, &input, &output) == 0)
+        read_hashes(&output, &history);
+    fetch(versions, work_tree, &history);
+    mark_ancestors(versions, &reached);
+    size_t kept = 0;
+    for (size_t i = 0; i < commits->count; i++) {
+        if (map_get(&reached, (const char *)commits->at[i].bytes, SHA1_SIZE))
+            commits->at[kept++] = commits->at[i];
+    }
+    commits->count = kept;
+    vec_free(&history);
+    map_free(&reached);
+}
+
+static void look_at_history(struct versions *versions, const char *work_tree, struct version *wanted,
+                            size_t count)
+{
+    static const char *const command[] = {"--literal-pathspecs",
+                                          "log",
+                                          "--format=%H",
+                                          "--raw",
+                                          "--no-abbrev",
+                                          "--no-renames",
+                                          "--no-show-signature",
+                                          "--no-ext-diff",
+                                          "--full-history",
+                                          "-m",
+                                          "--max-count=20000",
+                                          "--stdin",
+                                          NULL};
+    auto_buf struct buf input = {0}, output = {0};
+    git_hashes blobs = {0}, commits = {0};
+    descents all = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct git_hash blob = {0};
+        git_hash_of("blob", wanted[i].bytes, wanted[i].size, &blob);
+        if (!wanted[i].was_there)
+            vec_push(&blobs, blob);
+    }
+    if (add_question(versions, wanted, count, &input) > 0 &&
+        versions->ask(versions->context, work_tree, command, &input, &output) == 0)
+        read_hints(&output, &blobs, &commits);
+    if (commits.count)
+        keep_ancestors(versions, work_tree, &commits);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; !wanted[i].was_there && j < commits.count; j++)
+            add_descent(&all, &commits.at[j], &wanted[i]);
+    }
+    go_down(versions, work_tree, &all);
+    vec_free(&blobs);
+    vec_free(&commits);
+    vec_free(&all);
+}
+
+void versions_find(struct versions *versions, const char *work_tree, struct version *wanted, size_t count)
+{
+    if (!versions->ask || !versions->tips.count || !count)
+        return;
+    look_at_tips(versions, work_tree, wanted, count);
+    look_at_history(versions, work_tree, wanted, count);
 }
 
 void versions_free(struct versions *versions)

@@ -1,7 +1,9 @@
 /*
- * The versions of a path that a repository had at the tips of its branches when a command started. git is asked for
- * commits and trees, and may answer what it likes: each answer must have the hash that was asked for, beginning with those
- * that were noted before the command ran.
+ * The versions of a path that a repository had when a command started: at the tips of its branches and tags, or in a commit
+ * that came before one of them. Content that merely lies in the store does not count: anybody can put it there unseen.
+ *
+ * git is asked, and may answer what it likes: each answer must have the hash that was asked for, in a chain that begins
+ * with the tips noted before the command ran.
  */
 #pragma once
 
@@ -12,25 +14,33 @@
 #include "git/refs.h"
 
 /*
- * Asks git, in a sandbox of its own: `git cat-file --batch` in the work tree, with these lines as its input. The output is
- * bounded by the callee. Returns 0 on success.
+ * Asks git, in a sandbox of its own, in the work tree: a command (after `git`, ended by NULL) with these lines as its input.
+ * The output is bounded by the callee. Returns 0 on success.
  */
-typedef int versions_ask(void *context, const char *work_tree, const struct buf *input,
-                         struct buf *ret_output);
+typedef int versions_ask(void *context, const char *work_tree, const char *const *command,
+                         const struct buf *input, struct buf *ret_output);
 
 struct versions {
     struct arena *arena;
     versions_ask *ask; /* NULL: nobody can be asked, and no version is known */
     void *context;
     git_hashes tips;
-    struct map objects; /* hash → what it holds, verified; an empty text where git has none */
+    struct map objects; /* hash → what it holds, verified */
+};
+
+/* Was this ever the content of the path, relative to the work tree? */
+struct version {
+    const char *path;
+    const char *bytes;
+    size_t size;
+    bool was_there; /* the answer */
 };
 
 /* Notes the tips of one more git directory, as they were before that time. */
 void versions_begin(struct versions *versions, struct arena *arena, const char *git_dir,
                     struct timespec before);
 
-/* Was this the content of the path, relative to the work tree, at one of the tips? */
-bool versions_include(struct versions *versions, const char *work_tree, const char *path, const char *bytes,
-                      size_t size);
+/* All questions about a work tree at once: each round to git costs a sandbox. */
+void versions_find(struct versions *versions, const char *work_tree, struct version *wanted, size_t count);
+
 void versions_free(struct versions *versions);

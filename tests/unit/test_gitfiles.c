@@ -1,6 +1,5 @@
 /* Files of git's that are read without git: configuration, index, objects, refs. */
 #include "git/index.h"
-#include "git/objects.h"
 #include "git/refs.h"
 #include "git/running.h"
 #include "git/sha1.h"
@@ -40,20 +39,6 @@ TEST(hashes_as_git_has_them)
     CHECK(git_hash_parse(text, &hash));
     CHECK(!git_hash_parse("EE971065aaa017e0632a8ca6c77bb3bf8b1dfc56", &hash));
     CHECK(!git_hash_parse("ee97", &hash));
-}
-
-TEST(an_object_counts_only_if_its_file_is_old)
-{
-    machine_make();
-    machine_put("/r/.git/objects/ce/013625030ba8dba906f756967f9e9ca394464a", "x");
-    const char *git_dir = arena_printf(&arena, "%s/r/.git", machine.path);
-    struct timespec now, past = {.tv_sec = 1};
-    clock_gettime(CLOCK_REALTIME, &now);
-    now.tv_sec++;
-    CHECK(git_had_blob(git_dir, "hello\n", 6, now));
-    CHECK(!git_had_blob(git_dir, "hello\n", 6, past));
-    CHECK(!git_had_blob(git_dir, "hello", 5, now));
-    machine_remove();
 }
 
 static void add_name(void *context, const char *path)
