@@ -22,12 +22,10 @@ static void begin_session(struct attendance *attendance)
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct session *session = &attendance->session;
     struct err err = {0};
-    struct keep_repair repair = {attendance->world, loaded};
-    if (session_repair_all(arena, state, keep_repair, &repair, &err) < 0 ||
-        session_begin(arena, state, workspace, session, &err) < 0)
+    if (session_begin(arena, state, workspace, session, &err) < 0)
         say_err(attendance->world, &err);
-    journal_event(&session->journal, "start", "workspace", workspace, "command",
-                  attendance->args->command[0]);
+    journal_event(&session->journal, "start", "workspace", workspace, "command", attendance->args->command[0],
+                  "process", arena_printf(arena, "%d", attendance->launched->pid));
     for (size_t i = 0; i < loaded->plan.given_up.count; i++) {
         const struct given_up *given_up = &loaded->plan.given_up.at[i];
         journal_event(&session->journal, "given up", "wall", wall_name(given_up->wall), "by", given_up->by);

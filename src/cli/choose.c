@@ -73,9 +73,6 @@ int choose_begin(const struct world *world, const struct args *args, struct choi
     ret_choice->workspace =
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct err err = {0};
-    struct keep_repair repair = {world, loaded};
-    if (session_repair_all(arena, ret_choice->state, keep_repair, &repair, &err) < 0)
-        say_err(world, &err);
     const char *path = arena_printf(arena, "%s/bawn/sessions", ret_choice->state);
     ret_choice->sessions_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ret_choice->sessions_fd >= 0 && record_list_all(ret_choice->sessions_fd, arena, ret_choice->workspace,

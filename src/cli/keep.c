@@ -8,11 +8,9 @@
 
 #include "base/fd.h"
 #include "cli/style.h"
-#include "home/home.h"
 #include "policy/decide.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
-#include "workspace/transition.h"
 #include "workspace/upper.h"
 
 struct keeping {
@@ -250,63 +248,24 @@ void keep_end(const struct world *world, const struct loaded *loaded, const stru
     trim(session);
 }
 
-/* --- after a crash ----------------------------------------------------------------------------------------------- */
-
-static int finish_settling(const struct keep_repair *repair, const struct session *session,
-                           struct record *record, struct err *err)
+int keep_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
+                 struct keeping **ret_keeping, struct err *err)
 {
-    struct settled settled = {0};
-    struct arena *arena = repair->loaded->policy.arena;
-    int result = transition_finish(keep_store(repair->loaded, arena), session->folder_fd, arena, record,
-                                   &settled, err);
-    if (result == 0)
-        say_problem(repair->world,
-                    arena_printf(arena, "%s was ended in the middle of its %s, which is finished now",
-                                 session->name, record_mode_name(record->mode)),
-                    NULL);
-    vec_free(&settled.kept);
-    return result;
+    struct keeping *keeping = arena_new(loaded->policy.arena, struct keeping);
+    keeping->store = keep_store(loaded, loaded->policy.arena);
+    keeping->record = *record;
+    int found =
+        record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &keeping->start, err) : 1;
+    keeping->is_on = found > 0;
+    *ret_keeping = keeping;
+    return found < 0 ? -1 : 0;
 }
 
-/* The end of a killed run is now: what the user has changed since is taken to be the run's, and that is said. */
-static int finish_running(const struct keep_repair *repair, const struct session *session,
-                          const struct record *record, struct err *err)
+int keep_finish(const struct loaded *loaded, const struct session *session, struct keeping *keeping,
+                uint64_t *ret_changes, struct err *err)
 {
-    struct arena *arena = repair->loaded->policy.arena;
-    struct keeping keeping = {.store = keep_store(repair->loaded, arena), .record = *record};
-    int found = record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &keeping.start, err) : 1;
-    int result = found <= 0 ? found : finish(repair->loaded, &keeping, session->folder_fd, err);
-    tree_free(&keeping.start);
-    if (result == 0 && keeping.record.changes)
-        say_problem(repair->world,
-                    arena_printf(arena,
-                                 "%s was killed. What has changed since it began is written down as its own",
-                                 session->name),
-                    NULL);
+    int result = keeping->is_on ? finish(loaded, keeping, session->folder_fd, err) : 0;
+    *ret_changes = result == 0 && keeping->is_on ? keeping->record.changes : 0;
+    tree_free(&keeping->start);
     return result;
-}
-
-int keep_repair(void *context, struct session *session, struct err *err)
-{
-    const struct keep_repair *repair = context;
-    struct record record;
-    journal_event(&session->journal, "killed");
-    if (home_repair(session, err) < 0)
-        return -1;
-    int found = record_load(session->folder_fd, repair->loaded->policy.arena, &record, err);
-    if (repair->world->err_is_terminal && (found == 0 || (found > 0 && record.mode == RECORD_LIVE)))
-        say_problem(
-            repair->world,
-            arena_printf(repair->loaded->policy.arena,
-                         "bawn was killed in the session %s: what is new in flagged files was not settled",
-                         session->name),
-            "look at what the command left there before you go on");
-    if (found <= 0) {
-        record_forget(session->folder_fd);
-        return found;
-    }
-    record.name = session->name;
-    if (record.state == STATE_SETTLING)
-        return finish_settling(repair, session, &record, err);
-    return record.state == STATE_RUNNING ? finish_running(repair, session, &record, err) : 0;
 }

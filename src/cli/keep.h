@@ -4,6 +4,7 @@
 #include "cli/load.h"
 #include "hold/past.h"
 #include "journal/session.h"
+#include "workspace/record.h"
 
 struct keeping;
 
@@ -24,12 +25,11 @@ void keep_end(const struct world *world, const struct loaded *loaded, const stru
 /* What the workspace held at the start, where a snapshot of it was taken. */
 struct past keep_past(const struct keeping *keeping);
 
-/* What a killed session left behind is put right; for session_repair_all, with a struct keep_repair. */
-struct keep_repair {
-    const struct world *world;
-    const struct loaded *loaded;
-};
-int keep_repair(void *context, struct session *session, struct err *err) must_check;
+/* A killed run, taken up where it was left; and its end, which is now. */
+int keep_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
+                 struct keeping **ret_keeping, struct err *err) must_check;
+int keep_finish(const struct loaded *loaded, const struct session *session, struct keeping *keeping,
+                uint64_t *ret_changes, struct err *err) must_check;
 
 /* The folder of contents. */
 const char *keep_store(const struct loaded *loaded, struct arena *arena);

@@ -1,5 +1,6 @@
 #include "cli/tidy.h"
 
+#include "cli/repair.h"
 #include "cli/style.h"
 #include "hold/stub.h"
 
@@ -34,5 +35,7 @@ void tidy_up(const struct world *world)
     const char *state = state_directory(&tidying);
     if (state && stubs_tidy(&tidying.arena, state, say_removed, &tidying, &err) < 0)
         say_err(world, &err);
+    if (state)
+        repair_killed(world, state);
     arena_free(&tidying.arena);
 }

@@ -130,16 +130,33 @@ static void read_index(struct flags *flags, size_t least, size_t most)
     }
 }
 
+static void read_names(struct flags *flags)
+{
+    const struct plan *plan = flags->hold->plan;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_FLAG)
+            add_name(flags, &plan->operations.at[i]);
+    }
+}
+
+static void read_tips(struct flags *flags)
+{
+    const struct policy *policy = flags->hold->plan->policy;
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const struct workspace *workspace = &policy->workspaces.at[i];
+        if (workspace->git.dirs.count)
+            versions_begin(&flags->versions, flags->hold->arena, workspace->git.dirs.at[0], flags->start);
+    }
+}
+
 void flags_begin(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
     clock_gettime(CLOCK_REALTIME_COARSE, &flags->start);
+    read_names(flags);
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        if (operation->kind != OP_FLAG)
-            continue;
-        add_name(flags, operation);
-        if (!operation->is_pattern && !operation->missing)
+        if (operation->kind == OP_FLAG && !operation->is_pattern && !operation->missing)
             keep_before(flags, operation->path);
     }
     for (size_t i = 0; i < plan->operations.count; i++) {
@@ -151,20 +168,22 @@ void flags_begin(struct flags *flags)
 
 void flags_read(struct flags *flags)
 {
-    const struct policy *policy = flags->hold->plan->policy;
     size_t certain = flags->before.count, kept = certain;
     read_index(flags, INDEX_SMALL + 1, INDEX_LARGEST);
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
-        if (workspace->git.dirs.count)
-            versions_begin(&flags->versions, flags->hold->arena, workspace->git.dirs.at[0], flags->start);
-    }
+    read_tips(flags);
     /* By now the command may run: what it has changed already is not how it was. */
     for (size_t i = certain; i < flags->before.count; i++) {
         if (!flags_is_since(flags, flags->before.at[i].changed))
             flags->before.at[kept++] = flags->before.at[i];
     }
     flags->before.count = kept;
+}
+
+void flags_recall(struct flags *flags, struct timespec start)
+{
+    flags->start = start;
+    read_names(flags);
+    read_tips(flags);
 }
 
 bool flags_is_since(const struct flags *flags, struct timespec time)

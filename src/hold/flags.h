@@ -65,6 +65,9 @@ void flags_begin(struct flags *flags);
 /* After the launch, while the sandbox is being assembled: reads what git tracks where that is a long list, and the tips. */
 void flags_read(struct flags *flags);
 
+/* In their place, long after a run that was killed: the time of its start, and what the past is known by. */
+void flags_recall(struct flags *flags, struct timespec start);
+
 /* What is new, to be settled; what is worth a line. */
 void flags_add_change(struct flags *flags, struct new_content change);
 void flags_add_sighting(struct flags *flags, struct sighting sighting);

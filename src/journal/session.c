@@ -188,21 +188,26 @@ failed:
     return -1;
 }
 
-/* Was the session begun in this directory? Another of the same name may lie elsewhere. */
-static bool began_in(struct arena *arena, int sessions_fd, const char *name, const char *directory)
+const char *session_began_with(struct arena *arena, int folder_fd, const char *field)
 {
     char first[8192];
-    auto_fd int fd = openat(sessions_fd, arena_printf(arena, "%s/" SESSION_JOURNAL, name),
-                            O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = openat(folder_fd, SESSION_JOURNAL, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, first, sizeof(first));
     const char *end = size > 0 ? memchr(first, '\n', (size_t)size) : NULL;
     struct journal_record record;
     if (!end || !journal_record_parse(arena, first, (size_t)(end - first), &record))
-        return false;
-    const char *workspace = journal_record_text(&record, "workspace");
-    bool is_same = workspace && strcmp(workspace, directory) == 0;
+        return NULL;
+    const char *text = journal_record_text(&record, field);
     journal_record_free(&record);
-    return is_same;
+    return text;
+}
+
+/* Was the session begun in this directory? Another of the same name may lie elsewhere. */
+static bool began_in(struct arena *arena, int sessions_fd, const char *name, const char *directory)
+{
+    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const char *workspace = fd < 0 ? NULL : session_began_with(arena, fd, "workspace");
+    return workspace && strcmp(workspace, directory) == 0;
 }
 
 const char *session_latest(struct arena *arena, const char *state_directory, const char *directory)

@@ -28,6 +28,9 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
 /* The name of the last session that was begun in a directory; NULL where none was. */
 const char *session_latest(struct arena *arena, const char *state_directory, const char *directory);
 
+/* What the first record of a session's journal says in a field ("workspace", "process" …), or NULL. */
+const char *session_began_with(struct arena *arena, int folder_fd, const char *field);
+
 /* It ended as it should, and left nothing behind that has to be put right. */
 void session_end(struct session *session);
 

@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -238,4 +239,20 @@ int process_close_descriptors(int spared, struct err *err)
                             : (int)(kept > first && syscall(SYS_close_range, first, kept - 1, 0)) ||
                                   syscall(SYS_close_range, kept + 1, ~0U, 0);
     return failed ? err_sys(err, errno, "cannot close the descriptors of the host") : 0;
+}
+
+void process_await_sandbox(pid_t pid, int milliseconds)
+{
+    char path[64], status[4096];
+    auto_fd int pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    auto_fd int fd = pid_fd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+    status[size < 0 ? 0 : size] = '\0';
+    /* "NSpid:	4711	1": its number here, and in a namespace of its own. */
+    char line[64];
+    snprintf(line, sizeof(line), "\nNSpid:\t%d\t1\n", pid);
+    struct pollfd ended = {.fd = pid_fd, .events = POLLIN};
+    if (strstr(status, line))
+        poll(&ended, 1, milliseconds);
 }

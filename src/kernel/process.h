@@ -65,3 +65,9 @@ int process_limit(int resource, uint64_t most, struct err *err) must_check;
 
 /* Closes every descriptor above the standard three but one (-1: none is spared). */
 int process_close_descriptors(int spared, struct err *err) must_check;
+
+/*
+ * If this process is the first one of a sandbox, waits until it is gone, and with it all that runs inside; but not longer
+ * than that.
+ */
+void process_await_sandbox(pid_t pid, int milliseconds);

@@ -1,0 +1,229 @@
+#include "cli/repair.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "cli/ask_git.h"
+#include "cli/keep.h"
+#include "cli/settle.h"
+#include "hold/aside.h"
+#include "home/home.h"
+#include "kernel/process.h"
+#include "workspace/remove.h"
+#include "workspace/transition.h"
+
+/* git is asked at the end of a run with the run's own home; here it gets one that is empty. */
+#define GIT_HOME "git-home"
+
+static void say(const struct world *world, const struct session *session, const char *sentence,
+                const char *hint)
+{
+    struct arena arena = {0};
+    say_problem(world, arena_printf(&arena, "bawn was killed in the session %s: %s", session->name, sentence),
+                hint);
+    arena_free(&arena);
+}
+
+static int finish_settling(const struct world *world, const struct loaded *loaded,
+                           const struct session *session, struct record *record, struct err *err)
+{
+    struct settled settled = {0};
+    struct arena *arena = loaded->policy.arena;
+    int result =
+        transition_finish(keep_store(loaded, arena), session->folder_fd, arena, record, &settled, err);
+    if (result == 0)
+        say(world, session,
+            arena_printf(arena, "the %s that it was at is finished now", record_mode_name(record->mode)),
+            NULL);
+    vec_free(&settled.kept);
+    return result;
+}
+
+/* What must not appear and did, in the last moment. What was there at the start has its place. */
+static void sweep(struct hold *hold, struct past *past)
+{
+    struct err err = {0};
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        struct operation *operation = &hold->plan->operations.at[i];
+        struct file_content now = {.path = operation->path}, before;
+        operation->missing |=
+            operation->kind == OP_FREEZE && past_find(past, hold->arena, &now, &before) == PAST_NOTHING;
+    }
+    if (hold_sweep(hold, &err) < 0)
+        hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
+}
+
+/* Files that were moved aside in the last moment, and had not yet been brought back as they were. */
+static void bring_back(struct hold *hold, struct past *past)
+{
+    held_list held = {0};
+    aside_find(hold->arena, hold->session->folder_fd, &held);
+    for (size_t i = 0; i < held.count; i++) {
+        struct file_content now = {.path = held.at[i].path}, before;
+        struct stat status;
+        struct err err = {0};
+        if (lstat(now.path, &status) < 0 && past_find(past, hold->arena, &now, &before) == PAST_SOMETHING &&
+            content_restore(&before, &err) < 0)
+            hold_note(hold, "not-restored", now.path, arena_str(hold->arena, err.message));
+    }
+    vec_free(&held);
+}
+
+/* As at the end of the run, but nobody is asked: what is new is held aside. */
+static void settle_flags(const struct world *world, struct loaded *loaded, struct session *session,
+                         const struct record *record, const struct keeping *keeping)
+{
+    struct arena *arena = loaded->policy.arena;
+    struct err ignored;
+    struct launch launch = {.home = arena_printf(arena, "%s/" GIT_HOME, session->folder)};
+    struct git_asker asker = {world, &launch};
+    struct hold hold = {.arena = arena, .plan = &loaded->plan, .session = session};
+    struct flags flags = {
+        .hold = &hold, .past = keep_past(keeping), .versions = {.ask = ask_git, .context = &asker}};
+    mkdirat(session->folder_fd, GIT_HOME, 0700);
+    sweep(&hold, &flags.past);
+    bring_back(&hold, &flags.past);
+    flags_recall(&flags, record->began);
+    flags_find(&flags);
+    for (size_t i = 0; i < hold.notices.count; i++)
+        say_problem(world, hold.notices.at[i], NULL);
+    settle(world, &flags, false, false);
+    flags_free(&flags);
+    vec_free(&hold.notices);
+    if (remove_tree(session->folder_fd, GIT_HOME, &ignored) < 0)
+        journal_event(&session->journal, "left", "path", launch.home);
+}
+
+/* The end of a killed run is now: what the user has changed since is taken to be the run's, and that is said. */
+static int finish_running(const struct world *world, struct loaded *loaded, struct session *session,
+                          const struct record *record, struct err *err)
+{
+    struct keeping *keeping = NULL;
+    uint64_t changes = 0;
+    if (keep_take_up(loaded, session, record, &keeping, err) < 0)
+        return -1;
+    if (record->mode == RECORD_LIVE)
+        settle_flags(world, loaded, session, record, keeping);
+    if (keep_finish(loaded, session, keeping, &changes, err) < 0)
+        return -1;
+    if (changes)
+        say(world, session, "what has changed since it began is written down as its own", NULL);
+    return 0;
+}
+
+/* The policy as it holds in the session's workspace. */
+static int load_there(const struct world *world, const struct record *record, struct loaded *loaded)
+{
+    static const char *const no_command[] = {NULL};
+    struct argument rules[] = {{VERB_WORKSPACE, record->workspace}};
+    struct args args = {.command = no_command};
+    struct world there = *world;
+    there.directory = record->workspace;
+    args.rules.at = rules;
+    args.rules.count = array_len(rules);
+    return load_plan(&there, &args, loaded);
+}
+
+/* A policy that the run made in its workspace must not be read, nor stand in the way. */
+static void move_policy_aside(struct session *session, const struct record *record)
+{
+    struct arena arena = {0};
+    struct err ignored;
+    auto_tree struct tree start = {0};
+    struct past past = {.workspace = record->workspace, .tree = &start, .store = STORE_NONE};
+    struct file_content now = {.path = arena_printf(&arena, "%s/.bawn", record->workspace)}, before;
+    bool is_new = tree_load(session->folder_fd, "start", &start, &ignored) == 1 &&
+                  past_find(&past, &arena, &now, &before) == PAST_NOTHING;
+    if (is_new && aside_move(&arena, session->folder_fd, now.path, &ignored) > 0)
+        journal_event(&session->journal, "held", "path", now.path);
+    arena_free(&arena);
+}
+
+static int repair_record(const struct world *world, struct session *session, struct record *record,
+                         struct err *err)
+{
+    struct loaded loaded = {0};
+    if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING)
+        move_policy_aside(session, record);
+    int result =
+        load_there(world, record, &loaded) == 0
+            ? 0
+            : err_set(err,
+                      "what the session %s left cannot be put right before its workspace %s has a policy",
+                      session->name, record->workspace);
+    if (result == 0 && record->state == STATE_SETTLING)
+        result = finish_settling(world, &loaded, session, record, err);
+    else if (result == 0 && record->state == STATE_RUNNING)
+        result = finish_running(world, &loaded, session, record, err);
+    loaded_free(&loaded);
+    return result;
+}
+
+/* Files that it held aside, and perhaps never told of. */
+static void say_held(const struct world *world, const struct session *session)
+{
+    struct arena arena = {0};
+    held_list held = {0};
+    aside_find(&arena, session->folder_fd, &held);
+    if (held.count)
+        say(world, session,
+            arena_printf(&arena, "%zu file%s held aside", held.count, held.count == 1 ? " is" : "s are"),
+            arena_printf(&arena, "`bawn held %s` lists them", session->name));
+    vec_free(&held);
+    arena_free(&arena);
+}
+
+/* bawn is dead, and process 1 of its sandbox ends because of that, a moment later. */
+static void wait_for_sandbox(const struct session *session)
+{
+    enum { PATIENCE_MILLISECONDS = 3000 };
+    struct arena arena = {0};
+    const char *process = session_began_with(&arena, session->folder_fd, "process");
+    uint64_t pid = 0;
+    if (process && text_take_number(&process, &pid) && !*process && pid > 0 && pid <= INT_MAX)
+        process_await_sandbox((pid_t)pid, PATIENCE_MILLISECONDS);
+    arena_free(&arena);
+}
+
+/* Has the workspace gone in the meantime? Then there is nothing to be put right in it. */
+static bool is_gone(const struct record *record)
+{
+    struct stat status;
+    return lstat(record->workspace, &status) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static int repair_one(void *context, struct session *session, struct err *err)
+{
+    const struct world *world = context;
+    struct arena arena = {0};
+    struct record record;
+    journal_event(&session->journal, "killed");
+    wait_for_sandbox(session);
+    if (home_repair(session, err) < 0)
+        return -1;
+    int found = record_load(session->folder_fd, &arena, &record, err);
+    record.name = session->name;
+    bool has_workspace = found > 0 && !is_gone(&record);
+    int result = has_workspace ? repair_record(world, session, &record, err) : found < 0 ? -1 : 0;
+    if (found >= 0 && !has_workspace)
+        record_forget(session->folder_fd);
+    if (found == 0) {
+        say(world, session, "there is no snapshot to tell what it left in flagged files",
+            "look at them before you go on");
+    }
+    if (result == 0)
+        say_held(world, session);
+    arena_free(&arena);
+    return result;
+}
+
+void repair_killed(const struct world *world, const char *state_directory)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    if (session_repair_all(&arena, state_directory, repair_one, (void *)world, &err) < 0)
+        say_err(world, &err);
+    arena_free(&arena);
+}
