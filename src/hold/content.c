@@ -131,33 +131,49 @@ bool content_equal(const struct file_content *one, const struct file_content *tw
            one->changed.tv_sec == two->changed.tv_sec && one->changed.tv_nsec == two->changed.tv_nsec;
 }
 
-static int write_new(int parent_fd, const char *name, const struct file_content *content)
+static int fill(int fd, const struct file_content *content)
 {
-    if (S_ISLNK(content->mode))
-        return symlinkat(content->bytes, parent_fd, name);
-    auto_fd int fd = openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    for (size_t done = 0; fd >= 0 && done < content->size;) {
-        ssize_t written = write(fd, content->bytes + done, content->size - done);
-        if (written < 0)
-            return -1;
-        done += (size_t)written;
-    }
-    return fd < 0 ? -1 : fchmod(fd, content->mode & 0777);
+    return write_whole(fd, content->bytes, content->size) < 0 ? -1 : fchmod(fd, content->mode & 0777);
+}
+
+/* A file without a name until it is whole, so that nothing is left of it whenever bawn is killed. */
+static int make_unnamed(int parent_fd, const struct file_content *content)
+{
+    auto_fd int directory_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    char shown[64];
+    snprintf(shown, sizeof(shown), "/proc/self/fd/%d", fd);
+    return fd < 0 || fill(fd, content) < 0
+               ? -1
+               : linkat(AT_FDCWD, shown, parent_fd, path_name(content->path), AT_SYMLINK_FOLLOW);
+}
+
+/* Where the file system has no such files. */
+static int make_aside(int parent_fd, const struct file_content *content)
+{
+    char temporary[64];
+    snprintf(temporary, sizeof(temporary), ".bawn-restore-%d", getpid());
+    auto_fd int fd = openat(parent_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    if (fill(fd, content) == 0 &&
+        renameat2(parent_fd, temporary, parent_fd, path_name(content->path), RENAME_NOREPLACE) == 0)
+        return 0;
+    int why = errno;
+    unlinkat(parent_fd, temporary, 0);
+    errno = why;
+    return -1;
 }
 
 int content_restore(const struct file_content *content, struct err *err)
 {
-    char temporary[64];
-    snprintf(temporary, sizeof(temporary), ".bawn-restore-%d", getpid());
     if (!content->bytes)
         return err_set(err, "%s was too large to be kept as it was", content->path);
     auto_fd int parent_fd = open_parent_absolute(content->path);
-    if (parent_fd < 0 || write_new(parent_fd, temporary, content) < 0 ||
-        renameat(parent_fd, temporary, parent_fd, path_name(content->path)) < 0) {
-        int why = errno;
-        if (parent_fd >= 0)
-            unlinkat(parent_fd, temporary, 0);
-        return err_sys(err, why, "cannot bring %s back as it was", content->path);
-    }
-    return 0;
+    int result = parent_fd < 0            ? -1
+                 : S_ISLNK(content->mode) ? symlinkat(content->bytes, parent_fd, path_name(content->path))
+                                          : make_unnamed(parent_fd, content);
+    if (result < 0 && parent_fd >= 0 && S_ISREG(content->mode) && (errno == EOPNOTSUPP || errno == EISDIR))
+        result = make_aside(parent_fd, content);
+    return result < 0 ? err_sys(err, errno, "cannot bring %s back as it was", content->path) : 0;
 }

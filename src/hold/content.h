@@ -43,5 +43,5 @@ const struct file_content *content_find(const file_contents *contents, const cha
 /* The same kind, mode and bytes? Where one was too large to be kept: the same file, unchanged since? */
 bool content_equal(const struct file_content *one, const struct file_content *two);
 
-/* Writes a regular file or a link anew, beside it first, and moves it to its place through no link. */
+/* Makes a regular file or a link anew, at once and through no link. Where something has its name by now, that stays. */
 int content_restore(const struct file_content *content, struct err *err) must_check;

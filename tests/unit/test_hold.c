@@ -196,6 +196,9 @@ TEST(contents_are_compared_and_brought_back)
     content_add(&arena, place_of("/w"), &after);
     CHECK(!content_equal(content_find(&before, place_of("/w/a")), content_find(&after, place_of("/w/a"))));
     CHECK(content_equal(content_find(&before, place_of("/w/d/l")), content_find(&after, place_of("/w/d/l"))));
+    CHECK_INT(content_restore(content_find(&before, place_of("/w/a")), &err), -1); /* what is there stays */
+    CHECK_STR(text_at("/w/a"), "changed");
+    CHECK_INT(remove(place_of("/w/a")), 0);
     CHECK_INT(content_restore(content_find(&before, place_of("/w/a")), &err), 0);
     CHECK_STR(text_at("/w/a"), "one");
     vec_free(&before);
