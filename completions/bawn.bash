@@ -18,6 +18,11 @@ _bawn_values() {
             [[ $name == "$cur"* ]] && COMPREPLY+=("$name")
         done < <(command bawn profiles 2>/dev/null)
         ;;
+    agent)
+        while read -r name _; do
+            [[ $name == "agent/$cur"* ]] && COMPREPLY+=("${name#agent/}")
+        done < <(command bawn profiles 2>/dev/null)
+        ;;
     session)
         [[ $verb == discard ]] || _bawn_values file
         while read -r name _; do
@@ -70,6 +75,7 @@ _bawn_flag_takes() {
     --env | --unset) takes=variable ;;
     --limit) takes=limit ;;
     --use) takes=profile ;;
+    --agent) takes=agent ;;
     *) return 1 ;;
     esac
 }
@@ -90,7 +96,7 @@ _bawn_command() {
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
-        --full-access --i-know --degrade --fresh-home'
+        --full-access --i-know --degrade --fresh-home --agent'
     local around='--keep-flagged --notify' # what accompanies a run
     local verbs='run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help'
     COMPREPLY=()

@@ -4,7 +4,7 @@
 # `command` where it belongs to the command. With --rest, prints the command's words so far instead.
 function __bawn_state
     set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --sync --socket --net --connect \
-        --refuse --publish --host-port --env --unset --limit --use --policy
+        --refuse --publish --host-port --env --unset --limit --use --policy --agent --degrade
     set -l words (commandline -opc)
     set -l verb first
     set -l i 2
@@ -43,6 +43,10 @@ end
 # The command after bawn's own words, completed as it would be alone.
 function __bawn_command
     complete -C (string join ' ' -- (__bawn_state --rest) (commandline -ct))
+end
+
+function __bawn_agents
+    __bawn_profiles | string replace -rf '^agent/' ''
 end
 
 function __bawn_profiles
@@ -132,6 +136,7 @@ complete -c bawn -n $rules -l nested -d 'Let the command make namespaces of its 
 complete -c bawn -n $rules -l full-access -d 'The host\'s files as they are'
 complete -c bawn -n $rules -l i-know -d 'What full access means'
 complete -c bawn -n $rules -x -l degrade -d 'Go on where this wall cannot be raised' -a 'landlock seccomp root memory'
+complete -c bawn -n $rules -x -l agent -d 'The profile of this agent, whatever the command is' -a '(__bawn_agents)'
 complete -c bawn -n $rules -l fresh-home -d 'A private home that is thrown away at the end'
 complete -c bawn -n $rules -l workspace -x -a '(__fish_complete_directories)' -d 'A project tree, writable'
 complete -c bawn -n $rules -l read -r -F -d 'Visible, executable, not writable'

@@ -52,6 +52,7 @@ static const struct {
     const char *wanted;
     bool may_lack; /* without '=', it is "" */
 } valued_flags[] = {
+    {"--agent", FLAG_AGENT, offsetof(struct args, agent), "the name of an agent", false},
     {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
 };
 
@@ -148,7 +149,7 @@ static enum verb policy_flag(const char *name)
     if (strcmp(name, "--policy") == 0)
         return VERB_NONE;
     enum verb verb = text_starts_with(name, "--") ? verb_from_word(name + 2) : VERB_NONE;
-    return verb == VERB_NONE || verb == VERB_MATCH || verb == VERB_ABOUT ? VERB_COUNT : verb;
+    return verb == VERB_NONE || verb_is_of_profiles(verb) ? VERB_COUNT : verb;
 }
 
 /* The flag, without its dashes, that was probably meant. */
@@ -161,7 +162,7 @@ static const char *closest_flag(const char *name, flag_set allowed)
             words[count++] = plain_flags[i].name + 2;
     }
     for (enum verb verb = VERB_NONE + 1; allowed & FLAG_POLICY && verb < VERB_COUNT; verb++) {
-        if (verb != VERB_MATCH && verb != VERB_ABOUT)
+        if (!verb_is_of_profiles(verb))
             words[count++] = verb_word(verb);
     }
     if (allowed & FLAG_POLICY)

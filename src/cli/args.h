@@ -41,9 +41,10 @@ typedef uint64_t flag_set;
 #define FLAG_VERIFY       (UINT64_C(1) << 27)
 #define FLAG_DENIED       (UINT64_C(1) << 28)
 #define FLAG_NOTIFY       (UINT64_C(1) << 40) /* takes a command, after '=' */
+#define FLAG_AGENT        (UINT64_C(1) << 60) /* takes the name of one */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
-     FLAG_REVIEW | FLAG_DISCARD)
+     FLAG_REVIEW | FLAG_DISCARD | FLAG_AGENT)
 
 struct args;
 
@@ -63,6 +64,7 @@ struct args {
     flag_set flags;
     wall_set degraded;  /* by --degrade */
     const char *notify; /* a command of the user's; "": the desktop's own means */
+    const char *agent;  /* by --agent; NULL: the command says it */
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* all of it, with the program's name; ended by NULL */

@@ -117,16 +117,23 @@ static bool is_held(const struct world *world, struct loaded *loaded)
     return true;
 }
 
-/* The command's words, apart from those of bawn's own command line, which process 1 forgets. */
-static char *const *copy_command(struct arena *arena, const struct args *args)
+/* The command's words, with those that its profile adds behind the agent's own name. */
+static const char *const *words_for(const struct args *args, const struct loaded *loaded)
 {
-    size_t count = 0;
+    const struct plan *plan = &loaded->plan;
+    size_t count = 0, at = 0;
     while (args->command[count])
         count++;
-    char **copy = arena_alloc(arena, (count + 1) * sizeof(*copy));
-    for (size_t i = 0; i < count; i++)
-        copy[i] = arena_str(arena, args->command[i]);
-    return copy;
+    const char **words =
+        arena_alloc(loaded->policy.arena, (count + plan->operations.count + 1) * sizeof(*words));
+    for (size_t i = 0; i < count; i++) {
+        words[at++] = args->command[i];
+        for (size_t j = 0; i == loaded->policy.agent_word && j < plan->operations.count; j++) {
+            if (plan->operations.at[j].kind == OP_ARGUMENT)
+                words[at++] = plan->operations.at[j].value;
+        }
+    }
+    return words;
 }
 
 /* The kernel lays the arguments down one after the other. */
@@ -142,6 +149,7 @@ static int run(const struct world *world, const struct args *args, struct loaded
                struct launch *launch, struct launched *launched)
 {
     launch->plan = &loaded->plan;
+    launch->command = words_for(args, loaded);
     launch->environment = environment_for(world, loaded);
     launch->directory = loaded->request.directory;
     launch->git_config = git_settings(&loaded->policy);
@@ -193,9 +201,7 @@ int cmd_run(const struct world *world, const struct args *args)
             "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
         return EXIT_BAD_INPUT;
     }
-    struct arena arena = {0};
     struct launch launch = {
-        .command = copy_command(&arena, args),
         .own_arguments = *args->typed,
         .own_arguments_size = size_of_typed(args),
         .nested = args->flags & FLAG_NESTED,
@@ -217,6 +223,5 @@ int cmd_run(const struct world *world, const struct args *args)
     }
     launch_abandon(&launched);
     loaded_free(&loaded);
-    arena_free(&arena);
     return status;
 }

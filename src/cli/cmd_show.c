@@ -232,6 +232,16 @@ static void add_limits(struct page *page)
     }
 }
 
+static void add_arguments(struct page *page)
+{
+    begin(page, "Words that the agent gets before its own arguments");
+    for (size_t i = 0; i < page->loaded->plan.operations.count; i++) {
+        const struct operation *operation = &page->loaded->plan.operations.at[i];
+        if (operation->kind == OP_ARGUMENT)
+            add_line(page, operation->value, "", operation->because);
+    }
+}
+
 static void add_notes(struct page *page)
 {
     end_line(page);
@@ -248,7 +258,7 @@ static void add_title(struct page *page)
 {
     const struct policy *policy = &page->loaded->policy;
     style_add(&page->style, &page->out, COLOUR_BOLD,
-              policy->request.command ? policy->request.command : "Any command");
+              policy->request.command ? *policy->request.command : "Any command");
     buf_add_str(&page->out, " in ");
     style_add_path(&page->style, &page->out, COLOUR_BOLD, policy->workspaces.at[0].path);
     buf_add_str(&page->out, ", by");
@@ -271,6 +281,7 @@ static void show_page(const struct world *world, const struct args *args, const 
     add_section(&page, "Copied into the private home", OP_COPY);
     add_section(&page, "Kept the same inside and outside", OP_SYNC);
     add_section(&page, "Sockets", OP_SOCKET);
+    add_arguments(&page);
     add_hidden(&page, args->flags & FLAG_ALL);
     add_network(&page);
     add_environment(&page);

@@ -94,7 +94,8 @@ int load_policy(const struct world *world, const struct args *args, struct loade
     world->look_at_machine(args->degraded, &loaded->machine);
     request->memory = loaded->machine.memory;
     request->fresh_home = args->flags & FLAG_FRESH_HOME;
-    request->command = *args->command;
+    request->command = *args->command ? args->command : NULL;
+    request->agent = args->agent;
     policy_compose(request, &loaded->arena, &loaded->policy, &loaded->diags);
     return 0;
 }

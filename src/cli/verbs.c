@@ -27,6 +27,7 @@ const struct verb_entry verb_table[] = {
             "                network and the environment stay apart\n"
             "  --degrade=WALL[,WALL]\n"
             "                go on where this machine cannot raise a wall: landlock, seccomp, root, memory\n"
+            "  --agent NAME  the profile of this agent, whatever CMD is called (`bawn profiles` lists them)\n"
             "  --keep-flagged\n"
             "                keeps what is new in flagged files (CI, editor tasks, agents' instructions) without\n"
             "                asking; where nobody can be asked it is held aside, and `bawn held` shows it\n"

@@ -8,7 +8,7 @@
 
 struct head {
     size_t size; /* of what follows */
-    size_t operations, variables;
+    size_t operations, variables, words;
     struct plan_request request;
     wall_set absent;
 };
@@ -33,6 +33,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     const struct plan *plan = launch->plan;
     struct head head = {.operations = plan->operations.count,
                         .variables = count_of(launch->environment),
+                        .words = count_of(launch->command),
                         .request = plan->request,
                         .absent = plan->absent};
     auto_buf struct buf out = {0};
@@ -47,6 +48,8 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     }
     for (size_t i = 0; i < head.variables; i++)
         put_text(&out, launch->environment[i]);
+    for (size_t i = 0; i < head.words; i++)
+        put_text(&out, launch->command[i]);
     put_text(&out, launch->directory);
     put_text(&out, launch->home);
     put_text(&out, launch->git_config);
@@ -85,6 +88,14 @@ static const char *take_text(const char **at)
     return text;
 }
 
+static const char *const *take_texts(const char **at, struct arena *arena, size_t count)
+{
+    const char **texts = arena_alloc(arena, (count + 1) * sizeof(*texts));
+    for (size_t i = 0; i < count; i++)
+        texts[i] = take_text(at);
+    return texts;
+}
+
 int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, struct err *err)
 {
     struct head head;
@@ -109,11 +120,9 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
         operation->name = take_text(&at);
         operation->value = take_text(&at);
     }
-    const char **environment = arena_alloc(arena, (head.variables + 1) * sizeof(*environment));
-    for (size_t i = 0; i < head.variables; i++)
-        environment[i] = take_text(&at);
     launch->plan = plan;
-    launch->environment = environment;
+    launch->environment = take_texts(&at, arena, head.variables);
+    launch->command = take_texts(&at, arena, head.words);
     launch->directory = take_text(&at);
     launch->home = take_text(&at);
     launch->git_config = take_text(&at);

@@ -60,7 +60,7 @@ static int become_command(void *self)
     if (process_close_descriptors(init->report_fd, &report.err) == 0 &&
         check_closed(init->control_fd, &report.err) == 0) {
         environ = (char **)launch->environment;
-        execvp(launch->command[0], launch->command);
+        execvp(launch->command[0], (char *const *)launch->command);
         bool is_missing = errno == ENOENT || errno == ENOTDIR;
         report.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
         err_sys(&report.err, errno, "cannot run %s", launch->command[0]);

@@ -28,8 +28,8 @@
 
 struct launch {
     /* Known before the policy is read. */
-    char *const *command; /* ended by NULL; not part of the arguments that bawn itself was started with */
-    char *own_arguments;  /* those: one after the other in memory, overwritten inside */
+    const char *const *command; /* ended by NULL */
+    char *own_arguments;        /* those: one after the other in memory, overwritten inside */
     size_t own_arguments_size;
     int terminal_fd; /* the caller's terminal, or -1 */
     bool foreground; /* the caller has the terminal to itself: the command shall have it */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/decide.h"
 
 enum { NAMED_IN_NOTE = 3 };
@@ -163,13 +164,45 @@ static void note_secrets(struct plan *plan)
                           found));
 }
 
+/* A command that is no known agent: what holds for it in the place of a profile. */
+static void note_no_agent(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    const char *toolchains = "";
+    for (size_t i = 0; i < policy->profiles_in_use.count; i++) {
+        if (text_starts_with(policy->profiles_in_use.at[i], "toolchain/"))
+            toolchains = arena_printf(policy->arena, "%s, %s", toolchains, policy->profiles_in_use.at[i]);
+    }
+    note(plan, NULL,
+         arena_printf(policy->arena, "no profile is made for '%s': %s%s hold%s", *policy->request.command,
+                      *toolchains ? "base" : "the base policy", toolchains, *toolchains ? "" : "s"));
+}
+
+/* What the agent gets to hear that nobody typed. */
+static void note_arguments(struct plan *plan)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *words = "";
+    const struct rule *because = NULL;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind != OP_ARGUMENT)
+            continue;
+        words = arena_printf(arena, "%s %s", words, operation->value);
+        because = operation->because;
+    }
+    if (because)
+        note(plan, because,
+             arena_printf(arena, "%s gets%s (%s)", path_name(plan->policy->agent), words,
+                          rule_origin(arena, because)));
+}
+
 void plan_add_notes(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
     if (policy->request.command && !policy->agent)
-        note(plan, NULL,
-             arena_printf(policy->arena, "no profile is made for '%s': the base policy holds",
-                          policy->request.command));
+        note_no_agent(plan);
+    note_arguments(plan);
     note_given_up(plan);
     note_lost_grants(plan);
     note_untrusted(plan);

@@ -35,7 +35,8 @@ enum { PLAN_SCHEMA_VERSION = 1 };
     X(HOST_PORT, "host-port") /* `port` */                                                                   \
     X(ENV_PASS, "env-pass")   /* `name`: the caller's value */                                               \
     X(ENV_SET, "env-set")     /* `name`, `value` */                                                          \
-    X(LIMIT, "limit")         /* `name`, `amount` (none: no limit) */
+    X(LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                        \
+    X(ARGUMENT, "argument")   /* `value`: a word that the agent gets before its own arguments */
 
 enum operation_kind {
 #define X(id, name) OP_##id,

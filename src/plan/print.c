@@ -196,6 +196,7 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_HOST_PORT:
         return arena_printf(arena, "%u", operation->port);
     case OP_NET:
+    case OP_ARGUMENT:
         return operation->value;
     case OP_ENV_PASS:
         return operation->name;

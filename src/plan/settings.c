@@ -118,3 +118,14 @@ void plan_add_limits(struct plan *plan)
                                                                                   : means_of(plan, limit)});
     }
 }
+
+void plan_add_arguments(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (size_t i = 0; policy->agent_word != AGENT_UNSEEN && i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb == VERB_ARGUMENT && rule->source->layer == LAYER_AGENT &&
+            policy_rule_counts(policy, rule))
+            plan_add(plan, (struct operation){.kind = OP_ARGUMENT, .because = rule, .value = rule->text});
+    }
+}

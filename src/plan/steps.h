@@ -14,6 +14,7 @@ void plan_add_environment(struct plan *plan);
 void plan_add_limits(struct plan *plan);
 
 /* given_up.c: the walls that modes and --degrade give up. */
+void plan_add_arguments(struct plan *plan);
 void plan_add_given_up(struct plan *plan);
 
 /* notes.c: what the user should know before the run starts. */

@@ -8,7 +8,7 @@
 #include "policy/parse.h"
 #include "policy/profile.h"
 
-enum { USE_DEEPEST = 16 };
+enum { USE_DEEPEST = 16, WORKSPACE_NAMES_MOST = 4096 };
 
 static const char admin_directory[] = "/etc/bawn";
 static const char command_line_name[] = "command line";
@@ -224,46 +224,38 @@ static void read_arguments(struct policy *policy, struct diags *diags)
 static const struct source shipped = {
     .name = "bawn itself", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .is_profile = true};
 
-/* Where the caller's shell would find the command; NULL where it would not. */
-static const struct fs_place *find_command(struct policy *policy, const char *command)
-{
-    const struct fs_place *place = NULL;
-    struct err ignored;
-    const char *folders = strchr(command, '/') ? "" : text_variable(policy->request.environment, "PATH");
-    for (const char *at = folders ? folders : "", *end;; at = end + 1) {
-        end = at + strcspn(at, ":");
-        const char *folder = arena_copy(policy->arena, at, (size_t)(end - at));
-        const char *start = path_clean(policy->arena, policy->request.directory, folder);
-        if (fs_resolve(policy->request.fs, path_clean(policy->arena, start, command), &place, &ignored) ==
-                0 &&
-            place->kind != FILE_MISSING)
-            return place;
-        if (!*end)
-            return NULL;
-    }
-}
-
-/* A program that lies in a workspace is not the agent whose name it bears: it must not get that agent's login. */
-static bool lies_in_workspace(struct policy *policy, const char *command)
-{
-    const struct fs_place *place = find_command(policy, command);
-    for (size_t i = 0; place && i < policy->workspaces.count; i++) {
-        if (path_is_beneath(place->real, policy->workspaces.at[i].path))
-            return true;
-    }
-    return false;
-}
-
 static void read_agent(struct policy *policy, struct diags *diags)
 {
-    const char *command = policy->request.command;
-    if (!command || lies_in_workspace(policy, command))
-        return;
-    const char *slash = strrchr(command, '/');
+    const struct policy_request *request = &policy->request;
     struct profile_finder finder = finder_for(policy, LAYER_AGENT);
-    policy->agent = profile_for_command(&finder, slash ? slash + 1 : command);
+    policy->agent_word = AGENT_UNSEEN;
+    if (request->command)
+        policy->agent = agent_for_words(policy, &finder, request->command, &policy->agent_word);
+    if (request->agent) {
+        const char *named = arena_printf(policy->arena, "agent/%s", request->agent);
+        if (!policy->agent || strcmp(policy->agent, named) != 0)
+            policy->agent_word = AGENT_UNSEEN;
+        policy->agent = named;
+    }
+    static const struct source asked = {.name = "--agent", .layer = LAYER_BASE, .asked_by = LAYER_BASE};
     if (policy->agent)
-        use_profile(policy, (struct spot){.source = &shipped}, policy->agent, NULL, diags);
+        use_profile(policy, (struct spot){.source = request->agent ? &asked : &shipped}, policy->agent, NULL,
+                    diags);
+}
+
+/* Toolchains that the workspaces use, by the names in their top folders. */
+static void read_toolchains(struct policy *policy, struct diags *diags)
+{
+    struct profile_finder finder = finder_for(policy, LAYER_PROFILE);
+    fs_names names = {0};
+    for (size_t i = 0; i < policy->workspaces.count; i++)
+        fs_list(policy->request.fs, policy->workspaces.at[i].path, WORKSPACE_NAMES_MOST, &names);
+    fs_names found = {0};
+    profiles_detected(&finder, &names, &found);
+    for (size_t i = 0; i < found.count; i++)
+        use_profile(policy, (struct spot){.source = &shipped}, found.at[i], NULL, diags);
+    vec_free(&found);
+    vec_free(&names);
 }
 
 /* Parts of a git directory that could not be looked through are frozen as they are; so is where its settings lead. */
@@ -293,6 +285,7 @@ static bool may_tighten(enum verb verb)
     case VERB_USE:
     case VERB_ABOUT:
     case VERB_MATCH:
+    case VERB_DETECT:
         return true;
     default:
         return false;
@@ -324,6 +317,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
                   diags);
     read_arguments(policy, diags);
     find_workspaces(policy, diags);
+    read_toolchains(policy, diags);
     read_agent(policy, diags);
     for (size_t i = 0; i < policy->workspaces.count; i++) {
         read_repository(policy, i, diags);

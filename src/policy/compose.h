@@ -13,6 +13,14 @@ void compose_source(struct policy *policy, const struct source *source, struct d
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
 
+/*
+ * agent.c: the profile of the agent that the words of a command run, or NULL; and which of the words is it, before whose own
+ * arguments a profile's go.
+ */
+struct profile_finder;
+const char *agent_for_words(struct policy *policy, const struct profile_finder *finder,
+                            const char *const *words, size_t *ret_word);
+
 /* place.c: puts every path rule in its place and indexes it. */
 void place_rules(struct policy *policy, struct diags *diags);
 

@@ -280,14 +280,25 @@ bool profile_name_is_valid(const char *name)
            name[size - 1] != '/' && !strstr(name, "//") && !strstr(name, "/.");
 }
 
+/* A file's name, or an npm package's: "@scope/name". */
+static bool command_name_is_valid(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return *name && (!slash || (*name == '@' && slash[1] && !strchr(slash + 1, '/')));
+}
+
 static int parse_name(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
 {
-    rule->text = word_plain(arena, word->text);
+    rule->text = rule->verb == VERB_DETECT ? word->text : word_plain(arena, word->text);
     if (rule->verb == VERB_USE && !profile_name_is_valid(rule->text))
         return complain(diags, rule, word, "`bawn profiles` lists them", "this is not the name of a profile");
-    if (rule->verb == VERB_MATCH && (*rule->text == '\0' || strchr(rule->text, '/')))
-        return complain(diags, rule, word, "write the last part of the path alone, such as claude",
+    if (rule->verb == VERB_MATCH && !command_name_is_valid(rule->text))
+        return complain(diags, rule, word,
+                        "write the last part of the path alone, such as claude, or a package: @scope/name",
                         "this is not the name of a command");
+    if (rule->verb == VERB_DETECT && (*rule->text == '\0' || strchr(rule->text, '/')))
+        return complain(diags, rule, word, "write a name in the workspace's top folder, such as Cargo.toml",
+                        "this is not the name of a file");
     return 0;
 }
 

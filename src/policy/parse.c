@@ -23,10 +23,12 @@ static struct spot spot_of_word(const struct parser *parser, uint32_t line, cons
 static int check_place(const struct parser *parser, uint32_t line, const struct word *word,
                        const struct rule *rule)
 {
-    if (rule->verb == VERB_MATCH && !parser->source->is_profile) {
+    if (verb_is_of_profiles(rule->verb) && rule->verb != VERB_ABOUT && !parser->source->is_profile) {
         diag_error(parser->diags, spot_of_word(parser, line, word),
-                   "put it into a profile of your own, ~/.config/bawn/profiles/agent/NAME.bawn",
-                   "`match` belongs in a profile");
+                   rule->verb == VERB_DETECT
+                       ? "put it into a profile of your own, ~/.config/bawn/profiles/toolchain/NAME.bawn"
+                       : "put it into a profile of your own, ~/.config/bawn/profiles/agent/NAME.bawn",
+                   "`%s` belongs in a profile", verb_word(rule->verb));
         return -1;
     }
     if (rule->verb == VERB_WORKSPACE &&

@@ -27,7 +27,8 @@ struct policy_request {
     const char *home_spelled;        /* as $HOME has it */
     const char *directory;           /* the caller's current one */
     const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL where there is none */
-    const char *command;             /* as it was typed, or NULL */
+    const char *const *command;      /* as it was typed, ended by NULL; NULL where there is none */
+    const char *agent;               /* whose profile holds, whatever the command is: --agent, or NULL */
     const char *extra_policy;        /* BAWN_POLICY, or NULL */
     bool read_only;                  /* nothing of the host may be written, whatever the rules say */
     bool full_access;                /* everything of the host may be written that the caller may write */
@@ -67,6 +68,9 @@ struct host_rule {
     struct host_rule *next;
 };
 
+/* Of agent_word: none. */
+#define AGENT_UNSEEN SIZE_MAX
+
 struct policy {
     struct arena *arena;
     struct policy_request request;
@@ -74,7 +78,8 @@ struct policy {
     VEC(const struct source *) sources; /* in the order in which they were read */
     rule_list rules;
     fs_names profiles_in_use; /* not through a repository */
-    const char *agent;        /* the profile that the command chose, or NULL */
+    const char *agent;        /* the profile that the command (or --agent) chose, or NULL */
+    size_t agent_word;        /* which of the command's words is the agent */
     VEC(struct placed *) places;
     struct map by_path;      /* path → struct placed chain, of literal paths */
     struct map by_name;      /* last name → struct placed chain, of patterns where that is a plain one */

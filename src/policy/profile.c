@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/pattern.h"
 #include "base/text.h"
 #include "policy/parse.h"
 
@@ -112,9 +113,9 @@ const char *profile_closest(const struct profile_finder *finder, const char *nam
     return closest;
 }
 
-/* The first rule of a verb (and, where one is given, with that text) in a profile's own lines. */
+/* The first rule of a verb in a profile's own lines whose text fits; any does where `fits` is NULL. */
 static const char *find_text_rule(const struct profile_finder *finder, const char *name, enum verb verb,
-                                  const char *wanted)
+                                  bool (*fits)(const char *text, const void *context), const void *context)
 {
     struct source source;
     struct err ignored;
@@ -134,13 +135,18 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
         one.size = strcspn(line, "\n");
         parse_source(finder->fs->arena, &one, &rules, &diags);
         for (size_t i = 0; i < rules.count && !found; i++) {
-            bool fits = rules.at[i].verb == verb && (!wanted || strcmp(rules.at[i].text, wanted) == 0);
-            found = fits ? rules.at[i].text : NULL;
+            bool is_it = rules.at[i].verb == verb && (!fits || fits(rules.at[i].text, context));
+            found = is_it ? rules.at[i].text : NULL;
         }
         vec_free(&rules);
         diags_free(&diags);
     }
     return found;
+}
+
+static bool is_same(const char *text, const void *wanted)
+{
+    return strcmp(text, wanted) == 0;
 }
 
 const char *profile_for_command(const struct profile_finder *finder, const char *command)
@@ -150,15 +156,37 @@ const char *profile_for_command(const struct profile_finder *finder, const char 
     profile_names(finder, &names);
     for (size_t i = 0; i < names.count && !chosen; i++) {
         if (text_starts_with(names.at[i], "agent/") &&
-            find_text_rule(finder, names.at[i], VERB_MATCH, command))
+            find_text_rule(finder, names.at[i], VERB_MATCH, is_same, command))
             chosen = names.at[i];
     }
     vec_free(&names);
     return chosen;
 }
 
+static bool is_name_of_one(const char *pattern, const void *context)
+{
+    const fs_names *names = context;
+    for (size_t i = 0; i < names->count; i++) {
+        if (pattern_matches_name(pattern, names->at[i], strlen(names->at[i])))
+            return true;
+    }
+    return false;
+}
+
+void profiles_detected(const struct profile_finder *finder, const fs_names *names, fs_names *ret_found)
+{
+    fs_names all = {0};
+    profile_names(finder, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (text_starts_with(all.at[i], "toolchain/") &&
+            find_text_rule(finder, all.at[i], VERB_DETECT, is_name_of_one, names))
+            vec_push(ret_found, all.at[i]);
+    }
+    vec_free(&all);
+}
+
 const char *profile_about(const struct profile_finder *finder, const char *name)
 {
-    const char *about = find_text_rule(finder, name, VERB_ABOUT, NULL);
+    const char *about = find_text_rule(finder, name, VERB_ABOUT, NULL, NULL);
     return about ? about : "";
 }

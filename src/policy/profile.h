@@ -29,6 +29,9 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
 /* The agent profile whose `match` has this command, or NULL. */
 const char *profile_for_command(const struct profile_finder *finder, const char *command);
 
+/* The toolchain profiles whose `detect` has one of these names. */
+void profiles_detected(const struct profile_finder *finder, const fs_names *names, fs_names *ret_found);
+
 /* The profile that a name was probably meant to be, or NULL. */
 const char *profile_closest(const struct profile_finder *finder, const char *name);
 

@@ -45,6 +45,11 @@ static const char *const net_mode_names[] = {
 #undef X
 };
 
+bool verb_is_of_profiles(enum verb verb)
+{
+    return verb == VERB_ARGUMENT || verb == VERB_MATCH || verb == VERB_DETECT || verb == VERB_ABOUT;
+}
+
 const char *verb_word(enum verb verb)
 {
     return verbs[verb].word;

@@ -46,7 +46,9 @@ enum object_kind {
     X(ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                                \
     X(UNSET, "unset", OBJECT_ENV, "NAME")                                                                    \
     X(LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                            \
+    X(ARGUMENT, "argument", OBJECT_TEXT, "WORD")                                                             \
     X(MATCH, "match", OBJECT_NAME, "CMD")                                                                    \
+    X(DETECT, "detect", OBJECT_NAME, "NAME")                                                                 \
     X(ABOUT, "about", OBJECT_TEXT, "TEXT")
 
 enum verb {
@@ -57,6 +59,8 @@ enum verb {
         VERB_COUNT
 };
 
+/* Those that only a profile says, of itself: no flag stands for them. */
+bool verb_is_of_profiles(enum verb verb);
 const char *verb_word(enum verb verb);
 const char *verb_placeholder(enum verb verb);
 enum object_kind verb_object(enum verb verb);

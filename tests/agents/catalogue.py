@@ -63,7 +63,7 @@ AGENTS = [
           login=".claude/.credentials.json"),
     Agent("codex", "@openai/codex", "0.166.0",
           variables=(f"OPENAI_API_KEY={KEY}",),
-          words=("exec", "--dangerously-bypass-approvals-and-sandbox", *CODEX_PROVIDER, "{prompt}"),
+          words=("exec", *CODEX_PROVIDER, "{prompt}"),  # as it is: bawn turns its own sandbox off
           instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
           login=".codex/auth.json"),
     Agent("opencode", "opencode-ai", "1.18.18",

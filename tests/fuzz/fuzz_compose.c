@@ -95,7 +95,7 @@ static void compose(struct machine *machine)
                    [START_DATA] = "/home/u/.local/share",
                    [START_STATE] = "/home/u/.local/state",
                    [START_CACHE] = "/home/u/.cache"},
-        .command = "claude",
+        .command = (const char *const[]){"claude", NULL},
         .environment = environment,
     };
     policy_compose(&request, &machine->arena, &machine->policy, &machine->diags);

@@ -1,0 +1,214 @@
+/* Which agent a command is: by its own name, through a link, or through a program that fetches and runs it. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/compose.h"
+#include "policy/profile.h"
+
+enum { FRONTS_MOST = 8 }; /* env env env … */
+
+/* Programs that run what the next word names: a package, or the command of one. */
+static const struct {
+    const char *name, *subcommand, *second;
+} runners[] = {
+    {"npx", NULL, NULL},   {"bunx", NULL, NULL}, {"pnpx", NULL, NULL},  {"uvx", NULL, NULL},
+    {"npm", "exec", NULL}, {"npm", "x", NULL},   {"pnpm", "dlx", NULL}, {"pnpm", "exec", NULL},
+    {"yarn", "dlx", NULL}, {"bun", "x", NULL},   {"pipx", "run", NULL}, {"uv", "tool", "run"},
+};
+
+/* Programs that run the script which the next word names. */
+static const char *const interpreters[] = {"node", "nodejs", "bun", "python", "python3"};
+
+/* Flags of all these whose next word is their value. */
+static const char *const flags_with_value[] = {
+    "-p", "--package",   "--from",   "--with",    "--python", "--spec",
+    "-w", "--workspace", "--prefix", "--filter",  "--index",  "--index-url",
+    "-C", "--dir",       "-r",       "--require", "--import",
+};
+
+/* Flags after which no word names what is run. */
+static const char *const flags_with_text[] = {"-c", "--call", "-e", "--eval", "-m", "-S", "--split-string"};
+
+static bool has_word(const char *const *words, size_t count, const char *word)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *last_name(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    return slash ? slash + 1 : word;
+}
+
+/* The next word that is no flag, from `at` on; NULL where there is none that names what is run. */
+static const char *const *skip_flags(const char *const *at)
+{
+    for (; *at && **at == '-' && (*at)[1]; at++) {
+        if (strcmp(*at, "--") == 0)
+            return at + 1;
+        if (has_word(flags_with_text, array_len(flags_with_text), *at))
+            return NULL;
+        if (has_word(flags_with_value, array_len(flags_with_value), *at) && at[1])
+            at++;
+    }
+    return at;
+}
+
+/* What `env` runs; NULL where that is not to be seen. */
+static const char *const *skip_env(const char *const *at)
+{
+    for (at++; *at && (**at == '-' || strchr(*at, '=')); at++) {
+        if (has_word(flags_with_text, array_len(flags_with_text), *at))
+            return NULL;
+        bool takes_next = strcmp(*at, "-u") == 0 || strcmp(*at, "-C") == 0 || strcmp(*at, "--unset") == 0 ||
+                          strcmp(*at, "--chdir") == 0;
+        if (takes_next && at[1])
+            at++;
+    }
+    return at;
+}
+
+/* What a runner runs; `at` itself where it is none. */
+static const char *const *skip_runner(const char *const *at, const char *name)
+{
+    for (size_t i = 0; i < array_len(runners); i++) {
+        const char *const *next = at + 1;
+        if (strcmp(name, runners[i].name) != 0)
+            continue;
+        const char *const subcommands[] = {runners[i].subcommand, runners[i].second};
+        bool fits = true;
+        for (size_t j = 0; fits && j < array_len(subcommands) && subcommands[j]; j++) {
+            fits = *next && strcmp(*next, subcommands[j]) == 0;
+            next += fits;
+        }
+        if (fits)
+            return skip_flags(next);
+    }
+    return at;
+}
+
+/* Where the caller's shell would find the command; NULL where it would not. */
+static const struct fs_place *find_command(struct policy *policy, const char *command)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    const char *folders = strchr(command, '/') ? "" : text_variable(policy->request.environment, "PATH");
+    for (const char *at = folders ? folders : "", *end;; at = end + 1) {
+        end = at + strcspn(at, ":");
+        const char *folder = arena_copy(policy->arena, at, (size_t)(end - at));
+        const char *start = path_clean(policy->arena, policy->request.directory, folder);
+        if (fs_resolve(policy->request.fs, path_clean(policy->arena, start, command), &place, &ignored) ==
+                0 &&
+            place->kind != FILE_MISSING)
+            return place;
+        if (!*end)
+            return NULL;
+    }
+}
+
+static bool lies_in_workspace(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (path_is_beneath(path, policy->workspaces.at[i].path))
+            return true;
+    }
+    return false;
+}
+
+/* "@scope/name" or "name" of the npm package in which a file lies, or NULL. */
+static const char *package_around(struct arena *arena, const char *path)
+{
+    static const char folder[] = "/node_modules/";
+    const char *package = NULL;
+    for (const char *at = path; (at = strstr(at, folder)); at++)
+        package = at + strlen(folder);
+    if (!package)
+        return NULL;
+    size_t size = strcspn(package, "/");
+    if (*package == '@' && package[size] == '/')
+        size += 1 + strcspn(package + size + 1, "/");
+    return arena_copy(arena, package, size);
+}
+
+/* A program or script of the host's: by its name, by that of a link on the way to it, by the package it lies in. */
+static const char *profile_for_place(const struct profile_finder *finder, const struct fs_place *place,
+                                     const char *name)
+{
+    const char *profile = profile_for_command(finder, name);
+    for (const struct fs_link *link = place ? place->links : NULL; !profile && link; link = link->next)
+        profile = profile_for_command(finder, path_name(link->path));
+    if (place && !profile)
+        profile = profile_for_command(finder, path_name(place->real));
+    const char *package = place && !profile ? package_around(finder->fs->arena, place->real) : NULL;
+    return package ? profile_for_command(finder, package) : profile;
+}
+
+/* "@scope/name@1.2", "name[extra]==1.2": without the version and the extras. */
+static const char *package_name(struct arena *arena, const char *word)
+{
+    size_t size = strcspn(word, "[=<>~!;");
+    const char *slash = memchr(word, '/', size);
+    const char *name = *word == '@' && slash ? slash + 1 : word + 1;
+    const char *version = name < word + size ? memchr(name, '@', size - (size_t)(name - word)) : NULL;
+    return arena_copy(arena, word, version ? (size_t)(version - word) : size);
+}
+
+/* npx and its like prefer what the project has installed itself, and that is not the agent whose name it bears. */
+static bool is_installed_in_workspace(const struct policy *policy, const char *package)
+{
+    static const char *const folders[] = {"node_modules", "node_modules/.bin"};
+    struct arena *arena = policy->arena;
+    for (const char *directory = policy->request.directory; lies_in_workspace(policy, directory);
+         directory = path_parent(arena, directory)) {
+        for (size_t i = 0; i < array_len(folders); i++) {
+            const struct fs_place *place = NULL;
+            struct err ignored;
+            const char *path = path_join(arena, path_join(arena, directory, folders[i]), package);
+            if (fs_resolve(policy->request.fs, path, &place, &ignored) < 0 || place->kind != FILE_MISSING)
+                return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A program that lies in a workspace is not the agent whose name it bears: it must not get that agent's login. That holds
+ * for whatever starts it, too: npx and python that lie in the workspace choose nothing.
+ */
+const char *agent_for_words(struct policy *policy, const struct profile_finder *finder,
+                            const char *const *words, size_t *ret_word)
+{
+    const char *const *at = words;
+    for (unsigned i = 0; at && *at && i < FRONTS_MOST; i++) {
+        const char *name = last_name(*at);
+        const struct fs_place *place = find_command(policy, *at);
+        if (place && lies_in_workspace(policy, place->real))
+            return NULL;
+        if (strcmp(name, "env") == 0) {
+            at = skip_env(at);
+            continue;
+        }
+        const char *const *run = skip_runner(at, name);
+        if (run != at) {
+            const char *package = run && *run ? package_name(policy->arena, *run) : NULL;
+            if (!package || is_installed_in_workspace(policy, package))
+                return NULL;
+            *ret_word = (size_t)(run - words);
+            return profile_for_command(finder, package);
+        }
+        if (has_word(interpreters, array_len(interpreters), name)) {
+            at = skip_flags(at + 1);
+            if (!at || !*at || !strchr(*at, '/'))
+                return NULL; /* a script's name without a folder is one of the current directory */
+            continue;
+        }
+        *ret_word = (size_t)(at - words);
+        return profile_for_place(finder, place, name);
+    }
+    return NULL;
+}

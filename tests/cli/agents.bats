@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# Which profile a command gets, through whatever starts it; and which toolchains a workspace brings along.
+
+setup() {
+    HOME=$(mktemp -d)
+    export HOME
+    unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME BAWN_POLICY
+    export PATH=$HOME/bin:/usr/bin:/bin
+    mkdir -p "$HOME/app/.git" "$HOME/bin"
+    echo 'ref: refs/heads/main' >"$HOME/app/.git/HEAD"
+    mkdir "$HOME/app/.git/objects" "$HOME/app/.git/refs"
+    cd "$HOME/app"
+}
+
+teardown() {
+    rm -rf -- "$HOME"
+}
+
+# gets PROFILES WORD…: the profiles in use beside base and what those use, by the first line of `bawn show`.
+agent_of() {
+    "$BAWN" show -- "$@" | head -n 1 | grep -o 'agent/[a-z]*' || echo none
+}
+
+is() {
+    local want=$1 got
+    shift
+    got=$(agent_of "$@")
+    [ "$got" = "$want" ] || {
+        echo "$*: $got, not $want"
+        return 1
+    }
+}
+
+@test "an agent is known by its name, wherever it lies" {
+    is agent/claude claude -p hello
+    is agent/claude /opt/tools/claude
+    is agent/codex codex exec
+    is agent/cursor cursor-agent
+    is none bash -c claude
+    is none claude.sh
+}
+
+@test "an agent is known through env" {
+    is agent/claude env claude
+    is agent/claude /usr/bin/env -i -u FOO A=1 B=2 claude
+    is agent/codex env A=1 env -C /tmp codex
+    is none env -S 'claude -p'
+    is none env
+}
+
+@test "an agent is known by its package, through whatever fetches it" {
+    is agent/claude npx @anthropic-ai/claude-code
+    is agent/claude npx -y @anthropic-ai/claude-code@2.1.0 -p hello
+    is agent/codex npx --package @openai/codex -- codex exec
+    is agent/opencode bunx opencode-ai@latest
+    is agent/opencode bun x opencode-ai
+    is agent/gemini pnpm dlx @google/gemini-cli
+    is agent/qwen yarn dlx @qwen-code/qwen-code
+    is agent/copilot npm exec --yes @github/copilot
+    is agent/aider uvx --python 3.12 aider-chat
+    is agent/aider uvx --from aider-chat aider
+    is agent/aider uv tool run aider-chat==0.86
+    is agent/aider pipx run 'aider-chat[browser]'
+    is none npx cowsay
+    is none npx -c claude
+    is none npx
+    is none npm install @openai/codex
+}
+
+@test "an agent is known by the script that an interpreter runs" {
+    mkdir -p "$HOME/lib/node_modules/@anthropic-ai/claude-code" "$HOME/lib/node_modules/opencode-ai/bin"
+    touch "$HOME/lib/node_modules/@anthropic-ai/claude-code/cli.js" "$HOME/lib/node_modules/opencode-ai/bin/run"
+    is agent/claude node "$HOME/lib/node_modules/@anthropic-ai/claude-code/cli.js"
+    is agent/claude node --require ./x.js ../lib/node_modules/@anthropic-ai/claude-code/cli.js -p
+    is agent/opencode bun "$HOME/lib/node_modules/opencode-ai/bin/run"
+    is none node "$HOME/lib/node_modules/@anthropic-ai/other/cli.js"
+    is none node cli.js
+    is none node -e 'claude'
+}
+
+@test "an agent is known through symbolic links" {
+    mkdir -p "$HOME/lib/node_modules/@openai/codex/bin" "$HOME/opt"
+    touch "$HOME/lib/node_modules/@openai/codex/bin/codex.js" "$HOME/opt/claude"
+    chmod +x "$HOME/lib/node_modules/@openai/codex/bin/codex.js" "$HOME/opt/claude"
+    ln -s ../lib/node_modules/@openai/codex/bin/codex.js "$HOME/bin/cx"
+    ln -s ../opt/claude "$HOME/bin/ai"
+    ln -s ai "$HOME/bin/helper"
+    is agent/codex cx
+    is agent/claude ai
+    is agent/claude helper
+    is agent/claude "$HOME/bin/helper"
+}
+
+@test "what lies in the workspace is no agent, whoever starts it" {
+    mkdir -p node_modules/.bin node_modules/@anthropic-ai/claude-code bin
+    touch node_modules/@anthropic-ai/claude-code/cli.js node_modules/.bin/codex bin/npx claude
+    chmod +x bin/npx claude
+    is none ./claude
+    is none npx @anthropic-ai/claude-code
+    is none npx codex
+    is none node ./node_modules/@anthropic-ai/claude-code/cli.js
+    is none env "$PWD/claude"
+    is agent/gemini npx @google/gemini-cli
+    ln -s "$PWD/claude" "$HOME/bin/claude"
+    is none claude
+    PATH=$PWD/bin:$PATH is none npx @google/gemini-cli
+    mkdir sub
+    cd sub
+    is none npx codex
+}
+
+@test "--agent names the profile, whatever the command is" {
+    run "$BAWN" show --agent claude -- bash
+    [[ ${lines[0]} == *agent/claude* ]]
+    run "$BAWN" show --agent=codex -- claude
+    [[ ${lines[0]} == *agent/codex* && ${lines[0]} != *agent/claude* ]]
+    run "$BAWN" show --agent clade -- bash
+    [ "$status" = 2 ]
+    [[ $output == *"there is no profile 'agent/clade' (did you mean 'agent/claude'?)"* ]]
+    run "$BAWN" show --agent
+    [ "$status" = 2 ]
+    [[ $output == *'--agent wants the name of an agent after it'* ]]
+}
+
+@test "toolchains are those that the workspace uses" {
+    run "$BAWN" show -- bash
+    [[ ${lines[0]} != *toolchain/* ]]
+    [[ $output == *"note: no profile is made for 'bash': the base policy holds."* ]]
+    touch Cargo.toml requirements-dev.txt
+    run "$BAWN" show -- bash
+    [[ ${lines[0]} == *toolchain/python*toolchain/rust* ]]
+    [[ $output == *"note: no profile is made for 'bash': base, toolchain/python, toolchain/rust hold."* ]]
+    run "$BAWN" show -- claude
+    [[ ${lines[0]} == *toolchain/rust*agent/claude* ]]
+    [[ $output == *index.crates.io* ]]
+}
+
+@test "what a profile tells the agent beside its arguments is said, and stands behind its name" {
+    cat >"$HOME/bin/codex" <<'EOF'
+#!/bin/sh
+echo "$# $*"
+EOF
+    chmod +x "$HOME/bin/codex"
+    run "$BAWN" show -- codex
+    [[ $output == *'note: codex gets -c sandbox_mode=danger-full-access (agent/codex.bawn:'* ]]
+    run "$BAWN" --net off --read "$HOME/bin" -- codex exec 'a b'
+    [ "$output" = '4 -c sandbox_mode=danger-full-access exec a b' ]
+    run "$BAWN" --net off --read "$HOME/bin" -- env X=1 "$HOME/bin/codex" --version
+    [ "$output" = '3 -c sandbox_mode=danger-full-access --version' ]
+    run "$BAWN" --net off --agent codex -- sh -c 'echo $#'
+    [ "$output" = 0 ]
+}
