@@ -25,7 +25,7 @@ static void print_overview(const struct world *world)
           "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"
           "  --use PROFILE        --policy FILE    --help           --version\n"
           "Modes: --review, --discard, --read-only, --nested, --fresh-home,\n"
-          "  --full-access --i-know, --degrade=WALL (see `bawn run --help`)\n"
+          "  --full-access --i-know, --degrade=WALL, --agent NAME (see `bawn run --help`)\n"
           "\n"
           "Examples:\n"
           "  bawn show -- claude                   what claude could do here\n"
