@@ -139,13 +139,18 @@ static const char *package_around(struct arena *arena, const char *path)
 static const char *profile_for_place(const struct profile_finder *finder, const struct fs_place *place,
                                      const char *name)
 {
-    const char *profile = profile_for_command(finder, name);
-    for (const struct fs_link *link = place ? place->links : NULL; !profile && link; link = link->next)
-        profile = profile_for_command(finder, path_name(link->path));
-    if (place && !profile)
-        profile = profile_for_command(finder, path_name(place->real));
-    const char *package = place && !profile ? package_around(finder->fs->arena, place->real) : NULL;
-    return package ? profile_for_command(finder, package) : profile;
+    fs_names names = {0};
+    vec_push(&names, name);
+    for (const struct fs_link *link = place ? place->links : NULL; link; link = link->next)
+        vec_push(&names, path_name(link->path));
+    const char *package = place ? package_around(finder->fs->arena, place->real) : NULL;
+    if (package)
+        vec_push(&names, package);
+    if (place)
+        vec_push(&names, path_name(place->real));
+    const char *profile = profile_for_command(finder, &names);
+    vec_free(&names);
+    return profile;
 }
 
 /* "@scope/name@1.2", "name[extra]==1.2": without the version and the extras. */
@@ -199,7 +204,7 @@ const char *agent_for_words(struct policy *policy, const struct profile_finder *
             if (!package || is_installed_in_workspace(policy, package))
                 return NULL;
             *ret_word = (size_t)(run - words);
-            return profile_for_command(finder, package);
+            return profile_for_place(finder, NULL, package);
         }
         if (has_word(interpreters, array_len(interpreters), name)) {
             at = skip_flags(at + 1);

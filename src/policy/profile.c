@@ -36,11 +36,13 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
     const char *file = arena_printf(arena, "%s%s", name, suffix);
     const char *directories[] = {finder->user_directory, finder->admin_directory};
     for (size_t i = 0; i < array_len(directories); i++) {
-        if (!directories[i])
-            continue;
-        source.name = path_join(arena, directories[i], file);
         const struct fs_place *place = NULL;
         char *text = NULL;
+        /* Looked up once and remembered: most people have no profiles of their own. */
+        if (!directories[i] ||
+            (fs_resolve(finder->fs, directories[i], &place, err) == 0 && place->kind == FILE_MISSING))
+            continue;
+        source.name = path_join(arena, directories[i], file);
         if (fs_resolve(finder->fs, source.name, &place, err) < 0)
             return -1;
         if (place->kind == FILE_MISSING)
@@ -144,19 +146,24 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
     return found;
 }
 
-static bool is_same(const char *text, const void *wanted)
+static bool is_one_of(const char *text, const void *context)
 {
-    return strcmp(text, wanted) == 0;
+    const fs_names *names = context;
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(text, names->at[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
-const char *profile_for_command(const struct profile_finder *finder, const char *command)
+const char *profile_for_command(const struct profile_finder *finder, const fs_names *commands)
 {
     fs_names names = {0};
     const char *chosen = NULL;
     profile_names(finder, &names);
     for (size_t i = 0; i < names.count && !chosen; i++) {
         if (text_starts_with(names.at[i], "agent/") &&
-            find_text_rule(finder, names.at[i], VERB_MATCH, is_same, command))
+            find_text_rule(finder, names.at[i], VERB_MATCH, is_one_of, commands))
             chosen = names.at[i];
     }
     vec_free(&names);

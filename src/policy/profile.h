@@ -26,8 +26,8 @@ struct profile_finder {
 int profile_find(const struct profile_finder *finder, const char *name, struct source *ret_source,
                  struct err *err) must_check;
 
-/* The agent profile whose `match` has this command, or NULL. */
-const char *profile_for_command(const struct profile_finder *finder, const char *command);
+/* The agent profile whose `match` has one of these names of a command, or NULL. */
+const char *profile_for_command(const struct profile_finder *finder, const fs_names *commands);
 
 /* The toolchain profiles whose `detect` has one of these names. */
 void profiles_detected(const struct profile_finder *finder, const fs_names *names, fs_names *ret_found);
