@@ -5,7 +5,8 @@
 
 #include "fuzz.h"
 #include "workspace/gate.h"
-#include "workspace/lines.h"
+#include "workspace/hunks.h"
+#include "workspace/merge.h"
 
 static void check_lines(const char *old, size_t old_size, const char *new, size_t new_size)
 {
@@ -33,6 +34,34 @@ static void check_lines(const char *old, size_t old_size, const char *new, size_
     vec_free(&new_lines);
 }
 
+static bool same(const struct buf *a, const struct buf *b)
+{
+    return a->size == b->size && (a->size == 0 || memcmp(a->bytes, b->bytes, a->size) == 0);
+}
+
+/* All pieces of a change are the change; and where only one side has changed something, the merge is that side. */
+static void check_pieces(const char *old, size_t old_size, const char *new, size_t new_size)
+{
+    auto_buf struct buf was = {0}, becomes = {0}, composed = {0}, merged = {0}, clashing = {0};
+    buf_add(&was, old, old_size);
+    buf_add(&becomes, new, new_size);
+    auto_hunks struct hunks hunks;
+    hunks_find(&was, &becomes, &hunks);
+    for (size_t i = 0; i < hunks.list.count; i++)
+        i += hunks_split(&hunks, i) - 1;
+    bool *all = malloc(hunks.list.count + 1);
+    if (!all)
+        abort();
+    memset(all, true, hunks.list.count + 1);
+    hunks_compose(&hunks, all, &composed);
+    free(all);
+    struct merge merge = {&was, &becomes, &was, "a", "b"}, added = {&merged, &was, &becomes, "a", "b"};
+    if (merge_clashes(&added, &clashing) > 1) /* of two texts where there was none */
+        abort();
+    if (!same(&composed, &becomes) || merge_texts(&merge, &merged) != 0 || !same(&merged, &becomes))
+        abort();
+}
+
 struct contents {
     const char *text;
     size_t size;
@@ -54,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const char *text = size ? (const char *)bytes : "", *middle = size ? memchr(text, '\0', size) : NULL;
     size_t first = middle ? (size_t)(middle - text) : size, rest = middle ? size - first - 1 : 0;
     check_lines(text, first, middle ? middle + 1 : text, rest);
+    check_pieces(text, first, middle ? middle + 1 : text, rest);
     for (size_t i = 0; i < array_len(paths); i++) {
         struct contents contents = {text, size};
         struct entry entry = {.path = paths[i], .mode = S_IFREG | 0644, .target = "", .linked_to = ""};
