@@ -24,7 +24,7 @@ _bawn_values() {
         done < <(command bawn profiles 2>/dev/null)
         ;;
     session)
-        [[ $verb == discard ]] || _bawn_values file
+        [[ $verb == log ]] || _bawn_values file
         while read -r name _; do
             [[ $name == "$cur"*-[0-9]* ]] && COMPREPLY+=("$name")
         done < <(command bawn sessions 2>/dev/null)
@@ -98,7 +98,7 @@ _bawn() {
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local around='--keep-flagged --notify' # what accompanies a run
-    local verbs='run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help'
+    local verbs='run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor help'
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -122,7 +122,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | home | held | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
+            trust | home | held | review | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -161,12 +161,13 @@ _bawn() {
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
         allow) flags+=' --session --always' ;;
+        review) flags+=' --patch' ;;
         diff) flags+=' --stat --name-only --json' ;;
-        apply) flags+=' --yes --allow-risky --theirs' ;;
+        apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
         discard) flags+=' --yes' ;;
         sessions) flags+=' --all --json' ;;
         log) flags+=' --denied --verify --json' ;;
-        undo) flags+=' --list --prune --yes --force' ;;
+        undo) flags+=' --list --prune --yes --merge --force' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"
@@ -191,7 +192,7 @@ _bawn() {
             if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi
             ;;
         held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values held; else _bawn_values file; fi ;;
-        diff | apply | discard | log | undo) _bawn_values session ;;
+        review | diff | apply | discard | log | undo) _bawn_values session ;;
         profiles) _bawn_values profile ;;
         help) _bawn_values "$verbs" ;;
         esac

@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb trust home held diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb trust home held review diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help
+                if test $verb = first; and contains -- $word run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor help
                     set verb $word
                 else if contains -- $verb first run show
                     set from $i
@@ -79,6 +79,7 @@ complete -c bawn -n '__bawn_at first' -a home -d 'What runs left in the private 
 complete -c bawn -n '__bawn_at first' -a held -d 'What was moved aside at the end of a run'
 complete -c bawn -n '__bawn_at first' -a diff -d 'What a session changed, or would change'
 complete -c bawn -n '__bawn_at first' -a apply -d 'Bring what a session kept aside into the workspace'
+complete -c bawn -n '__bawn_at first' -a review -d 'Walk through what a session did, and settle it'
 complete -c bawn -n '__bawn_at first' -a discard -d 'Throw away what a session kept aside'
 complete -c bawn -n '__bawn_at first' -a sessions -d 'Sessions that wait, or that can be undone'
 complete -c bawn -n '__bawn_at first' -a log -d 'What a session did, tried and was refused'
@@ -92,13 +93,13 @@ complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string coll
 
 # Words of the verbs.
 complete -c bawn -n '__bawn_at run show' -a '(__fish_complete_command)'
-complete -c bawn -n '__bawn_at why check diff apply undo' -F
-complete -c bawn -n '__bawn_at diff apply discard log undo' -a '(__bawn_sessions)'
+complete -c bawn -n '__bawn_at why check review diff apply discard undo' -F
+complete -c bawn -n '__bawn_at review diff apply discard log undo' -a '(__bawn_sessions)'
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held diff apply discard sessions log undo profiles allow publish doctor help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -112,6 +113,10 @@ complete -c bawn -n '__bawn_at allow' -l always -d 'For the sessions to come too
 complete -c bawn -n '__bawn_at diff' -l stat -d 'One line a file'
 complete -c bawn -n '__bawn_at diff' -l name-only -d 'Names alone'
 complete -c bawn -n '__bawn_at apply' -l allow-risky -d 'Also what would run on the host'
+complete -c bawn -n '__bawn_at review apply' -s p -l patch -d 'Ask about each hunk'
+complete -c bawn -n '__bawn_at apply undo' -l merge -d 'Join both where you have not changed the same lines'
+complete -c bawn -n '__bawn_at apply' -l markers -d 'Join both, with marks where you have'
+complete -c bawn -n '__bawn_at apply' -l ours -d 'Keep what you have changed since'
 complete -c bawn -n '__bawn_at apply' -l theirs -d 'Overwrite what you have changed since'
 complete -c bawn -n '__bawn_at undo' -l force -d 'Overwrite what you have changed since'
 complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget what is settled and old'

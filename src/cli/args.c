@@ -37,6 +37,11 @@ static const struct {
     {"--list", FLAG_LIST},
     {"--force", FLAG_THEIRS},
     {"--theirs", FLAG_THEIRS},
+    {"--ours", FLAG_OURS},
+    {"--merge", FLAG_MERGE},
+    {"--markers", FLAG_MARKERS},
+    {"--patch", FLAG_PATCH},
+    {"-p", FLAG_PATCH},
     {"--review", FLAG_REVIEW},
     {"--discard", FLAG_DISCARD},
     {"--stat", FLAG_STAT},
@@ -313,6 +318,17 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
     return 0;
 }
 
+/* Of the answers to a conflict one can be given. */
+static int check_conflicts(const struct world *world, const struct args *args)
+{
+    flag_set answers = args->flags & (FLAG_THEIRS | FLAG_OURS | FLAG_MERGE | FLAG_MARKERS);
+    if ((answers & (answers - 1)) == 0)
+        return 0;
+    say_problem(world, "--theirs, --ours, --merge and --markers contradict each other",
+                "leave all but one of them out");
+    return EXIT_BAD_INPUT;
+}
+
 static int check_modes(const struct world *world, const struct args *args)
 {
     bool is_aside = args->flags & (FLAG_REVIEW | FLAG_DISCARD);
@@ -360,7 +376,8 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
                     arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
         return EXIT_BAD_INPUT;
     }
-    return check_modes(world, ret_args);
+    int status = check_modes(world, ret_args);
+    return status ? status : check_conflicts(world, ret_args);
 }
 
 void args_free(struct args *args)

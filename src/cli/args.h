@@ -41,6 +41,10 @@ typedef uint64_t flag_set;
 #define FLAG_VERIFY       (UINT64_C(1) << 27)
 #define FLAG_DENIED       (UINT64_C(1) << 28)
 #define FLAG_NOTIFY       (UINT64_C(1) << 40) /* takes a command, after '=' */
+#define FLAG_PATCH        (UINT64_C(1) << 29)
+#define FLAG_MERGE        (UINT64_C(1) << 30)
+#define FLAG_MARKERS      (UINT64_C(1) << 31)
+#define FLAG_OURS         (UINT64_C(1) << 32)
 #define FLAG_AGENT        (UINT64_C(1) << 60) /* takes the name of one */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \

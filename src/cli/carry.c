@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "cli/conflicts.h"
 #include "cli/style.h"
 
 enum { MOST_LISTED = 20 };
@@ -33,31 +34,36 @@ static bool lies_in(const char *path, const char *directory)
     return strncmp(path, directory, size) == 0 && path[size] == '/';
 }
 
-/* A new directory of which everything is held back would be made for nothing. */
-static void drop_empty_directories(decision_list *decisions)
+struct inner {
+    bool goes, stays; /* something beneath a directory does */
+};
+
+static struct inner look_beneath(const decision_list *decisions, size_t directory)
+{
+    const char *path = decisions->at[directory].judged.change.path;
+    struct inner inner = {0};
+    for (size_t i = directory + 1; i < decisions->count && lies_in(decisions->at[i].judged.change.path, path);
+         i++) {
+        const struct decision *decision = &decisions->at[i];
+        const struct entry *after = decision->judged.change.after;
+        inner.goes |= decision->course == COURSE_GO && !(after && S_ISDIR(after->mode));
+        inner.stays |= decision->course != COURSE_GO && decision->course != COURSE_DONE;
+    }
+    return inner;
+}
+
+void carry_fit_directories(decision_list *decisions)
 {
     for (size_t i = 0; i < decisions->count; i++) {
         struct decision *decision = &decisions->at[i];
         const struct change *change = &decision->judged.change;
-        if (decision->course != COURSE_GO || change->before || !change->after ||
-            !S_ISDIR(change->after->mode))
+        const struct entry *either = change->after ? change->after : change->before;
+        if (decision->course != COURSE_GO || !either || !S_ISDIR(either->mode) ||
+            (change->before && change->after))
             continue;
-        bool any_goes = false, any_held = false;
-        for (size_t j = i + 1;
-             j < decisions->count && lies_in(decisions->at[j].judged.change.path, change->path); j++) {
-            const struct decision *inner = &decisions->at[j];
-            bool is_directory = inner->judged.change.after && S_ISDIR(inner->judged.change.after->mode);
-            any_goes |= inner->course == COURSE_GO && !is_directory;
-            any_held |= inner->course == COURSE_HELD || inner->course == COURSE_CONFLICT;
-        }
-        if (any_goes || !any_held)
-            continue;
-        decision->course = COURSE_DONE;
-        for (size_t j = i + 1;
-             j < decisions->count && lies_in(decisions->at[j].judged.change.path, change->path); j++) {
-            if (decisions->at[j].course == COURSE_GO)
-                decisions->at[j].course = COURSE_DONE; /* a directory, too */
-        }
+        struct inner inner = look_beneath(decisions, i);
+        if (inner.stays && (change->before || !inner.goes))
+            decision->course = COURSE_DONE;
     }
 }
 
@@ -82,7 +88,7 @@ static struct tally choose_changes(const struct choice *choice, const struct car
             decision->why = why;
         }
     }
-    drop_empty_directories(decisions);
+    carry_fit_directories(decisions);
     for (size_t i = 0; i < decisions->count; i++) {
         const struct decision *decision = &decisions->at[i];
         bool is_shown = change_is_shown(&decision->judged.change);
@@ -109,8 +115,10 @@ static void show(const struct world *world, const struct carry *carry, const dec
         const struct decision *decision = &decisions->at[i];
         if (!change_is_shown(&decision->judged.change))
             continue;
-        if (decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD)
+        if (decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD) {
             add_left(&out, &style, decision->judged.change.path, decision->why);
+            conflict_add(&out, &style, decision->details ? decision->details : "");
+        }
         if (decision->course != COURSE_GO)
             continue;
         if (text_starts_with(decision->judged.change.path, ".git/")) {
@@ -135,44 +143,128 @@ static void show(const struct world *world, const struct carry *carry, const dec
         put(world->out, &out);
 }
 
-static int run(const struct world *world, struct choice *choice, struct carry *carry,
-               const decision_list *decisions)
+static const struct decision *decision_of(const decision_list *decisions, const char *path)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        if (strcmp(decisions->at[i].judged.change.path, path) == 0)
+            return &decisions->at[i];
+    }
+    return NULL;
+}
+
+/* What is left alone in the end leaves the session as it is. */
+static void drop_unused(revision_list *revisions, const decision_list *decisions,
+                        const struct settled *settled)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < revisions->count; i++) {
+        const char *path = revisions->at[i].path;
+        const struct decision *decision = decisions ? decision_of(decisions, path) : NULL;
+        bool is_used = !decision || decision->course == COURSE_GO || decision->course == COURSE_DROPPED;
+        for (size_t j = 0; settled && j < settled->kept.count; j++)
+            is_used &= strcmp(settled->kept.at[j].path, path) != 0;
+        if (is_used)
+            revisions->at[used++] = revisions->at[i];
+    }
+    revisions->count = used;
+}
+
+int carry_revise(const struct choice *choice, struct carry *carry, struct err *err)
+{
+    auto_tree struct tree before = {0}, after = {0};
+    struct record record = *carry->of;
+    if (carry->mode != RECORD_APPLY || carry->befores.count + carry->afters.count == 0)
+        return 0;
+    if (tree_revise(choice->folder_fd, "after", &carry->afters, err) < 0 ||
+        tree_revise(choice->folder_fd, "before", &carry->befores, err) < 0 ||
+        tree_load(choice->folder_fd, "before", &before, err) < 0 ||
+        tree_load(choice->folder_fd, "after", &after, err) < 0)
+        return -1;
+    record.changes = record_count_changes(&before, &after);
+    carry->is_void = record.changes == 0;
+    return record_save(choice->folder_fd, &record, err);
+}
+
+static void say_settled(const struct world *world, const struct carry *carry, const struct record *record,
+                        const struct settled *settled)
+{
+    auto_buf struct buf out = {0};
+    struct style style = style_for_out(world);
+    for (size_t i = 0; i < settled->kept.count; i++)
+        add_left(&out, &style, settled->kept.at[i].path, settled->kept.at[i].why);
+    buf_printf(&out, "%llu file%s %s. `bawn undo %s` reverses that.\n", (unsigned long long)record->changes,
+               record->changes == 1 ? "" : "s", carry->done, record->name);
+    put(world->out, &out);
+}
+
+/* In a session of its own. Returns -1, or how many files were left alone. */
+static int run_transition(const struct world *world, const struct choice *choice, struct carry *carry,
+                          const decision_list *decisions, struct err *err)
 {
     struct arena *arena = choice->loaded.policy.arena;
     struct session session = SESSION_NONE;
-    struct err err = {0};
-    if (session_begin(arena, choice->state, choice->workspace, &session, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (session_begin(arena, choice->state, choice->workspace, &session, err) < 0)
+        return -1;
     journal_event(&session.journal, record_mode_name(carry->mode), "of", carry->of->name, "workspace",
                   choice->workspace);
     struct record record = {
         .name = session.name, .mode = carry->mode, .workspace = choice->workspace, .of = carry->of->name};
     clock_gettime(CLOCK_REALTIME, &record.began);
     struct settled settled;
-    int status = EXIT_FINE;
-    if (transition_run(&carry->transition, arena, decisions, session.folder_fd, &record, &settled, &err) <
-        0) {
-        say_err(world, &err);
-        status = EXIT_REFUSED;
-    }
+    int result =
+        transition_run(&carry->transition, arena, decisions, session.folder_fd, &record, &settled, err);
     journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", settled.done));
-    carry->is_complete &= status == EXIT_FINE && settled.kept.count == 0;
-    auto_buf struct buf out = {0};
-    struct style style = style_for_out(world);
-    for (size_t i = 0; i < settled.kept.count; i++)
-        add_left(&out, &style, settled.kept.at[i].path, settled.kept.at[i].why);
-    if (status == EXIT_FINE)
-        buf_printf(&out, "%llu file%s %s. `bawn undo %s` reverses that.\n",
-                   (unsigned long long)record.changes, record.changes == 1 ? "" : "s", carry->done,
-                   session.name);
-    put(world->out, &out);
-    status = status == EXIT_FINE && settled.kept.count ? 1 : status;
+    carry->has_run = result == 0;
+    if (result == 0)
+        say_settled(world, carry, &record, &settled);
+    drop_unused(&carry->befores, NULL, &settled);
+    drop_unused(&carry->afters, NULL, &settled);
+    int kept = (int)settled.kept.count;
     vec_free(&settled.kept);
     if (record.state != STATE_SETTLING) /* else the next bawn command finds it, and finishes it */
         session_end(&session);
-    return status;
+    return result < 0 ? -1 : kept;
+}
+
+int carry_run(const struct world *world, const struct choice *choice, struct carry *carry,
+              const decision_list *decisions)
+{
+    struct err err = {0};
+    bool any_goes = false;
+    for (size_t i = 0; i < decisions->count; i++)
+        any_goes |= decisions->at[i].course == COURSE_GO && change_is_shown(&decisions->at[i].judged.change);
+    int kept = any_goes ? run_transition(world, choice, carry, decisions, &err) : 0;
+    carry->is_complete &= kept == 0;
+    if (kept < 0 || carry_revise(choice, carry, &err) < 0) {
+        carry->is_complete = false;
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    return kept ? 1 : EXIT_FINE;
+}
+
+void carry_free(struct carry *carry)
+{
+    vec_free(&carry->befores);
+    vec_free(&carry->afters);
+}
+
+static int carry_chosen(const struct world *world, const struct choice *choice, struct carry *carry,
+                        decision_list *decisions)
+{
+    struct tally tally = choose_changes(choice, carry, decisions);
+    drop_unused(&carry->afters, decisions, NULL);
+    show(world, carry, decisions);
+    carry->is_complete = tally.left == 0 && choice->paths.count == 0;
+    int status = tally.left ? 1 : EXIT_FINE;
+    bool has_anything = tally.go || carry->afters.count;
+    if (!has_anything || (carry->asks && world->in_is_terminal && !ask(world, carry->question))) {
+        carry->is_complete &= !has_anything;
+        fprintf(world->out, "Nothing was changed.\n");
+        return status;
+    }
+    int ran = carry_run(world, choice, carry, decisions);
+    return ran ? ran : status;
 }
 
 int carry_out(const struct world *world, struct choice *choice, struct carry *carry)
@@ -183,19 +275,9 @@ int carry_out(const struct world *world, struct choice *choice, struct carry *ca
         say_err(world, &err);
         return EXIT_REFUSED;
     }
-    struct tally tally = choose_changes(choice, carry, &decisions);
-    show(world, carry, &decisions);
-    carry->is_complete = tally.left == 0 && choice->paths.count == 0;
-    int status = tally.left ? 1 : EXIT_FINE;
-    if (tally.go == 0) {
-        fprintf(world->out, "Nothing was changed.\n");
-    } else if (carry->asks && world->in_is_terminal && !ask(world, carry->question)) {
-        carry->is_complete = false;
-        fprintf(world->out, "Nothing was changed.\n");
-    } else {
-        int ran = run(world, choice, carry, &decisions);
-        status = ran ? ran : status;
-    }
+    int status = conflicts_settle(world, choice, carry, &decisions);
+    if (status == 0)
+        status = carry_chosen(world, choice, carry, &decisions);
     vec_free(&decisions);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -92,34 +93,75 @@ int choose_begin(const struct world *world, const struct args *args, struct choi
     return status;
 }
 
+static bool waits(const struct record *record)
+{
+    return record->mode == RECORD_REVIEW && record->state == STATE_WAITING;
+}
+
+/* Asks the person at the terminal which of several is meant, the latest first; NULL: none of them. */
+static const struct record *ask_which(const struct world *world, const struct choice *choice)
+{
+    auto_buf struct buf out = {0};
+    size_t count = 0;
+    buf_printf(&out, "Several sessions wait in %s:\n", choice->workspace);
+    for (size_t i = choice->records.count; i--;) {
+        const struct record *record = &choice->records.at[i];
+        if (waits(record))
+            buf_printf(&out, "  %zu  %s, %llu file%s, %s\n", ++count, record->name,
+                       (unsigned long long)record->changes, record->changes == 1 ? "" : "s",
+                       age_text(choice->loaded.policy.arena, record->ended));
+    }
+    buf_printf(&out, "Which one? [1-%zu]: ", count);
+    put(world->out, &out);
+    fflush(world->out);
+    char answer[16];
+    unsigned long wanted = fgets(answer, sizeof(answer), world->in) ? strtoul(answer, NULL, 10) : 0;
+    for (size_t i = choice->records.count; i-- && wanted;) {
+        if (waits(&choice->records.at[i]) && --wanted == 0)
+            return &choice->records.at[i];
+    }
+    return NULL;
+}
+
+static int refuse_several(const struct world *world, const struct choice *choice, const char *verb)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    auto_buf struct buf names = {0};
+    const char *latest = "";
+    for (size_t i = 0; i < choice->records.count; i++) {
+        if (!waits(&choice->records.at[i]))
+            continue;
+        latest = choice->records.at[i].name;
+        buf_printf(&names, "%s%s", names.size ? ", " : "", latest);
+    }
+    say_problem(world,
+                arena_printf(arena, "several sessions wait in %s: %s", choice->workspace, buf_text(&names)),
+                arena_printf(arena, "name one: `bawn %s %s`", verb, latest));
+    return EXIT_BAD_INPUT;
+}
+
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,
                    const struct record **ret_record)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    auto_buf struct buf names = {0};
     const struct record *found = NULL;
     size_t count = 0;
-    for (size_t i = choice->records.count; !choice->named && i--;) {
-        const struct record *record = &choice->records.at[i];
-        if (record->mode != RECORD_REVIEW || record->state != STATE_WAITING)
-            continue;
-        found = record;
-        buf_printf(&names, "%s%s", count++ ? ", " : "", record->name);
+    for (size_t i = 0; !choice->named && i < choice->records.count; i++) {
+        if (waits(&choice->records.at[i]) && ++count)
+            found = &choice->records.at[i];
     }
-    if (choice->named && choice->named->mode == RECORD_REVIEW && choice->named->state == STATE_WAITING) {
+    if (choice->named && waits(choice->named))
         found = choice->named;
-        count = 1;
-    }
-    if (count == 1) {
+    bool can_ask = world->in_is_terminal && world->out_is_terminal;
+    if (count > 1)
+        found = can_ask ? ask_which(world, choice) : NULL;
+    if (found) {
         *ret_record = found;
         return 0;
     }
     if (count > 1)
-        say_problem(
-            world,
-            arena_printf(arena, "several sessions wait in %s: %s", choice->workspace, buf_text(&names)),
-            arena_printf(arena, "name one: `bawn %s %s`", verb, found->name));
-    else if (choice->named)
+        return refuse_several(world, choice, verb);
+    if (choice->named)
         say_problem(world,
                     arena_printf(arena, "nothing of %s waits: it is %s", choice->named->name,
                                  record_state_name(choice->named->state)),

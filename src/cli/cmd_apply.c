@@ -2,6 +2,7 @@
 #include "cli/carry.h"
 #include "cli/commands.h"
 #include "cli/patch.h"
+#include "cli/walk.h"
 
 /* What a person must see first. On a terminal each is asked about; elsewhere it waits. */
 static const char *hold_back(void *context, const struct change *change)
@@ -23,6 +24,14 @@ static const char *hold_back(void *context, const struct change *change)
     return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", why);
 }
 
+static enum conflicts conflicts_of(const struct args *args)
+{
+    return args->flags & FLAG_MARKERS ? CONFLICTS_MARK
+           : args->flags & FLAG_MERGE ? CONFLICTS_MERGE
+           : args->flags & FLAG_OURS  ? CONFLICTS_OURS
+                                      : CONFLICTS_STAY;
+}
+
 static int apply(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = NULL;
@@ -31,6 +40,8 @@ static int apply(const struct world *world, const struct args *args, struct choi
         status = choose_open(world, choice, record);
     if (status)
         return status;
+    if (args->flags & FLAG_PATCH)
+        return walk_session(world, args, choice, record);
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
@@ -52,6 +63,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
                        .to = &choice->after,
                        .keeps_objects = true,
                        .overwrites = args->flags & FLAG_THEIRS},
+        .conflicts = conflicts_of(args),
         .asks = !(args->flags & FLAG_YES),
         .question =
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
@@ -61,7 +73,8 @@ static int apply(const struct world *world, const struct args *args, struct choi
     };
     status = carry_out(world, choice, &carry);
     if (carry.is_complete)
-        mark_state(choice, record->name, STATE_DONE);
+        mark_state(choice, record->name, carry.is_void ? STATE_DISCARDED : STATE_DONE);
+    carry_free(&carry);
     return status;
 }
 

@@ -2,27 +2,76 @@
 #include "cli/carry.h"
 #include "cli/commands.h"
 
+static bool is_agreed(const struct world *world, const struct args *args, const char *question)
+{
+    if (args->flags & FLAG_YES || !world->in_is_terminal || ask(world, question))
+        return true;
+    fprintf(world->out, "Nothing was discarded.\n");
+    return false;
+}
+
+static int discard_all(const struct world *world, const struct args *args, const struct choice *choice,
+                       const struct record *record)
+{
+    const char *question =
+        arena_printf(choice->loaded.policy.arena, "Throw away what %s wrote, %llu file%s?", record->name,
+                     (unsigned long long)record->changes, record->changes == 1 ? "" : "s");
+    if (!is_agreed(world, args, question))
+        return EXIT_FINE;
+    mark_state(choice, record->name, STATE_DISCARDED);
+    fprintf(world->out, "%s is discarded. The workspace was never changed by it.\n", record->name);
+    return EXIT_FINE;
+}
+
+/* The session no longer changes those paths; the rest waits on. */
+static int discard_paths(const struct world *world, const struct args *args, struct choice *choice,
+                         const struct record *record)
+{
+    struct err err = {0};
+    struct carry carry = {.mode = RECORD_APPLY, .of = record};
+    change_list changes;
+    size_t shown = 0;
+    int status = choose_open(world, choice, record);
+    if (status)
+        return status;
+    compare_trees(&choice->before, &choice->after, &changes);
+    for (size_t i = 0; i < changes.count; i++) {
+        const struct change *change = &changes.at[i];
+        if (!choose_has_path(choice, change->path))
+            continue;
+        vec_push(&carry.afters, (struct revision){change->path, change->before});
+        shown += change_is_shown(change);
+    }
+    const char *question =
+        arena_printf(choice->loaded.policy.arena, "Throw away %zu of the %llu files that %s wrote?", shown,
+                     (unsigned long long)record->changes, record->name);
+    if (shown == 0) {
+        say_problem(world, arena_printf(choice->loaded.policy.arena, "%s wrote nothing there", record->name),
+                    "`bawn diff --name-only` lists what it wrote");
+        status = EXIT_BAD_INPUT;
+    } else if (is_agreed(world, args, question)) {
+        if (carry_revise(choice, &carry, &err) < 0) {
+            say_err(world, &err);
+            status = EXIT_REFUSED;
+        } else {
+            if (carry.is_void)
+                mark_state(choice, record->name, STATE_DISCARDED);
+            fprintf(world->out, "%zu file%s of %s discarded.\n", shown, shown == 1 ? "" : "s", record->name);
+        }
+    }
+    vec_free(&changes);
+    carry_free(&carry);
+    return status;
+}
+
 static int discard(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = NULL;
     int status = choose_waiting(world, choice, "discard", &record);
     if (status)
         return status;
-    struct arena *arena = choice->loaded.policy.arena;
-    if (choice->paths.count) {
-        say_problem(world, "`bawn discard` throws away a whole session",
-                    "`bawn apply PATH...` takes what you want of it first");
-        return EXIT_BAD_INPUT;
-    }
-    const char *question = arena_printf(arena, "Throw away what %s wrote, %llu file%s?", record->name,
-                                        (unsigned long long)record->changes, record->changes == 1 ? "" : "s");
-    if (!(args->flags & FLAG_YES) && world->in_is_terminal && !ask(world, question)) {
-        fprintf(world->out, "Nothing was discarded.\n");
-        return EXIT_FINE;
-    }
-    mark_state(choice, record->name, STATE_DISCARDED);
-    fprintf(world->out, "%s is discarded. The workspace was never changed by it.\n", record->name);
-    return EXIT_FINE;
+    return choice->paths.count ? discard_paths(world, args, choice, record)
+                               : discard_all(world, args, choice, record);
 }
 
 int cmd_discard(const struct world *world, const struct args *args)

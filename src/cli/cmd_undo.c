@@ -1,7 +1,9 @@
 /* Takes back what a session changed. */
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/carry.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
@@ -119,6 +121,33 @@ static void mark_undone(const struct choice *choice, const struct record *record
         mark_state(choice, record->of, STATE_WAITING);
 }
 
+/*
+ * Where an apply brought a part of a file, what the session began with became that part. With the apply undone it begins
+ * with what was there before it, so that all of it waits again.
+ */
+static void give_back(const struct world *world, const struct choice *choice, const char *name)
+{
+    struct err err = {0};
+    auto_tree struct tree before = {0};
+    revision_list revisions = {0};
+    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return; /* it is long forgotten */
+    int result = tree_load(fd, "before", &before, &err);
+    for (size_t i = 0; result > 0 && i < before.entries.count; i++) {
+        const struct entry *began = &before.entries.at[i];
+        const struct entry *applied = tree_find(&choice->after, began->path);
+        const struct entry *present = tree_find(&choice->before, began->path);
+        if (choose_has_path(choice, began->path) && applied && present &&
+            applied->content == CONTENT_STORED && began->content == CONTENT_STORED &&
+            memcmp(applied->blob.bytes, began->blob.bytes, sizeof(began->blob.bytes)) == 0)
+            vec_push(&revisions, (struct revision){began->path, present});
+    }
+    if (result < 0 || tree_revise(fd, "before", &revisions, &err) < 0)
+        say_err(world, &err);
+    vec_free(&revisions);
+}
+
 static int undo(const struct world *world, const struct args *args, struct choice *choice)
 {
     struct arena *arena = choice->loaded.policy.arena;
@@ -154,14 +183,18 @@ static int undo(const struct world *world, const struct args *args, struct choic
                        .to = &choice->before,
                        .keeps_objects = true,
                        .overwrites = args->flags & FLAG_THEIRS},
+        .conflicts = args->flags & FLAG_MERGE ? CONFLICTS_MERGE : CONFLICTS_STAY,
         .asks = !(args->flags & FLAG_YES),
         .question = arena_printf(arena, "Take back what %s changed, %s?", record->name,
                                  age_text(arena, record->ended)),
         .done = "taken back",
     };
     status = carry_out(world, choice, &carry);
+    carry_free(&carry);
     if (carry.is_complete)
         mark_undone(choice, record);
+    if (record->mode == RECORD_APPLY && carry.has_run)
+        give_back(world, choice, record->of);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/args.h"
 #include "cli/world.h"
 
+int cmd_review(const struct world *world, const struct args *args);
 int cmd_run(const struct world *world, const struct args *args);
 int cmd_check(const struct world *world, const struct args *args);
 int cmd_why(const struct world *world, const struct args *args);

@@ -8,9 +8,8 @@
 #include "cli/rules.h"
 #include "policy/decide.h"
 #include "workspace/gate.h"
-#include "workspace/lines.h"
 
-enum { SHOWN_MOST = 8 * 1024 * 1024, CONTEXT = 3 };
+enum { SHOWN_MOST = 8 * 1024 * 1024 };
 
 /* --- reasons ------------------------------------------------------------------------------------------------------ */
 
@@ -114,45 +113,26 @@ static void add_line(const struct patch *patch, struct buf *out, char kind, cons
         buf_add_str(out, "\\ No newline at end of file\n");
 }
 
-/* One hunk: the edits from `first` to before `end`. */
-static void add_hunk(const struct patch *patch, struct buf *out, const edit_list *edits, size_t first,
-                     size_t end, const line_list *old, const line_list *new)
+void patch_add_hunk(const struct patch *patch, const struct hunks *hunks, size_t number, struct buf *out)
 {
+    struct hunk hunk = hunks_with_context(hunks, number);
     size_t olds = 0, news = 0;
-    for (size_t i = first; i < end; i++) {
-        olds += edits->at[i].kind != '+';
-        news += edits->at[i].kind != '-';
+    for (size_t i = hunk.from; i < hunk.to; i++) {
+        olds += hunks->edits.at[i].kind != '+';
+        news += hunks->edits.at[i].kind != '-';
     }
-    const struct line_edit *start = &edits->at[first];
+    const struct line_edit *start = &hunks->edits.at[hunk.from];
     buf_printf(out, "@@ -%zu,%zu +%zu,%zu @@\n", start->old + (olds > 0), olds, start->new + (news > 0),
                news);
-    for (size_t i = first; i < end; i++) {
-        const struct line_edit *edit = &edits->at[i];
-        add_line(patch, out, edit->kind, edit->kind == '+' ? &new->at[edit->new] : &old->at[edit->old]);
+    for (size_t i = hunk.from; i < hunk.to; i++) {
+        const struct line_edit *edit = &hunks->edits.at[i];
+        add_line(patch, out, edit->kind,
+                 edit->kind == '+' ? &hunks->new.at[edit->new] : &hunks->old.at[edit->old]);
     }
 }
 
-static void add_hunks(const struct patch *patch, struct buf *out, const edit_list *edits,
-                      const line_list *old, const line_list *new)
-{
-    for (size_t i = 0; i < edits->count;) {
-        if (edits->at[i].kind == ' ') {
-            i++;
-            continue;
-        }
-        /* A hunk goes on as long as the next difference is nearer than two contexts. */
-        size_t first = i > CONTEXT ? i - CONTEXT : 0, last = i;
-        for (size_t j = i; j < edits->count && j <= last + 2UL * CONTEXT + 1; j++)
-            last = edits->at[j].kind != ' ' ? j : last;
-        size_t end = last + CONTEXT + 1 < edits->count ? last + CONTEXT + 1 : edits->count;
-        add_hunk(patch, out, edits, first, end, old, new);
-        i = last + 1;
-    }
-}
-
-/* Both contents. Returns whether they are texts that can be compared line by line; else why not. */
-static const char *read_both(const struct patch *patch, const struct change *change, struct buf *old,
-                             struct buf *new)
+const char *patch_read(const struct patch *patch, const struct change *change, struct buf *old,
+                       struct buf *new)
 {
     const struct entry *sides[] = {change->before, change->after};
     struct buf *contents[] = {old, new};
@@ -184,22 +164,17 @@ static void add_content(const struct patch *patch, const struct change *change, 
     auto_buf struct buf old = {0}, new = {0};
     const char *from = has_content(change->before) ? quoted_name(patch, "a/", change->path) : "/dev/null";
     const char *to = has_content(change->after) ? quoted_name(patch, "b/", change->path) : "/dev/null";
-    const char *unshown = read_both(patch, change, &old, &new);
+    const char *unshown = patch_read(patch, change, &old, &new);
     if (unshown) {
         buf_printf(out, "Files %s and %s differ: one %s\n", from, to, unshown);
         return;
     }
-    line_list old_lines, new_lines;
-    edit_list edits;
-    lines_split(buf_text(&old), old.size, &old_lines);
-    lines_split(buf_text(&new), new.size, &new_lines);
-    lines_compare(&old_lines, &new_lines, &edits);
+    auto_hunks struct hunks hunks;
+    hunks_find(&old, &new, &hunks);
     if (old.size || new.size)
         buf_printf(out, "--- %s\n+++ %s\n", from, to);
-    add_hunks(patch, out, &edits, &old_lines, &new_lines);
-    vec_free(&edits);
-    vec_free(&old_lines);
-    vec_free(&new_lines);
+    for (size_t i = 0; i < hunks.list.count; i++)
+        patch_add_hunk(patch, &hunks, i, out);
 }
 
 static void add_modes(const struct patch *patch, const struct change *change, struct buf *out)
@@ -223,10 +198,8 @@ static void add_modes(const struct patch *patch, const struct change *change, st
         buf_printf(out, "now the same file as %s\n", quoted_name(patch, "", after->linked_to));
 }
 
-void patch_add_diff(const struct patch *patch, const struct change *change, struct buf *out)
+void patch_add_head(const struct patch *patch, const struct change *change, struct buf *out)
 {
-    if (change->renamed && change->what & CHANGE_DELETED)
-        return; /* told where it went to */
     const char *old_path = change->renamed ? change->renamed->path : change->path;
     reason_list reasons;
     patch_reasons(patch, change, &reasons);
@@ -241,6 +214,13 @@ void patch_add_diff(const struct patch *patch, const struct change *change, stru
     style_add(&patch->style, out, COLOUR_BOLD, head);
     buf_add_char(out, '\n');
     add_modes(patch, change, out);
+}
+
+void patch_add_diff(const struct patch *patch, const struct change *change, struct buf *out)
+{
+    if (change->renamed && change->what & CHANGE_DELETED)
+        return; /* told where it went to */
+    patch_add_head(patch, change, out);
     add_content(patch, change, out);
 }
 
@@ -256,22 +236,16 @@ void patch_add_stat(const struct patch *patch, const struct change *change, stru
         style_add(&patch->style, out, COLOUR_PLAIN, change->renamed->path);
     }
     auto_buf struct buf old = {0}, new = {0};
-    if (!change->renamed && !read_both(patch, change, &old, &new) && old.size + new.size) {
-        line_list old_lines, new_lines;
-        edit_list edits;
-        lines_split(buf_text(&old), old.size, &old_lines);
-        lines_split(buf_text(&new), new.size, &new_lines);
-        lines_compare(&old_lines, &new_lines, &edits);
+    if (!change->renamed && !patch_read(patch, change, &old, &new) && old.size + new.size) {
+        auto_hunks struct hunks hunks;
+        hunks_find(&old, &new, &hunks);
         size_t added = 0, removed = 0;
-        for (size_t i = 0; i < edits.count; i++) {
-            added += edits.at[i].kind == '+';
-            removed += edits.at[i].kind == '-';
+        for (size_t i = 0; i < hunks.edits.count; i++) {
+            added += hunks.edits.at[i].kind == '+';
+            removed += hunks.edits.at[i].kind == '-';
         }
         buf_pad(out, start, 40);
         buf_printf(out, " +%zu -%zu", added, removed);
-        vec_free(&edits);
-        vec_free(&old_lines);
-        vec_free(&new_lines);
     }
     reason_list reasons;
     patch_reasons(patch, change, &reasons);

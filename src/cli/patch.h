@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/choose.h"
+#include "workspace/hunks.h"
 
 struct patch {
     const struct world *world;
@@ -15,6 +16,14 @@ struct patch {
 /* Why a change must wait for a person's word: the policy's flags and the gate. The texts live in the patch's arena. */
 typedef VEC(const char *) reason_list;
 void patch_reasons(const struct patch *patch, const struct change *change, reason_list *ret_reasons);
+
+/* Both contents. Returns NULL, or why they cannot be shown line by line: "is binary". */
+const char *patch_read(const struct patch *patch, const struct change *change, struct buf *old,
+                       struct buf *new);
+
+/* What comes before the lines: reasons, names, modes. */
+void patch_add_head(const struct patch *patch, const struct change *change, struct buf *out);
+void patch_add_hunk(const struct patch *patch, const struct hunks *hunks, size_t number, struct buf *out);
 
 void patch_add_diff(const struct patch *patch, const struct change *change, struct buf *out);
 void patch_add_stat(const struct patch *patch, const struct change *change, struct buf *out);

@@ -153,6 +153,27 @@ const struct verb_entry verb_table[] = {
             "  bawn held --keep my-app-3 .github/workflows/ci.yml\n",
     },
     {
+        .name = "review",
+        .run = cmd_review,
+        .flags = FLAG_PATCH,
+        .words = "SESSION|PATH",
+        .summary = "walk through what a session did, and settle it",
+        .usage =
+            "bawn review [--patch] [SESSION] [PATH...]\n"
+            "\n"
+            "The morning command: says what a session did and tried, what is flagged and why, and then shows file\n"
+            "by file what it changed. One key applies a file, leaves it waiting or throws it away; of a live run it\n"
+            "keeps a file or takes it back. Nothing happens before the end, when you are asked once more, and\n"
+            "what then happens can be undone. Without SESSION: what waits here, or else the latest run.\n"
+            "\n"
+            "  --patch   begin each file with its hunks\n"
+            "\n"
+            "Keys: y apply, n leave, x throw away, h hunk by hunk, A all the rest, k and j back and on, ? help.\n"
+            "\n"
+            "  bawn review\n"
+            "  bawn review my-app-3 src/\n",
+    },
+    {
         .name = "diff",
         .run = cmd_diff,
         .flags = FLAG_STAT | FLAG_NAME_ONLY | FLAG_JSON,
@@ -174,36 +195,46 @@ const struct verb_entry verb_table[] = {
     {
         .name = "apply",
         .run = cmd_apply,
-        .flags = FLAG_YES | FLAG_ALLOW_RISKY | FLAG_THEIRS,
+        .flags =
+            FLAG_YES | FLAG_ALLOW_RISKY | FLAG_THEIRS | FLAG_OURS | FLAG_MERGE | FLAG_MARKERS | FLAG_PATCH,
         .words = "SESSION|PATH",
         .summary = "bring what a session kept aside into the workspace",
         .usage =
-            "bawn apply [--yes] [--allow-risky] [--theirs] [SESSION] [PATH...]\n"
+            "bawn apply [--patch] [--yes] [--allow-risky] [--merge | --markers | --ours | --theirs] [SESSION] [PATH...]\n"
             "\n"
             "Applies what a session with --review wrote: all of it, or the paths named. Files that you have changed\n"
-            "since it began are kept and named, and what would run on the host waits for your word.\n"
+            "since it began are kept and shown, and what would run on the host waits for your word.\n"
             "An apply can be undone. Exit status 1 if something was kept.\n"
             "\n"
+            "  --patch         asks about each file hunk by hunk, as `git add --patch` does\n"
             "  --yes           do not ask\n"
             "  --allow-risky   also what would run on the host\n"
-            "  --theirs        overwrite what you have changed since, too\n"
+            "\n"
+            "Of a file that you have changed since:\n"
+            "  --merge         joins both, where you have not changed the same lines\n"
+            "  --markers       the same, and writes both with marks where you have\n"
+            "  --ours          keeps yours, and gives up the session's\n"
+            "  --theirs        overwrites yours\n"
             "\n"
             "  bawn apply\n"
-            "  bawn apply my-app-3 src/\n",
+            "  bawn apply my-app-3 src/\n"
+            "  bawn apply --merge\n",
     },
     {
         .name = "discard",
         .run = cmd_discard,
         .flags = FLAG_YES,
-        .words = "SESSION",
+        .words = "SESSION|PATH",
         .summary = "throw away what a session kept aside",
-        .usage = "bawn discard [--yes] [SESSION]\n"
-                 "\n"
-                 "Throws away what a session with --review wrote and nobody applied.\n"
-                 "\n"
-                 "  --yes   do not ask\n"
-                 "\n"
-                 "  bawn discard my-app-3\n",
+        .usage =
+            "bawn discard [--yes] [SESSION] [PATH...]\n"
+            "\n"
+            "Throws away what a session with --review wrote and nobody applied: all of it, or the paths named.\n"
+            "\n"
+            "  --yes   do not ask\n"
+            "\n"
+            "  bawn discard my-app-3\n"
+            "  bawn discard my-app-3 .github/\n",
     },
     {
         .name = "sessions",
@@ -241,11 +272,11 @@ const struct verb_entry verb_table[] = {
     {
         .name = "undo",
         .run = cmd_undo,
-        .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS,
+        .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS | FLAG_MERGE,
         .words = "SESSION|PATH",
         .summary = "take back what a run changed in the workspace",
         .usage =
-            "bawn undo [--yes] [--force] [SESSION] [PATH...]\n"
+            "bawn undo [--yes] [--merge | --force] [SESSION] [PATH...]\n"
             "bawn undo --list | --prune\n"
             "\n"
             "Brings the files that a run changed back to what they were before it; without SESSION those of the\n"
@@ -255,6 +286,7 @@ const struct verb_entry verb_table[] = {
             "  --list    what can be undone: sessions, ages, files and sizes\n"
             "  --prune   forget settled sessions older than 30 days, and contents that nothing needs\n"
             "  --yes     do not ask\n"
+            "  --merge   keep what you have changed since in other lines of a file\n"
             "  --force   overwrite what you have changed since, too\n"
             "\n"
             "  bawn undo\n"

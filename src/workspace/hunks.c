@@ -48,22 +48,20 @@ size_t hunks_split(struct hunks *hunks, size_t number)
 {
     const edit_list *edits = &hunks->edits;
     struct hunk whole = hunks->list.at[number];
-    VEC(struct hunk) parts = {0};
-    for (size_t i = whole.from; i < whole.to;) {
-        size_t end = i;
-        while (end < whole.to && edits->at[end].kind != ' ')
+    size_t count = 0;
+    for (size_t i = whole.from, end; i < whole.to; count++) {
+        for (end = i; end < whole.to && edits->at[end].kind != ' ';)
             end++;
-        vec_push(&parts, (struct hunk){i, end});
+        struct hunk part = {i, end};
+        if (count) {
+            vec_push(&hunks->list, part); /* room: those behind it make place */
+            struct hunk *at = hunks->list.at + number + count;
+            memmove(at + 1, at, (hunks->list.count - 1 - number - count) * sizeof(*at));
+        }
+        hunks->list.at[number + count] = part;
         for (i = end; i < whole.to && edits->at[i].kind == ' ';)
             i++;
     }
-    size_t count = parts.count;
-    for (size_t i = 1; i < count; i++)
-        vec_push(&hunks->list, whole); /* room; what it holds comes below */
-    size_t after = hunks->list.count - (count - 1) - (number + 1);
-    memmove(hunks->list.at + number + count, hunks->list.at + number + 1, after * sizeof(struct hunk));
-    memcpy(hunks->list.at + number, parts.at, count * sizeof(struct hunk));
-    vec_free(&parts);
     return count;
 }
 

@@ -17,6 +17,7 @@ struct piece {
 
 struct side {
     line_list lines;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct piece) pieces;
     size_t next;      /* the first piece that is not joined yet */
     size_t own_start; /* the side's line that belongs to the base's line where the join stands */

@@ -123,8 +123,13 @@ static int keep_present(struct store *store, int top_fd, struct arena *arena, co
                 now.attributes = before->attributes;
                 now.attributes_size = before->attributes_size;
                 now.linked_to = before->linked_to;
-            } else if (S_ISREG(now.mode) && snapshot_one(store, top_fd, arena, &now, &was_denied, err) < 0) {
-                return -1;
+            } else if (S_ISREG(now.mode)) {
+                if (snapshot_one(store, top_fd, arena, &now, &was_denied, err) < 0)
+                    return -1;
+                /* What a person decided about must be what is overwritten. */
+                if (!scan_is_same_file(&now, &decision->judged.now))
+                    return err_sys(err, ESTALE, "%s was changed at this moment, so that nothing was done",
+                                   change->path);
             }
             vec_push(&ret_from->entries, now);
         }

@@ -12,13 +12,15 @@ enum course {
     COURSE_CONFLICT, /* left alone: the workspace's file is not what it was */
     COURSE_HELD,     /* left alone for another reason */
     COURSE_GO,
-    COURSE_DONE, /* nothing to do */
+    COURSE_DROPPED, /* given up: the workspace keeps what it has */
+    COURSE_DONE,    /* nothing to do */
 };
 
 struct decision {
     struct judged judged;
     enum course course;
-    const char *why; /* of a conflict, or of what is held back */
+    const char *why;     /* of a conflict, or of what is held back */
+    const char *details; /* of a conflict: the lines at which both sides clash; NULL: none are known */
 };
 
 typedef VEC(struct decision) decision_list;

@@ -234,6 +234,30 @@ int tree_load(int folder_fd, const char *name, struct tree *ret_tree, struct err
     return 1;
 }
 
+int tree_revise(int folder_fd, const char *name, const revision_list *revisions, struct err *err)
+{
+    auto_tree struct tree tree = {0}, revised = {0};
+    if (revisions->count == 0)
+        return 0;
+    if (tree_load(folder_fd, name, &tree, err) < 0)
+        return -1;
+    revised.taken = tree.taken;
+    size_t next = 0;
+    for (size_t i = 0; i <= tree.entries.count; i++) {
+        const struct entry *entry = i < tree.entries.count ? &tree.entries.at[i] : NULL;
+        int order = 1;
+        for (; order > 0 && next < revisions->count; next += order >= 0) {
+            const struct revision *revision = &revisions->at[next];
+            order = entry ? tree_order(entry->path, revision->path) : 1;
+            if (order >= 0 && revision->entry)
+                vec_push(&revised.entries, *revision->entry);
+        }
+        if (entry && order != 0)
+            vec_push(&revised.entries, *entry);
+    }
+    return tree_save(&revised, folder_fd, name, err);
+}
+
 void tree_free(struct tree *tree)
 {
     vec_free(&tree->entries);

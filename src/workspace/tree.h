@@ -70,7 +70,18 @@ int tree_save(const struct tree *tree, int folder_fd, const char *name, struct e
 /* Returns 1, or 0 where there is no such file. */
 int tree_load(int folder_fd, const char *name, struct tree *ret_tree, struct err *err) must_check;
 
-/* The same from bytes, which must stay as long as the tree does. */
+/* Another entry for a path, or none. */
+struct revision {
+    const char *path;
+    const struct entry *entry; /* NULL: none */
+};
+
+typedef VEC(struct revision) revision_list;
+
+/* Changes some entries of a tree in a file; `revisions` are in the order of a walk. */
+int tree_revise(int folder_fd, const char *name, const revision_list *revisions, struct err *err) must_check;
+
+/* A tree from bytes, which must stay as long as the tree does. */
 int tree_parse(const char *bytes, size_t size, struct tree *ret_tree, struct err *err) must_check;
 
 void tree_free(struct tree *tree);

@@ -1,0 +1,158 @@
+/* What a session did, and then its changes one by one: applied, left or thrown away. */
+#include "cli/commands.h"
+#include "cli/story.h"
+#include "cli/walk.h"
+
+/* The named session, else what waits here, else the latest run that changed the workspace itself. */
+static int choose_reviewed(const struct world *world, const struct choice *choice,
+                           const struct record **ret_record)
+{
+    const struct record *live = NULL;
+    bool any_waits = false;
+    for (size_t i = 0; i < choice->records.count; i++) {
+        const struct record *record = &choice->records.at[i];
+        bool is_run = record->mode == RECORD_LIVE && record->state == STATE_DONE && record->changes;
+        any_waits |= record->mode == RECORD_REVIEW && record->state == STATE_WAITING;
+        live = is_run ? record : live;
+    }
+    if (choice->named)
+        live =
+            choice->named->mode == RECORD_LIVE && choice->named->state == STATE_DONE ? choice->named : NULL;
+    if (!live || (any_waits && !choice->named))
+        return choose_waiting(world, choice, "review", ret_record);
+    *ret_record = live;
+    return 0;
+}
+
+/* What cannot be settled here, with the reason. */
+static void say_left_alone(const struct walk *walk)
+{
+    auto_buf struct buf out = {0};
+    for (size_t i = 0; i < walk->decisions->count; i++) {
+        const struct decision *decision = &walk->decisions->at[i];
+        if (decision->course != COURSE_HELD || !change_is_shown(&decision->judged.change))
+            continue;
+        buf_add_str(&out, "  cannot be settled: ");
+        style_add(&walk->patch->style, &out, COLOUR_YELLOW, decision->judged.change.path);
+        buf_printf(&out, ": %s\n", decision->why);
+    }
+    put(walk->world->out, &out);
+}
+
+static bool confirm(struct walk *walk)
+{
+    struct walk_tally tally = walk_count(walk);
+    struct buf nothing = {0};
+    bool does_anything = walk->is_live ? tally.out : tally.yes || tally.out;
+    if (!does_anything)
+        return false;
+    const char *question =
+        walk->is_live
+            ? arena_printf(walk->patch->arena, "Take back %zu, keep %zu: do it?", tally.out,
+                           tally.yes + tally.no)
+            : arena_printf(walk->patch->arena, "Apply %zu, throw away %zu, leave %zu waiting: do it?",
+                           tally.yes, tally.out, tally.no);
+    return walk_question(walk, &nothing, question, "yn", "  y  do it       n  nothing happens\n") == 'y';
+}
+
+static int settle(struct walk *walk, const struct record *record)
+{
+    const struct world *world = walk->world;
+    struct err err = {0};
+    if (!walk_ask(walk) || !confirm(walk)) {
+        fputs("Nothing was changed.\n", world->out);
+        return EXIT_FINE;
+    }
+    struct walk_tally tally = walk_count(walk);
+    if (walk_settle(walk, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    struct carry *carry = walk->carry;
+    carry->is_complete = walk->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
+    for (size_t i = 0; i < walk->decisions->count; i++)
+        carry->is_complete &= walk->decisions->at[i].course != COURSE_HELD;
+    int status = carry_run(world, walk->choice, carry, walk->decisions);
+    if (tally.out && !walk->is_live && status == EXIT_FINE)
+        fprintf(world->out, "%zu thrown away.\n", tally.out);
+    if (carry->is_complete)
+        mark_state(walk->choice, record->name,
+                   walk->is_live    ? STATE_UNDONE
+                   : carry->is_void ? STATE_DISCARDED
+                                    : STATE_DONE);
+    return status;
+}
+
+int walk_session(const struct world *world, const struct args *args, struct choice *choice,
+                 const struct record *record)
+{
+    struct err err = {0};
+    auto_store struct store store = STORE_NONE;
+    bool is_live = record->mode == RECORD_LIVE;
+    struct patch patch = {.world = world,
+                          .loaded = &choice->loaded,
+                          .style = style_for_out(world),
+                          .store = &store,
+                          .arena = choice->loaded.policy.arena};
+    struct carry carry = {
+        .mode = is_live ? RECORD_UNDO : RECORD_APPLY,
+        .of = record,
+        .transition = {.directory = choice->store,
+                       .workspace = choice->workspace,
+                       .from = is_live ? &choice->after : &choice->before,
+                       .to = is_live ? &choice->before : &choice->after,
+                       .keeps_objects = true},
+        .done = is_live ? "taken back" : "applied",
+    };
+    struct walk walk = {.world = world,
+                        .choice = choice,
+                        .patch = &patch,
+                        .carry = &carry,
+                        .is_live = is_live,
+                        .by_hunks = args->flags & FLAG_PATCH};
+    decision_list decisions = {0};
+    if (!keys_begin(world, &walk.keys)) {
+        say_problem(world,
+                    arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
+                    "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` settle them");
+        return EXIT_BAD_INPUT;
+    }
+    if (store_open(choice->store, &store, &err) < 0 ||
+        transition_decide(&carry.transition, patch.arena, &decisions, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    walk.decisions = &decisions;
+    change_list changes;
+    compare_trees(&choice->before, &choice->after, &changes);
+    auto_buf struct buf out = {0};
+    story_add(&patch, choice, record, &changes, &out);
+    put(world->out, &out);
+    vec_free(&changes);
+    walk_collect(&walk);
+    say_left_alone(&walk);
+    int status = settle(&walk, record);
+    walk_free(&walk);
+    carry_free(&carry);
+    vec_free(&decisions);
+    return status;
+}
+
+static int review(const struct world *world, const struct args *args, struct choice *choice)
+{
+    const struct record *record = NULL;
+    int status = choose_reviewed(world, choice, &record);
+    if (status == 0)
+        status = choose_open(world, choice, record);
+    return status ? status : walk_session(world, args, choice, record);
+}
+
+int cmd_review(const struct world *world, const struct args *args)
+{
+    struct choice choice;
+    int status = choose_begin(world, args, &choice);
+    if (status == 0)
+        status = review(world, args, &choice);
+    choose_end(&choice);
+    return status;
+}
