@@ -20,6 +20,15 @@
         (vec)->at[(vec)->count++] = (__VA_ARGS__);                                                           \
     } while (0)
 
+/* Room for so many more: until they are there, nothing moves, and pointers into it hold. */
+#define vec_reserve(vec, more)                                                                               \
+    do {                                                                                                     \
+        if ((vec)->capacity - (vec)->count < (more)) {                                                       \
+            (vec)->capacity = (vec)->count + (more);                                                         \
+            (vec)->at = must_realloc((vec)->at, (vec)->capacity, sizeof(*(vec)->at));                        \
+        }                                                                                                    \
+    } while (0)
+
 #define vec_free(vec)                                                                                        \
     do {                                                                                                     \
         free((vec)->at);                                                                                     \

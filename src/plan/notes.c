@@ -197,6 +197,23 @@ static void note_arguments(struct plan *plan)
                           rule_origin(arena, because)));
 }
 
+/* Without the file programs fail in ways that do not say why. */
+static void note_certificates(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (size_t i = 0; i < policy->certificates.count; i++) {
+        const struct certificates *file = &policy->certificates.at[i];
+        const char *problem = file->problem;
+        if (!problem && decide_path(policy, file->path, NULL).access == ACCESS_NONE)
+            problem = "is sealed or hidden";
+        if (problem)
+            note(plan, NULL,
+                 arena_printf(policy->arena,
+                              "%s names %s, which %s and is not shown inside (--read %s shows it)",
+                              file->variable, file->path, problem, file->path));
+    }
+}
+
 void plan_add_notes(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -207,5 +224,6 @@ void plan_add_notes(struct plan *plan)
     note_lost_grants(plan);
     note_untrusted(plan);
     note_git(plan);
+    note_certificates(plan);
     note_secrets(plan);
 }

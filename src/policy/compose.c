@@ -324,7 +324,9 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
         read_enclosing(policy, i, diags);
     }
     freeze_found_git(policy);
+    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES); /* what is indexed stays where it is */
     index_rules(policy);
+    show_certificates(policy);
     place_rules(policy, diags);
     if (diags->errors == 0)
         verify_places(policy, diags);
@@ -338,6 +340,7 @@ void policy_free(struct policy *policy)
     vec_free(&policy->sources);
     vec_free(&policy->rules);
     vec_free(&policy->profiles_in_use);
+    vec_free(&policy->certificates);
     vec_free(&policy->places);
     map_free(&policy->by_path);
     map_free(&policy->by_name);

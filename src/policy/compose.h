@@ -27,6 +27,10 @@ void place_rules(struct policy *policy, struct diags *diags);
 /* index.c: finds the rules on hosts, variables, limits and the mode again without reading all. */
 void index_rules(struct policy *policy);
 
+/* certificates.c: adds rules for what the caller's variables name, at most so many. After index_rules: it asks which pass. */
+enum { CERTIFICATE_VARIABLES = 12 };
+void show_certificates(struct policy *policy);
+
 /* verify.c: refuses what must not start: grants through planted links or into seals, pins outside writable trees. */
 void verify_places(struct policy *policy, struct diags *diags);
 

@@ -2,6 +2,7 @@
  * The policy that applies here: the rules of all layers, put in their place on this machine and ready to be asked.
  *
  *   compose.c  reads every layer's text and follows `use`
+ *   certificates.c  adds the caller's own certificate authorities
  *   place.c    turns what was written into absolute places: ~, $XDG…, $GIT, workspaces, symbolic links
  *   decide.c   says which rule decides a path, a host, a variable or a limit, and which it beat
  *
@@ -71,6 +72,12 @@ struct host_rule {
 /* Of agent_word: none. */
 #define AGENT_UNSEEN SIZE_MAX
 
+/* A file of certificates that a variable of the caller's names, and that no other rule shows. */
+struct certificates {
+    const char *variable, *path;
+    const char *problem; /* why it is not shown, or NULL */
+};
+
 struct policy {
     struct arena *arena;
     struct policy_request request;
@@ -86,6 +93,7 @@ struct policy {
     struct map by_directory; /* fixed directory → struct placed chain, of the other patterns */
     struct map by_host;      /* "example.com", "*.example.com" → struct host_rule chain */
     struct host_rule *by_address;
+    VEC(struct certificates) certificates;
     VEC(const struct rule *) env_rules, other_rules; /* those of limits and of the network's mode */
 };
 

@@ -52,6 +52,20 @@ except OSError as error: print(error)
 
 
 @test
+def a_companys_certificates_are_readable_where_a_variable_names_them(session):
+    company = session.home / "company"
+    company.mkdir()
+    shutil.copy(session.work / "cert.pem", company / "ca.pem")
+    (company / "secret.txt").write_text("token")
+    fetch = ["curl", "-sS", "-m", "10", "https://allowed.test/c"]
+    assert session.run(["connect allowed.test"], *fetch).status == 60  # nobody knows the authority
+    done = session.run(["connect allowed.test"], *fetch, env={"CURL_CA_BUNDLE": str(company / "ca.pem")})
+    assert done.out == "hello from 203.0.113.5 for allowed.test\n", done
+    done = session.run([], "cat", str(company / "secret.txt"), env={"CURL_CA_BUNDLE": str(company / "secret.txt")})
+    assert done.status == 1 and "No such file" in done.err, done
+
+
+@test
 def git_over_https(session):
     needs("git")
     www = session.lab.folder / "www"

@@ -1,0 +1,96 @@
+/*
+ * A company's own certificates: variables of the caller's name the file, and a program that gets the variable must be able to
+ * read the file. It is shown as if a profile said `read`: no seal opens for it. A variable is easily set, by a repository's
+ * direnv for one, so that only what looks like certificates is shown, and nothing through a link that could be planted.
+ */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/compose.h"
+#include "policy/decide.h"
+
+enum { LARGEST = 4 * 1024 * 1024 };
+
+static const char *const variables[CERTIFICATE_VARIABLES] = {
+    "SSL_CERT_FILE",  "NIX_SSL_CERT_FILE",  "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO", "PIP_CERT",           "CARGO_HTTP_CAINFO",   "npm_config_cafile",  "AWS_CA_BUNDLE",
+    "DENO_CERT",      "BUNDLE_SSL_CA_CERT",
+};
+
+static bool passes(const struct policy *policy, const char *variable)
+{
+    const struct rule *rule = decide_env(policy, variable, NULL).decides;
+    return rule && rule->verb == VERB_ENV && !rule->env.value;
+}
+
+/* Most often it lies in /etc/ssl or the workspace, and there is nothing to do. */
+static bool is_visible_anyway(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (path_is_beneath(path, policy->workspaces.at[i].path))
+            return true;
+    }
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb == VERB_READ && rule->path.start == START_ROOT && !rule->path.has_wildcard &&
+            policy_rule_counts(policy, rule) &&
+            path_is_beneath(path, path_join(policy->arena, "/", rule->path.pattern)))
+            return true;
+    }
+    return false;
+}
+
+static bool could_be_planted(const struct policy *policy, const struct fs_place *place)
+{
+    for (const struct fs_link *link = place->links; link; link = link->next) {
+        bool is_in_workspace = false;
+        for (size_t i = 0; i < policy->workspaces.count; i++)
+            is_in_workspace |= path_is_beneath(link->path, policy->workspaces.at[i].path);
+        if (is_in_workspace || path_is_beneath(link->path, policy->request.home))
+            return true;
+    }
+    return false;
+}
+
+/* Why the file is not shown, or NULL. */
+static const char *problem_with(const struct policy *policy, const struct fs_place *place)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct err ignored;
+    if (place->kind != FILE_REGULAR)
+        return "is not a regular file";
+    if (could_be_planted(policy, place))
+        return "is reached through a symbolic link";
+    if (fs_read(policy->request.fs, place->real, LARGEST, &text, &size, &ignored) <= 0)
+        return "cannot be read";
+    if (memmem(text, size, "PRIVATE KEY-----", 16))
+        return "holds a private key";
+    bool holds_certificates = memmem(text, size, "-----BEGIN CERTIFICATE-----", 27) ||
+                              memmem(text, size, "-----BEGIN TRUSTED CERTIFICATE-----", 35);
+    return holds_certificates ? NULL : "holds no certificate";
+}
+
+void show_certificates(struct policy *policy)
+{
+    for (size_t i = 0; i < CERTIFICATE_VARIABLES; i++) {
+        const char *path = text_variable(policy->request.environment, variables[i]);
+        const struct fs_place *place = NULL;
+        struct err ignored;
+        if (!path || *path != '/' || !passes(policy, variables[i]) ||
+            fs_resolve(policy->request.fs, path_clean(policy->arena, "/", path), &place, &ignored) < 0 ||
+            place->kind == FILE_MISSING || is_visible_anyway(policy, place->real))
+            continue;
+        struct certificates found = {variables[i], place->real, problem_with(policy, place)};
+        vec_push(&policy->certificates, found);
+        if (found.problem)
+            continue;
+        struct source *source = arena_new(policy->arena, struct source);
+        *source = (struct source){.name = arena_printf(policy->arena, "your %s", variables[i]),
+                                  .layer = LAYER_BASE,
+                                  .asked_by = LAYER_BASE,
+                                  .is_profile = true};
+        add_found_rule(policy, VERB_READ, source, path_clean(policy->arena, "/", path));
+    }
+}
