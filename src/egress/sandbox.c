@@ -7,6 +7,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -97,9 +98,10 @@ int sandbox_enter(struct err *err)
 {
     /* No file of any size: there is none to write, and no core either. */
     if (process_limit(RLIMIT_FSIZE, 0, err) < 0 || process_limit(RLIMIT_CORE, 0, err) < 0 ||
-        process_no_new_privileges(err) < 0 || restrict_files(err) < 0 || process_drop_capabilities(err) < 0)
+        process_no_new_privileges(err) < 0 || process_leave_root(err) < 0 || restrict_files(err) < 0 ||
+        process_drop_capabilities(err) < 0)
         return -1;
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot become opaque");
     return load_filter(err);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
@@ -82,6 +83,17 @@ struct id_map process_id_map(void)
     uid_t uid = geteuid();
     gid_t gid = getegid();
     return (struct id_map){uid, uid, gid, gid, 1, .keeps_groups = true};
+}
+
+int process_leave_root(struct err *err)
+{
+    const id_t nobody = ROOT_OUTSIDE + ROOT_RANGE; /* the first behind those of sandboxes */
+    if (!process_is_real_root())
+        return 0;
+    if (setgroups(0, NULL) < 0 || setresgid(nobody, nobody, nobody) < 0 ||
+        setresuid(nobody, nobody, nobody) < 0)
+        return err_sys(err, errno, "cannot become another user than root");
+    return 0;
 }
 
 struct id_map process_root_map(void)

@@ -35,6 +35,12 @@ struct id_map process_id_map(void);
 /* The map where root inside is root outside: no wall. */
 struct id_map process_root_map(void);
 
+/*
+ * Real root becomes an id that nobody has, no sandbox either; anybody else stays who they are. What was to happen when the
+ * parent dies is forgotten by that.
+ */
+int process_leave_root(struct err *err) must_check;
+
 /* Writes the map for the user namespace of this process, which is an ordinary user's. */
 int process_map_own_ids(const struct id_map *map, struct err *err) must_check;
 

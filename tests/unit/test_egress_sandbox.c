@@ -1,0 +1,151 @@
+/* The helper's own walls, on this machine's kernel: each act is tried in a child without them first. */
+#include <fcntl.h>
+#include <netdb.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "egress/egress.h"
+#include "kernel/landlock.h"
+#include "unit.h"
+
+enum { BROKEN = 200 };
+
+static char folder[] = "/tmp/bawn-egress-walls-XXXXXX";
+static char secret[64], planted[64], service[64];
+
+/* What `act` gives in a child of its own, 0 or an errno. */
+static int outcome(int (*act)(void), bool is_locked_in)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct err err;
+        if (is_locked_in && sandbox_enter(&err) < 0)
+            _exit(BROKEN);
+        _exit(act());
+    }
+    int status;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : BROKEN;
+}
+
+static int errno_of(long result)
+{
+    return result < 0 ? errno : 0;
+}
+
+static int read_secret(void)
+{
+    return errno_of(open(secret, O_RDONLY | O_CLOEXEC));
+}
+
+static int read_settings_of_lookups(void)
+{
+    return errno_of(open("/etc/nsswitch.conf", O_RDONLY | O_CLOEXEC));
+}
+
+static int plant(void)
+{
+    return errno_of(open(planted, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+static int execute(void)
+{
+    static char name[] = "true";
+    static char *const words[] = {name, NULL}, *const none[] = {NULL};
+    execve("/bin/true", words, none);
+    return errno;
+}
+
+static int enter_namespace(void)
+{
+    return errno_of(unshare(CLONE_FS)); /* the kernel gives that to everybody */
+}
+
+static int trace(void)
+{
+    return errno_of(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+}
+
+static int make_memory_file(void)
+{
+    return errno_of(memfd_create("x", MFD_CLOEXEC));
+}
+
+static int open_packets(void)
+{
+    return errno_of(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+/* As the modules of libc do that ask a service of this machine: resolved, avahi, sssd, nscd. */
+static int ask_service(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, service, sizeof(service));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return errno_of(connect(fd, (const struct sockaddr *)&address, sizeof(address)));
+}
+
+static int look_up(void)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    int failed = getaddrinfo("localhost", NULL, &hints, &found);
+    if (!failed)
+        freeaddrinfo(found);
+    return failed ? EHOSTUNREACH : 0;
+}
+
+TEST(nothing_can_be_read_written_or_run)
+{
+    REQUIRE(mkdtemp(folder));
+    snprintf(secret, sizeof(secret), "%s/secret", folder);
+    snprintf(planted, sizeof(planted), "%s/planted", folder);
+    close(open(secret, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    REQUIRE(chmod(folder, 0777) == 0);
+    if (landlock_abi() == 0)
+        SKIP("needs Landlock");
+    CHECK_INT(outcome(read_secret, false), 0);
+    CHECK_INT(outcome(read_secret, true), EACCES);
+    CHECK_INT(outcome(plant, true), EACCES);
+    CHECK_INT(access(planted, F_OK), -1);
+    CHECK_INT(outcome(plant, false), 0);
+    CHECK_INT(outcome(execute, false), 0);
+    CHECK_INT(outcome(execute, true), EPERM);
+    unlink(planted);
+}
+
+TEST(other_calls_are_not_there)
+{
+    static int (*const acts[])(void) = {enter_namespace, trace, make_memory_file, open_packets};
+    for (size_t i = 0; i < array_len(acts); i++) {
+        if (acts[i] != open_packets) /* which not every kernel has */
+            CHECK_INT(outcome(acts[i], false), 0);
+        CHECK_INT(outcome(acts[i], true), EPERM);
+    }
+}
+
+TEST(names_can_be_looked_up_as_everybody_does)
+{
+    snprintf(service, sizeof(service), "%s/service", folder);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, service, sizeof(service));
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(bind(listener, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+            listen(listener, 8) == 0 && chmod(service, 0666) == 0);
+    CHECK_INT(outcome(ask_service, true), 0);
+    CHECK_INT(outcome(read_settings_of_lookups, true), outcome(read_settings_of_lookups, false));
+    CHECK_INT(outcome(look_up, false), 0);
+    CHECK_INT(outcome(look_up, true), 0);
+    close(listener);
+    unlink(service);
+    unlink(secret);
+    rmdir(folder);
+}
+
+UNIT_MAIN()
