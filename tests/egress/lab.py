@@ -33,26 +33,30 @@ NAMES = {
     "rebinds.test": [[PUBLIC], ["127.0.0.1"]],
     "nobody.test": ["203.0.113.77"],
     "forbidden.test": [PUBLIC],
+    "tldr.sh": [PUBLIC],  # the one host that Debian's client in Rust asks
 }
 
 
-class Lacking(Exception):
-    pass
+def unshare() -> list:
+    flags = ["--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child"]  # all ends with it
+    return ["unshare", *flags, *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
+
+
+def lacking() -> str:
+    """Why there can be no lab here; empty where there can."""
+    if not shutil.which("ip") or not shutil.which("nsenter"):
+        return "needs iproute2 and util-linux"
+    if subprocess.run([*unshare(), "true"], capture_output=True).returncode:
+        return "needs network namespaces"
+    return ""
 
 
 def enter_namespaces():
     """Starts this program again in namespaces of its own. Real root stays real root."""
     if os.environ.get("BAWN_LAB") == "inside":
         return
-    flags = ["--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child"]  # all ends with it
-    if os.geteuid() != 0:
-        flags += ["--user", "--map-root-user"]
-    if not shutil.which("ip") or not shutil.which("nsenter"):
-        raise Lacking("needs iproute2 and util-linux")
-    if subprocess.run(["unshare", *flags, "true"], capture_output=True).returncode:
-        raise Lacking("needs network namespaces")
     os.environ["BAWN_LAB"] = "inside"
-    os.execvp("unshare", ["unshare", *flags, sys.executable, *sys.argv])
+    os.execvp("unshare", [*unshare(), sys.executable, *sys.argv])
 
 
 def ip(*words):
@@ -88,12 +92,17 @@ class Lab:
 
     def make_certificate(self):
         names = ",".join(f"DNS:{name}" for name in [*NAMES, "*.example.test"])
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=bawn test", "-addext", f"subjectAltName={names},IP:{PUBLIC}",
-             "-keyout", str(self.folder / "key.pem"), "-out", str(self.folder / "cert.pem")],
-            check=True, capture_output=True,
-        )
+
+        def make(name, key, *more):
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                 "-keyout", str(self.folder / key), "-out", str(self.folder / name), *more],
+                check=True, capture_output=True,
+            )
+
+        make("cert.pem", "ca-key.pem", "-subj", "/CN=bawn test authority")
+        make("server.pem", "key.pem", "-subj", "/CN=bawn test", "-addext", f"subjectAltName={names},IP:{PUBLIC}", "-addext",
+             "basicConstraints=critical,CA:FALSE", "-CA", str(self.folder / "cert.pem"), "-CAkey", str(self.folder / "ca-key.pem"))
         (self.folder / "key.pem").chmod(0o644)
 
     def wire(self):

@@ -2,6 +2,8 @@
 
 Started by lab.py as `world.py FOLDER` in that namespace. Commands come on standard input, one a line, as JSON, and each is
 answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers."""
+import base64
+import hashlib
 import http.server
 import json
 import os
@@ -62,15 +64,22 @@ class Web(http.server.BaseHTTPRequestHandler):
             self.send_response(101)
             self.send_header("Upgrade", "websocket")
             self.send_header("Connection", "Upgrade")
+            key = self.headers.get("Sec-WebSocket-Key")
+            if key:
+                accept = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+                self.send_header("Sec-WebSocket-Accept", base64.b64encode(accept).decode())
             self.end_headers()
             self.wfile.flush()
+            self.close_connection = True
+            if key:
+                self.echo_frames()
+                return
             while True:
                 data = self.connection.recv(65536)
                 if not data:
                     break
                 saw("upgraded", data.decode("latin-1"))
                 self.connection.sendall(data)
-            self.close_connection = True
             return
         if self.path.startswith("/bytes/"):
             size, block = int(self.path.rsplit("/", 1)[1]), bytes(1 << 20)
@@ -94,6 +103,16 @@ class Web(http.server.BaseHTTPRequestHandler):
             self.reply(path.read_bytes())
         else:
             self.reply(f"hello from {here} for {self.headers.get('Host')}\n".encode())
+
+    def echo_frames(self):
+        """WebSocket frames of less than 126 bytes, back without their mask, until the one that closes."""
+        while head := self.rfile.read(2):
+            size, mask = head[1] & 0x7F, self.rfile.read(4)
+            data = bytes(byte ^ mask[i % 4] for i, byte in enumerate(self.rfile.read(size)))
+            self.wfile.write(bytes([head[0], size]) + data)
+            self.wfile.flush()
+            if head[0] & 15 == 8:
+                return
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -130,6 +149,32 @@ class Greeter(socketserver.BaseRequestHandler):
         self.request.sendall(b"220 welcome\r\n")
         saw("greeted", self.request.recv(4096).decode("latin-1"))
         self.request.sendall(b"221 bye\r\n")
+
+
+class Postgres(socketserver.StreamRequestHandler):
+    """As much of a PostgreSQL server as psql needs for one question: no encryption, no password, one row."""
+
+    def send(self, kind: bytes, body: bytes = b""):
+        self.wfile.write(kind + struct.pack("!I", len(body) + 4) + body)
+
+    def handle(self):
+        while True:
+            size, version = struct.unpack("!II", self.rfile.read(8))
+            words = self.rfile.read(size - 8).split(b"\0")
+            if version >> 16 == 3:
+                break
+            self.wfile.write(b"N")  # TLS? no
+        saw("postgres", words[1].decode())
+        self.send(b"R", struct.pack("!I", 0))
+        for name, value in ((b"server_version", b"15.0"), (b"client_encoding", b"UTF8"), (b"standard_conforming_strings", b"on")):
+            self.send(b"S", name + b"\0" + value + b"\0")
+        self.send(b"Z", b"I")
+        while (kind := self.rfile.read(1)) == b"Q":
+            self.rfile.read(struct.unpack("!I", self.rfile.read(4))[0] - 4)
+            self.send(b"T", struct.pack("!H", 1) + b"answer\0" + struct.pack("!IHIhih", 0, 0, 25, -1, -1, 0))
+            self.send(b"D", struct.pack("!HI", 1, 8) + b"from far")
+            self.send(b"C", b"SELECT 1\0")
+            self.send(b"Z", b"I")
 
 
 class Silent(socketserver.BaseRequestHandler):
@@ -220,7 +265,7 @@ def start(address, port, handler, tls=None):
 
 def main():
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(FOLDER / "cert.pem", FOLDER / "key.pem")
+    tls.load_cert_chain(FOLDER / "server.pem", FOLDER / "key.pem")
     tls.sni_callback = lambda sock, name, context: saw("sni", name)
     for address in (HOST4, HOST6):
         start(address, 80, Web)
@@ -228,6 +273,7 @@ def main():
         for port in (5432, 9000):
             start(address, port, Echo)
     start(HOST4, 2525, Greeter)
+    start(HOST4, 5433, Postgres)
     start(HOST4, 9001, Silent)
     start(HOST4, 9002, Resetter)
     start(HOST4, 3128, Proxy)

@@ -1,0 +1,84 @@
+"""Much at once, for long, and peers that do not answer."""
+import os
+import time
+
+from session import HELPERS
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+@test
+def a_large_transfer_is_whole(session):
+    size = int(os.environ.get("BAWN_EGRESS_BYTES", 1 << 30))
+    done = session.run(["connect allowed.test:80"], "curl", "-sS", "-o", "/dev/null", "-w", "%{size_download}",
+                       f"http://allowed.test/bytes/{size}", timeout=300)
+    assert done.out == str(size), done
+
+
+@test
+def a_thousand_connections_at_once(session):
+    done = session.python(["connect allowed.test:9000"], """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+address = socket.gethostbyname("allowed.test")
+held = [socket.create_connection((address, 9000), 20) for i in range(1000)]
+for s in held: s.sendall(b"ping")
+answers = [s.recv(10) for s in held]
+print(len(answers), set(answers))
+held[0].sendall(b"again"); print(held[0].recv(10))""", timeout=60)
+    assert done.out == "1000 {b'ping'}\nb'again'\n", done
+
+
+@test
+def a_slow_reader_holds_up_nobody_else(session):
+    done = session.python(["connect allowed.test:80", "connect allowed.test:9000", "connect allowed.test:9001"], """
+slow = dial("allowed.test", 80)
+slow.sendall(b"GET /bytes/200000000 HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n")
+silent = dial("allowed.test", 9001)
+began = time.monotonic()
+print(exchange("allowed.test", 9000, b"x"), time.monotonic() - began < 2)
+got = 0
+slow.settimeout(10)
+while got < 200000000:
+    got += len(slow.recv(1 << 20))
+print(got >= 200000000)""", timeout=60)
+    assert done.out == "b'xthe end' True\nTrue\n", done
+
+
+@test
+def a_dead_peer_is_reported_and_holds_up_nobody_else(session):
+    done = session.python(["connect nobody.test:9000", "connect allowed.test:9000"], """
+import threading
+result = []
+thread = threading.Thread(target=lambda: result.append(attempt(lambda: dial("nobody.test", 9000, 40).recv(1))))
+thread.start()
+began = time.monotonic()
+print(exchange("allowed.test", 9000, b"x"), time.monotonic() - began < 2)
+thread.join()
+print(result)""", timeout=60)
+    assert done.out == "b'xthe end' True\n['ECONNRESET']\n", done
+    assert [(event["host"], event["why"]) for event in session.events("unreachable")] == [("nobody.test", "No route to host")]
+
+
+@test
+def a_client_that_vanishes_ends_the_connection_outside(session):
+    process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + """
+s = dial("allowed.test", 9000)
+s.sendall(b"x" * 100000)
+s.recv(1)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))   # a reset, with answers unread
+s.close()
+print("gone")
+sys.stdin.readline()""")
+    assert process.stdout.readline() == "gone\n"
+    until = time.monotonic() + 10
+    while not [event for event in session.lab.ask() if event[0] == "broke"] and time.monotonic() < until:
+        time.sleep(0.01)
+    assert ("broke", 104) in session.lab.ask() and process.poll() is None
+    process.stdin.close()
+    process.wait(timeout=10)
