@@ -1,6 +1,7 @@
 #include "cli/settle.h"
 
 #include <string.h>
+#include <termios.h>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -34,7 +35,24 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
                                        change->now->path, change->before ? "changed" : "new");
 }
 
-/* Returns whether to keep it. 'a' and 'n' answer for all that follow. */
+/*
+ * The terminal as a person expects it: the command may have left it in another mode, and what was typed so far, or what the
+ * terminal itself was made to answer, was not meant for this question.
+ */
+static void ready_terminal(const struct world *world)
+{
+    struct termios modes;
+    int fd = fileno(world->in);
+    if (style_for_err(world).colours)
+        fputs("\033[0m", world->err);
+    if (tcgetattr(fd, &modes) < 0)
+        return;
+    modes.c_lflag |= ICANON | ECHO | ISIG;
+    modes.c_iflag |= ICRNL;
+    tcsetattr(fd, TCSAFLUSH, &modes);
+}
+
+/* Returns whether to keep it. 'a' and 'o' answer for all that follow. */
 static bool shall_keep(const struct world *world, struct arena *arena, const struct new_content *change,
                        char *answer_for_all)
 {
@@ -42,6 +60,7 @@ static bool shall_keep(const struct world *world, struct arena *arena, const str
         return *answer_for_all == 'a';
     say_problem(world, sentence(arena, change), NULL);
     show_content(world, change->now);
+    ready_terminal(world);
     fputs("Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ", world->err);
     fflush(world->err);
     char answer[16] = "";

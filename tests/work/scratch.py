@@ -11,7 +11,9 @@ caller's home is never touched.
 import contextlib
 import os
 import pathlib
+import pty
 import pwd
+import select
 import shutil
 import signal
 import subprocess
@@ -144,6 +146,33 @@ class Place:
             said = done.stderr.decode("utf-8", "backslashreplace")
             raise AssertionError(f"{' '.join(map(str, words))[:200]}: status {done.returncode}: {said[-600:]}{text[-300:]}")
         return text
+
+
+    def terminal(self, cwd, words, *answers):
+        """What bawn prints on a terminal, with its status. An answer is a text to wait for, what is typed then,
+        and what is done afterwards."""
+        pid, master = pty.fork()
+        if pid == 0:
+            os.chdir(cwd)
+            os.execve(self.bawn, [self.bawn, *map(str, words)], {**self.environment, "TERM": "dumb"})
+        printed, seen, answers = b"", 0, list(answers)
+        with contextlib.suppress(OSError):
+            while True:
+                while answers and answers[0][0].encode() in printed[seen:]:
+                    wanted, typed, *then = answers.pop(0)
+                    seen = printed.index(wanted.encode(), seen) + len(wanted)
+                    os.write(master, typed)
+                    for act in then:
+                        act()
+                if not select.select([master], [], [], PATIENCE)[0]:
+                    os.kill(pid, signal.SIGKILL)
+                part = os.read(master, 65536)
+                if not part:
+                    break
+                printed += part
+        os.close(master)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return printed.decode(errors="replace").replace("\r\n", "\n"), status
 
 
 def sweep():
