@@ -169,7 +169,6 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
     if (attendance->has_flags) {
         flags_find(&attendance->flags);
         settle(world, &attendance->flags, attendance->args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
-        flags_free(&attendance->flags);
     }
     control_close(&attendance->control);
     if (attendance->later_fd >= 0)
@@ -180,8 +179,13 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
         say_refused(world, &attendance->network);
         network_free(&attendance->network);
     }
-    end_home(attendance);
-    keep_end(world, attendance->loaded, &attendance->session, attendance->keeping);
+    struct flags *flags = attendance->has_flags ? &attendance->flags : NULL;
+    keep_end(world, attendance->loaded, &attendance->session, attendance->keeping, flags);
+    if (flags) {
+        say_sightings(world, flags);
+        flags_free(flags);
+    }
+    end_home(attendance); /* git is asked with it */
     journal_event(&attendance->session.journal, "end", "status",
                   arena_printf(attendance->loaded->policy.arena, "%d", outcome.status));
     session_end(&attendance->session);

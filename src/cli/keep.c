@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "cli/style.h"
+#include "hold/programs.h"
 #include "policy/decide.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
@@ -158,12 +159,15 @@ const char *keep_overlay(const struct keeping *keeping, const struct session *se
 }
 
 /* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
-static int write_end(const struct loaded *loaded, struct keeping *keeping, int folder_fd, struct err *err)
+static int write_end(const struct loaded *loaded, struct keeping *keeping, int folder_fd, struct flags *flags,
+                     struct err *err)
 {
     auto_tree struct tree end = {0};
     int result = take(loaded, keeping, folder_fd, true, &end, err);
     if (result < 0)
         return -1;
+    if (flags)
+        programs_look(flags, &keeping->start, &end);
     clock_gettime(CLOCK_REALTIME, &keeping->record.ended);
     keeping->record.state = STATE_DONE;
     keeping->record.changes = record_count_changes(&keeping->start, &end);
@@ -208,9 +212,10 @@ static int write_aside_end(struct keeping *keeping, int folder_fd, struct err *e
     return 0;
 }
 
-static int finish(const struct loaded *loaded, struct keeping *keeping, int folder_fd, struct err *err)
+static int finish(const struct loaded *loaded, struct keeping *keeping, int folder_fd, struct flags *flags,
+                  struct err *err)
 {
-    return keeping->record.mode == RECORD_LIVE ? write_end(loaded, keeping, folder_fd, err)
+    return keeping->record.mode == RECORD_LIVE ? write_end(loaded, keeping, folder_fd, flags, err)
                                                : write_aside_end(keeping, folder_fd, err);
 }
 
@@ -227,12 +232,12 @@ static void trim(const struct session *session)
 }
 
 void keep_end(const struct world *world, const struct loaded *loaded, const struct session *session,
-              struct keeping *keeping)
+              struct keeping *keeping, struct flags *flags)
 {
     if (!keeping || !keeping->is_on)
         return;
     struct err err = {0};
-    if (finish(loaded, keeping, session->folder_fd, &err) < 0) {
+    if (finish(loaded, keeping, session->folder_fd, flags, &err) < 0) {
         say_err(world, &err);
     } else if (keeping->record.changes && world->err_is_terminal) {
         bool waits = keeping->record.mode == RECORD_REVIEW;
@@ -262,9 +267,9 @@ int keep_take_up(const struct loaded *loaded, const struct session *session, con
 }
 
 int keep_finish(const struct loaded *loaded, const struct session *session, struct keeping *keeping,
-                uint64_t *ret_changes, struct err *err)
+                struct flags *flags, uint64_t *ret_changes, struct err *err)
 {
-    int result = keeping->is_on ? finish(loaded, keeping, session->folder_fd, err) : 0;
+    int result = keeping->is_on ? finish(loaded, keeping, session->folder_fd, flags, err) : 0;
     *ret_changes = result == 0 && keeping->is_on ? keeping->record.changes : 0;
     tree_free(&keeping->start);
     return result;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/load.h"
-#include "hold/past.h"
+#include "hold/flags.h"
 #include "journal/session.h"
 #include "workspace/record.h"
 
@@ -18,9 +18,9 @@ int keep_begin(const struct world *world, const struct loaded *loaded, const str
 /* The folder for an overlay over the workspace, or NULL where it is written directly. NULL keeps nothing. */
 const char *keep_overlay(const struct keeping *keeping, const struct session *session);
 
-/* After it has ended. Says what it changed, to a person. */
+/* After it has ended. Says what it changed, to a person; what else is worth a line is added to the flags' sightings. */
 void keep_end(const struct world *world, const struct loaded *loaded, const struct session *session,
-              struct keeping *keeping);
+              struct keeping *keeping, struct flags *flags);
 
 /* What the workspace held at the start, where a snapshot of it was taken. */
 struct past keep_past(const struct keeping *keeping);
@@ -29,7 +29,7 @@ struct past keep_past(const struct keeping *keeping);
 int keep_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
                  struct keeping **ret_keeping, struct err *err) must_check;
 int keep_finish(const struct loaded *loaded, const struct session *session, struct keeping *keeping,
-                uint64_t *ret_changes, struct err *err) must_check;
+                struct flags *flags, uint64_t *ret_changes, struct err *err) must_check;
 
 /* The folder of contents. */
 const char *keep_store(const struct loaded *loaded, struct arena *arena);

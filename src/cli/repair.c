@@ -71,46 +71,48 @@ static void bring_back(struct hold *hold, struct past *past)
     vec_free(&held);
 }
 
-/* As at the end of the run, but nobody is asked: what is new is held aside. */
-static void settle_flags(const struct world *world, struct loaded *loaded, struct session *session,
-                         const struct record *record, const struct keeping *keeping)
+static void settle_flags(const struct world *world, struct flags *flags, const struct record *record)
+{
+    struct hold *hold = flags->hold;
+    sweep(hold, &flags->past);
+    bring_back(hold, &flags->past);
+    flags_recall(flags, record->began);
+    flags_find(flags);
+    for (size_t i = 0; i < hold->notices.count; i++)
+        say_problem(world, hold->notices.at[i], NULL);
+    settle(world, flags, false, false);
+}
+
+/*
+ * As at the end of the run, which is now, but nobody is asked: what is new in flagged places is held aside. What the user
+ * has changed since is taken to be the run's, and that is said.
+ */
+static int finish_running(const struct world *world, struct loaded *loaded, struct session *session,
+                          const struct record *record, struct err *err)
 {
     struct arena *arena = loaded->policy.arena;
-    struct err ignored;
+    struct keeping *keeping = NULL;
+    if (keep_take_up(loaded, session, record, &keeping, err) < 0)
+        return -1;
     struct launch launch = {.home = arena_printf(arena, "%s/" GIT_HOME, session->folder)};
     struct git_asker asker = {world, &launch};
     struct hold hold = {.arena = arena, .plan = &loaded->plan, .session = session};
     struct flags flags = {
         .hold = &hold, .past = keep_past(keeping), .versions = {.ask = ask_git, .context = &asker}};
+    uint64_t changes = 0;
     mkdirat(session->folder_fd, GIT_HOME, 0700);
-    sweep(&hold, &flags.past);
-    bring_back(&hold, &flags.past);
-    flags_recall(&flags, record->began);
-    flags_find(&flags);
-    for (size_t i = 0; i < hold.notices.count; i++)
-        say_problem(world, hold.notices.at[i], NULL);
-    settle(world, &flags, false, false);
+    if (record->mode == RECORD_LIVE)
+        settle_flags(world, &flags, record);
+    int result = keep_finish(loaded, session, keeping, &flags, &changes, err);
+    if (result == 0 && changes)
+        say(world, session, "what has changed since it began is written down as its own", NULL);
+    say_sightings(world, &flags);
     flags_free(&flags);
     vec_free(&hold.notices);
+    struct err ignored;
     if (remove_tree(session->folder_fd, GIT_HOME, &ignored) < 0)
         journal_event(&session->journal, "left", "path", launch.home);
-}
-
-/* The end of a killed run is now: what the user has changed since is taken to be the run's, and that is said. */
-static int finish_running(const struct world *world, struct loaded *loaded, struct session *session,
-                          const struct record *record, struct err *err)
-{
-    struct keeping *keeping = NULL;
-    uint64_t changes = 0;
-    if (keep_take_up(loaded, session, record, &keeping, err) < 0)
-        return -1;
-    if (record->mode == RECORD_LIVE)
-        settle_flags(world, loaded, session, record, keeping);
-    if (keep_finish(loaded, session, keeping, &changes, err) < 0)
-        return -1;
-    if (changes)
-        say(world, session, "what has changed since it began is written down as its own", NULL);
-    return 0;
+    return result;
 }
 
 /* The policy as it holds in the session's workspace. */

@@ -71,7 +71,7 @@ static bool shall_keep(const struct world *world, struct arena *arena, const str
     return *answer == 'y' || *answer == 'Y' || *answer == 'a';
 }
 
-static void say_sightings(const struct world *world, const struct flags *flags)
+void say_sightings(const struct world *world, const struct flags *flags)
 {
     struct arena *arena = flags->hold->arena;
     size_t named = 0;
@@ -112,5 +112,4 @@ void settle(const struct world *world, struct flags *flags, bool keep_all, bool 
         say_problem(world,
                     arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
                     NULL);
-    say_sightings(world, flags);
 }

@@ -1,0 +1,10 @@
+/*
+ * Programs that are new in the workspace, outside folders in which builds put theirs. They stay, as nothing runs them by
+ * itself; they are named, since somebody may.
+ */
+#pragma once
+
+#include "hold/flags.h"
+
+/* Adds one sighting for all of them. */
+void programs_look(struct flags *flags, const struct tree *start, const struct tree *end);
