@@ -1,23 +1,61 @@
 /*
- * Turns the shipped profiles into a C table, at build time:
+ * Turns the shipped profiles into C tables, at build time:
  *
  *     embed-profiles OUTPUT.c FILE...
  *
- * The files come sorted by name; profiles/agent/claude.bawn becomes the profile "agent/claude".
+ * The files come sorted by name; profiles/agent/claude.bawn becomes the profile "agent/claude". Beside each text stand the
+ * rules that bawn's own parser makes of it; a profile that the parser finds fault with fails the build.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int embed_text(FILE *out, const char *path)
+#include "base/buf.h"
+#include "policy/builtin.h"
+#include "policy/parse.h"
+
+struct embedding {
+    FILE *out;
+    struct arena arena;
+    VEC(const char *) texts; /* each once */
+    VEC(size_t) places;      /* of each in builtin_texts */
+    size_t texts_size;
+};
+
+/* ".../profiles/agent/claude.bawn" → "agent/claude". NULL where it is no profile. */
+static const char *profile_name(struct arena *arena, const char *path)
+{
+    static const char folder[] = "profiles/", suffix[] = ".bawn";
+    const char *name = NULL;
+    for (const char *at = path; (at = strstr(at, folder)); at++)
+        name = at + strlen(folder);
+    size_t size = name ? strlen(name) : 0;
+    if (size <= strlen(suffix) || strcmp(name + size - strlen(suffix), suffix) != 0) {
+        fprintf(stderr, "%s: not a profile, profiles/NAME.bawn\n", path);
+        return NULL;
+    }
+    return arena_copy(arena, name, size - strlen(suffix));
+}
+
+static int read_file(const char *path, struct buf *ret_text)
 {
     FILE *in = fopen(path, "rb");
     if (!in) {
         perror(path);
         return -1;
     }
+    for (int byte; (byte = fgetc(in)) != EOF;)
+        buf_add_char(ret_text, (char)byte);
+    fclose(in);
+    return 0;
+}
+
+static void write_literal(FILE *out, const char *text, size_t size)
+{
     fputs("\"", out);
-    for (int byte; (byte = fgetc(in)) != EOF;) {
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
         if (byte == '\n')
             fputs("\\n\"\n    \"", out);
         else if (byte == '"' || byte == '\\')
@@ -28,24 +66,121 @@ static int embed_text(FILE *out, const char *path)
             fputc(byte, out);
     }
     fputs("\"", out);
-    fclose(in);
-    return 0;
 }
 
-/* ".../profiles/agent/claude.bawn" → "agent/claude". */
-static int name_length(const char *path, const char **ret_name)
+/* Where the text will stand in builtin_texts. */
+static uint32_t place_of(struct embedding *embedding, const char *text)
 {
-    static const char folder[] = "profiles/", suffix[] = ".bawn";
-    const char *name = NULL;
-    for (const char *at = path; (at = strstr(at, folder)); at++)
-        name = at + strlen(folder);
-    size_t size = name ? strlen(name) : 0;
-    if (size <= strlen(suffix) || strcmp(name + size - strlen(suffix), suffix) != 0) {
-        fprintf(stderr, "%s: not a profile, profiles/NAME.bawn\n", path);
-        return -1;
+    if (!text)
+        return BUILTIN_NO_TEXT;
+    for (size_t i = 0; i < embedding->texts.count; i++) {
+        if (strcmp(embedding->texts.at[i], text) == 0)
+            return (uint32_t)embedding->places.at[i];
     }
-    *ret_name = name;
-    return (int)(size - strlen(suffix));
+    size_t place = embedding->texts_size;
+    vec_push(&embedding->texts, text);
+    vec_push(&embedding->places, place);
+    embedding->texts_size += strlen(text) + 1;
+    return (uint32_t)place;
+}
+
+static void write_host(struct embedding *embedding, const struct host_object *host)
+{
+    fprintf(embedding->out, ".host = {%" PRIu32 "u, %u, %u, %u, %d, {", place_of(embedding, host->name),
+            host->port, host->kind, host->prefix, host->may_be_unnamed);
+    for (size_t i = 0; i < sizeof(host->address); i++)
+        fprintf(embedding->out, "%u,", host->address[i]);
+    fputs("}}", embedding->out);
+}
+
+static void write_object(struct embedding *embedding, const struct rule *rule)
+{
+    FILE *out = embedding->out;
+    switch (verb_object(rule->verb)) {
+    case OBJECT_PATH:
+        fprintf(out, ".path = {%" PRIu32 "u, %u, %d, %d}", place_of(embedding, rule->path.pattern),
+                rule->path.start, rule->path.has_wildcard, rule->path.is_directory);
+        break;
+    case OBJECT_HOST:
+        write_host(embedding, &rule->host);
+        break;
+    case OBJECT_ENV:
+        fprintf(out, ".env = {%" PRIu32 "u, %" PRIu32 "u}", place_of(embedding, rule->env.name),
+                place_of(embedding, rule->env.value));
+        break;
+    case OBJECT_LIMIT:
+        fprintf(out, ".limit = {%u, UINT64_C(%" PRIu64 "), %u}", rule->limit.limit, rule->limit.most,
+                rule->limit.share);
+        break;
+    case OBJECT_NET:
+        fprintf(out, ".net = %u", rule->net);
+        break;
+    case OBJECT_PORT:
+        fprintf(out, ".port = {%u, %u}", rule->port.host, rule->port.inside);
+        break;
+    case OBJECT_NAME:
+    case OBJECT_TEXT:
+        fprintf(out, ".text = %" PRIu32 "u", place_of(embedding, rule->text));
+        break;
+    }
+}
+
+static int write_rules(struct embedding *embedding, const char *path, size_t number,
+                       const struct source *source, size_t *ret_count)
+{
+    struct diags diags = {.arena = &embedding->arena};
+    rule_list rules = {0};
+    parse_source(&embedding->arena, source, &rules, &diags);
+    for (size_t i = 0; i < diags.list.count; i++)
+        fprintf(stderr, "%s:%u: %s\n", path, diags.list.at[i].line, diags.list.at[i].message);
+    fprintf(embedding->out, "static const struct builtin_rule rules_%zu[] = {\n", number);
+    for (size_t i = 0; i < rules.count; i++) {
+        const struct rule *rule = &rules.at[i];
+        fprintf(embedding->out,
+                "    {.written = %" PRIu32 "u, .unless = %" PRIu32
+                "u, .line = %u, .column = %u, .verb = %u, ",
+                place_of(embedding, rule->written), place_of(embedding, rule->unless), rule->line,
+                rule->column, rule->verb);
+        write_object(embedding, rule);
+        fputs("},\n", embedding->out);
+    }
+    fputs("};\n\n", embedding->out);
+    *ret_count = rules.count;
+    bool is_right = diags.list.count == 0 && rules.count > 0;
+    if (rules.count == 0)
+        fprintf(stderr, "%s: there is no rule in it\n", path);
+    vec_free(&rules);
+    diags_free(&diags);
+    return is_right ? 0 : -1;
+}
+
+static void write_texts(const struct embedding *embedding)
+{
+    fputs("const char builtin_texts[] =", embedding->out);
+    for (size_t i = 0; i < embedding->texts.count; i++) {
+        fputs("\n    ", embedding->out);
+        write_literal(embedding->out, embedding->texts.at[i], strlen(embedding->texts.at[i]));
+        fputs(" \"\\0\"", embedding->out);
+    }
+    fputs(";\n\n", embedding->out);
+}
+
+/* The rules go to the file at once; the table's line about the profile is kept until all are there. */
+static int embed(struct embedding *embedding, const char *path, size_t number, FILE *table)
+{
+    auto_buf struct buf text = {0};
+    const char *name = profile_name(&embedding->arena, path);
+    if (!name || read_file(path, &text) < 0)
+        return -1;
+    struct source source = {
+        .name = name, .text = buf_text(&text), .size = text.size, .layer = LAYER_PROFILE, .is_profile = true};
+    size_t count = 0;
+    if (write_rules(embedding, path, number, &source, &count) < 0)
+        return -1;
+    fprintf(table, "    {\"%s\", TEXT(", name);
+    write_literal(table, source.text, source.size);
+    fprintf(table, "), rules_%zu, %zu},\n", number, count);
+    return 0;
 }
 
 int main(int count, char **arguments)
@@ -54,25 +189,30 @@ int main(int count, char **arguments)
         fputs("usage: embed-profiles OUTPUT.c FILE...\n", stderr);
         return 2;
     }
-    FILE *out = fopen(arguments[1], "wb");
-    if (!out) {
+    char *table_text = NULL;
+    size_t table_size = 0;
+    struct embedding embedding = {.out = fopen(arguments[1], "wb")};
+    FILE *table = open_memstream(&table_text, &table_size);
+    if (!embedding.out || !table) {
         perror(arguments[1]);
         return 1;
     }
-    fputs("/* Made by tools/embed-profiles.c from profiles/. */\n#include \"policy/profile.h\"\n\n"
-          "#define TEXT(text) text, sizeof(text) - 1\n\n"
-          "const struct builtin_profile builtin_profiles[] = {\n",
-          out);
+    fputs("/* Made by tools/embed-profiles.c from profiles/. */\n#include \"policy/builtin.h\"\n\n",
+          embedding.out);
     for (int i = 2; i < count; i++) {
-        const char *name = NULL;
-        int length = name_length(arguments[i], &name);
-        if (length < 0)
+        if (embed(&embedding, arguments[i], (size_t)i, table) < 0)
             return 1;
-        fprintf(out, "    {\"%.*s\", TEXT(", length, name);
-        if (embed_text(out, arguments[i]) < 0)
-            return 1;
-        fputs(")},\n", out);
     }
-    fprintf(out, "};\n\nconst size_t builtin_profile_count = %d;\n", count - 2);
-    return fclose(out) == 0 ? 0 : 1;
+    fclose(table);
+    write_texts(&embedding);
+    fprintf(embedding.out,
+            "#define TEXT(text) text, sizeof(text) - 1\n\n"
+            "const struct builtin_profile builtin_profiles[] = {\n%s};\n\n"
+            "const size_t builtin_profile_count = %d;\n",
+            table_text, count - 2);
+    free(table_text);
+    vec_free(&embedding.texts);
+    vec_free(&embedding.places);
+    arena_free(&embedding.arena);
+    return fclose(embedding.out) == 0 ? 0 : 1;
 }

@@ -20,11 +20,11 @@
         (vec)->at[(vec)->count++] = (__VA_ARGS__);                                                           \
     } while (0)
 
-/* Room for so many more: until they are there, nothing moves, and pointers into it hold. */
+/* Room for so many more, and some to spare: until they are there nothing moves, and pointers into it hold. */
 #define vec_reserve(vec, more)                                                                               \
     do {                                                                                                     \
         if ((vec)->capacity - (vec)->count < (more)) {                                                       \
-            (vec)->capacity = (vec)->count + (more);                                                         \
+            (vec)->capacity = (vec)->count + (more) + (more) / 8;                                            \
             (vec)->at = must_realloc((vec)->at, (vec)->capacity, sizeof(*(vec)->at));                        \
         }                                                                                                    \
     } while (0)

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "policy/builtin.h"
 #include "policy/parse.h"
 #include "policy/profile.h"
 
@@ -116,6 +117,17 @@ static void use_profile(struct policy *policy, struct spot spot, const char *nam
         read_source(policy, source, &link, diags);
 }
 
+/* Is there room for so many more? Where there is not, that is said. */
+static bool has_room(const struct policy *policy, size_t count, const struct rule *first, struct diags *diags)
+{
+    if (policy->rules.count + count <= RULES_MOST)
+        return true;
+    if (count)
+        diag_error(diags, spot_of_rule(first), "grant directories, not files one by one",
+                   "all layers together have more than %d rules", RULES_MOST);
+    return false;
+}
+
 /* A profile's rules come before those of the file that uses it, so that in the same layer the user of it decides. */
 static void add_rules(struct policy *policy, const rule_list *rules, const struct use_chain *chain,
                       struct diags *diags)
@@ -124,21 +136,40 @@ static void add_rules(struct policy *policy, const rule_list *rules, const struc
         if (rules->at[i].verb == VERB_USE)
             use_profile(policy, spot_of_rule(&rules->at[i]), rules->at[i].text, chain, diags);
     }
-    if (policy->rules.count + rules->count > RULES_MOST) {
-        if (rules->count)
-            diag_error(diags, spot_of_rule(&rules->at[0]), "grant directories, not files one by one",
-                       "all layers together have more than %d rules", RULES_MOST);
+    if (!has_room(policy, rules->count, rules->at, diags))
         return;
-    }
     for (size_t i = 0; i < rules->count; i++)
         vec_push(&policy->rules, rules->at[i]);
+}
+
+/* The same for a profile that was parsed when bawn was built. */
+static void add_builtin_rules(struct policy *policy, const struct source *source,
+                              const struct use_chain *chain, struct diags *diags)
+{
+    const struct builtin_profile *builtin = source->builtin;
+    for (size_t i = 0; i < builtin->rule_count; i++) {
+        if (builtin->rules[i].verb != VERB_USE)
+            continue;
+        struct rule use = builtin_rule_of(source, &builtin->rules[i]);
+        use_profile(policy, spot_of_rule(&use), use.text, chain, diags);
+    }
+    struct rule first = builtin_rule_of(source, builtin->rules);
+    if (!has_room(policy, builtin->rule_count, &first, diags))
+        return;
+    vec_reserve(&policy->rules, builtin->rule_count);
+    for (size_t i = 0; i < builtin->rule_count; i++)
+        vec_push(&policy->rules, builtin_rule_of(source, &builtin->rules[i]));
 }
 
 static void read_source(struct policy *policy, const struct source *source, const struct use_chain *chain,
                         struct diags *diags)
 {
-    rule_list rules = {0};
     vec_push(&policy->sources, source);
+    if (source->builtin) {
+        add_builtin_rules(policy, source, chain, diags);
+        return;
+    }
+    rule_list rules = {0};
     parse_source(policy->arena, source, &rules, diags);
     add_rules(policy, &rules, chain, diags);
     vec_free(&rules);

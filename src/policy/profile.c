@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "policy/builtin.h"
 #include "policy/parse.h"
 
 enum { MOST_PROFILES = 1024, DEEPEST_FOLDER = 4 };
@@ -59,6 +60,7 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
     if (!builtin)
         return 0;
     source.name = file;
+    source.builtin = builtin;
     source.text = builtin->text;
     source.size = builtin->size;
     *ret_source = source;
@@ -115,6 +117,20 @@ const char *profile_closest(const struct profile_finder *finder, const char *nam
     return closest;
 }
 
+static const char *find_in_builtin(const struct source *source, enum verb verb,
+                                   bool (*fits)(const char *text, const void *context), const void *context)
+{
+    for (size_t i = 0; i < source->builtin->rule_count; i++) {
+        const struct builtin_rule *builtin = &source->builtin->rules[i];
+        if (builtin->verb != verb)
+            continue;
+        const char *text = builtin_rule_of(source, builtin).text;
+        if (!fits || fits(text, context))
+            return text;
+    }
+    return NULL;
+}
+
 /* The first rule of a verb in a profile's own lines whose text fits; any does where `fits` is NULL. */
 static const char *find_text_rule(const struct profile_finder *finder, const char *name, enum verb verb,
                                   bool (*fits)(const char *text, const void *context), const void *context)
@@ -123,6 +139,8 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
     struct err ignored;
     if (profile_find(finder, name, &source, &ignored) <= 0)
         return NULL;
+    if (source.builtin)
+        return find_in_builtin(&source, verb, fits, context);
     /* Only the lines that begin with the verb are worth reading: this runs over every agent at each start. */
     const char *word = verb_word(verb), *found = NULL;
     for (const char *line = source.text; line && *line && !found; line = strchr(line, '\n')) {

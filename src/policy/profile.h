@@ -6,16 +6,6 @@
 #include "policy/diag.h"
 #include "policy/rule.h"
 
-struct builtin_profile {
-    const char *name; /* "agent/claude" */
-    const char *text;
-    size_t size;
-};
-
-/* Made from profiles/ by the build, sorted by name. */
-extern const struct builtin_profile builtin_profiles[];
-extern const size_t builtin_profile_count;
-
 struct profile_finder {
     struct fsview *fs;
     const char *user_directory;  /* ~/.config/bawn/profiles; NULL where it must not count */

@@ -86,11 +86,14 @@ enum layer {
 
 const char *layer_name(enum layer layer);
 
+struct builtin_profile;
+
 /* A text that rules come from. */
 struct source {
     const char *name; /* as messages show it: a path, "base.bawn", "command line" */
     const char *text;
     size_t size;
+    const struct builtin_profile *builtin; /* that it is, or NULL */
     enum layer layer;
     enum layer asked_by; /* the layer whose file led here, by `use` or directly */
     bool is_profile;
