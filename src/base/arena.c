@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Large enough to be a mapping of its own: it becomes memory page by page, zeroed by the kernel, as it is used. */
-enum { BLOCK_SIZE = 1024 * 1024, ALIGNMENT = 16 };
+/* Small enough to be taken from the heap, which has pages that are memory already; the rest becomes so as it is used. */
+enum { BLOCK_SIZE = 64 * 1024, ALIGNMENT = 16 };
 
 struct arena_block {
     struct arena_block *older;
@@ -28,7 +28,8 @@ void *must_realloc(void *old, size_t count, size_t size)
     return fresh;
 }
 
-void *arena_alloc(struct arena *arena, size_t size)
+/* What is in it is whatever was there before. */
+static void *take(struct arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2)
         out_of_memory();
@@ -36,11 +37,8 @@ void *arena_alloc(struct arena *arena, size_t size)
     struct arena_block *block = arena->newest;
     if (!block || block->capacity - block->used < rounded) {
         size_t size_of_block = rounded + sizeof(*block) > BLOCK_SIZE ? rounded + sizeof(*block) : BLOCK_SIZE;
-        block = calloc(1, size_of_block);
-        if (!block)
-            out_of_memory();
-        block->capacity = size_of_block - sizeof(*block);
-        block->older = arena->newest;
+        block = must_realloc(NULL, size_of_block, 1);
+        *block = (struct arena_block){.older = arena->newest, .capacity = size_of_block - sizeof(*block)};
         arena->newest = block;
     }
     void *memory = block->bytes + block->used;
@@ -48,11 +46,17 @@ void *arena_alloc(struct arena *arena, size_t size)
     return memory;
 }
 
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    return memset(take(arena, size), 0, size);
+}
+
 char *arena_copy(struct arena *arena, const char *bytes, size_t size)
 {
-    char *copy = arena_alloc(arena, size + 1);
+    char *copy = take(arena, size + 1);
     if (size)
         memcpy(copy, bytes, size);
+    copy[size] = '\0';
     return copy;
 }
 
@@ -70,7 +74,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     va_end(args);
     if (length < 0)
         out_of_memory();
-    char *text = arena_alloc(arena, (size_t)length + 1);
+    char *text = take(arena, (size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;

@@ -63,7 +63,7 @@ void buf_pad(struct buf *buf, size_t from, size_t columns)
 
 int buf_read(struct buf *buf, int fd, size_t most)
 {
-    char part[16384];
+    not_zeroed char part[16384];
     while (buf->size < most) {
         size_t room = most - buf->size;
         ssize_t got = read(fd, part, room < sizeof(part) ? room : sizeof(part));

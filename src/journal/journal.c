@@ -53,7 +53,7 @@ static int follow(struct journal *journal, enum followed *ret_followed, off_t *r
 {
     auto_buf struct buf unread = {0};
     off_t end = 0, size = 0;
-    char part[65536];
+    not_zeroed char part[65536];
     bool holds = true;
     for (ssize_t got; holds && (got = pread(journal->fd, part, sizeof(part), size)) != 0;) {
         if (got < 0)

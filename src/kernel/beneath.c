@@ -22,7 +22,7 @@ int open_beneath(int top_fd, const char *path, int flags, mode_t mode)
 
 int open_parent_beneath(int top_fd, const char *path, const char **ret_name)
 {
-    char parent[PATH_LONGEST];
+    not_zeroed char parent[PATH_LONGEST];
     const char *slash = strrchr(path, '/');
     size_t size = slash ? (size_t)(slash - path) : 0;
     if (size >= sizeof(parent)) {

@@ -75,7 +75,7 @@ static bool is_alone_in(int group_fd)
 static bool find_own(char *ret_path, size_t capacity)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-    char membership[4096];
+    not_zeroed char membership[4096];
     if (!read_at(AT_FDCWD, "/proc/self/cgroup", membership, sizeof(membership)))
         return false;
     const char *own = text_starts_with(membership, "0::/") ? membership : strstr(membership, "\n0::/");

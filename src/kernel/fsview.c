@@ -120,7 +120,7 @@ static const struct known *resolve(struct fsview *fs, const char *path, size_t s
 static const struct known *follow(struct fsview *fs, const char *link_path, unsigned links_left,
                                   struct err *err)
 {
-    char target[PATH_LONGEST];
+    not_zeroed char target[PATH_LONGEST];
     ssize_t size = readlinkat(fs->root_fd, beneath_root(link_path), target, sizeof(target));
     if (size <= 0 || (size_t)size == sizeof(target)) {
         err_sys(err, size < 0 ? errno : ENAMETOOLONG, "cannot read the symbolic link %s", link_path);

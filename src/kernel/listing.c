@@ -69,7 +69,7 @@ static void add_entries(struct listing *listing, struct arena *arena, const char
 
 bool listing_read(int directory_fd, struct arena *arena, struct listing *ret_listing)
 {
-    _Alignas(struct entry) char bytes[LARGEST];
+    not_zeroed _Alignas(struct entry) char bytes[LARGEST];
     size_t room = sizeof(bytes), size = 0;
     long got = 0;
     while (room - size > sizeof(struct entry) + NAME_MAX + 1 &&

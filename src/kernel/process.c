@@ -212,10 +212,12 @@ int process_drop_capabilities(struct err *err)
     /* Who has none, and gains no new privileges, gets none: what it might get cannot be cut down, and need not be. */
     bool may_get_none =
         !held[0].permitted && !held[1].permitted && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
-    for (int capability = 0; !may_get_none && prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0;
-         capability++) {
-        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
+    for (int capability = 0; !may_get_none; capability++) {
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0)
+            continue;
+        if (errno != EINVAL || capability == 0)
             return err_sys(err, errno, "cannot drop a capability");
+        break; /* the kernel knows no further ones */
     }
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
         syscall(SYS_capset, &header, none) < 0)

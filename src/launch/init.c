@@ -89,8 +89,11 @@ static void hear_signals(const struct init *init)
  */
 static _Noreturn void end(const struct init *init, int status)
 {
-    kill(-1, SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {
+    /* Whatever is orphaned inside becomes a child of process 1: without children it is alone. */
+    bool is_alone = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
+    if (!is_alone)
+        kill(-1, SIGKILL);
+    while (!is_alone && (waitpid(-1, NULL, 0) > 0 || errno == EINTR)) {
     }
     hear_signals(init);
     tell(init->report_fd, (struct report){.kind = REPORT_ENDED, .status = status});

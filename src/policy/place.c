@@ -128,7 +128,8 @@ static const char *literal_path(struct arena *arena, const char *start, const ch
 
 static void place_at(struct policy *policy, struct rule *rule, const char *start, struct diags *diags)
 {
-    struct err err;
+    not_zeroed struct err
+        err; /* filled where there is a mistake; for every rule it would be zeroed in vain */
     const char *pattern = expand_slug(policy, rule->path.pattern);
     int placed;
     if (rule->path.has_wildcard)

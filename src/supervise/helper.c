@@ -17,7 +17,7 @@
 
 const char *helper_find(struct arena *arena)
 {
-    char self[PATH_MAX];
+    not_zeroed char self[PATH_MAX];
     ssize_t size = readlink("/proc/self/exe", self, sizeof(self));
     if (size <= 0 || (size_t)size >= sizeof(self))
         return NULL;

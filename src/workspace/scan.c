@@ -211,7 +211,7 @@ static void inherit(struct arena *arena, const struct entry *from, struct entry 
 
 static const char *read_target(int fd, const char *name, struct arena *arena)
 {
-    char target[PATH_LONGEST];
+    not_zeroed char target[PATH_LONGEST];
     ssize_t size = readlinkat(fd, name, target, sizeof(target) - 1);
     return size < 0 ? "" : arena_copy(arena, target, (size_t)size);
 }
