@@ -37,6 +37,7 @@ static int run_git(const struct git_asker *asker, const char *work_tree, const c
     if (load_plan(&quiet, &args, &loaded) != 0)
         return EXIT_REFUSED;
     struct launch launch = {.plan = &loaded.plan,
+                            .cgroup_place = &loaded.machine.cgroup,
                             .command = command,
                             .environment = environment,
                             .own_arguments = asker->launch->own_arguments,

@@ -83,9 +83,24 @@ static int begin_guard(struct attendance *attendance, struct err *err)
     return 0;
 }
 
-/* What is there before the run is written down before bawn itself puts anything there. */
+/*
+ * Must the session and its snapshot be there before the plan is handed over? Where something is put into them, or where
+ * bawn itself puts something into the workspace, of which the snapshot must know nothing. Otherwise they are made while the
+ * child raises its walls.
+ */
+static bool keeps_before_launch(const struct attendance *attendance)
+{
+    const struct plan *plan = &attendance->loaded->plan;
+    bool makes = hold_needs_stub(plan);
+    for (size_t i = 0; !makes && i < plan->operations.count; i++)
+        makes = plan->operations.at[i].make;
+    return makes || home_needs_session(plan) || attendance->args->flags & (FLAG_REVIEW | FLAG_DISCARD);
+}
+
 static int begin_keeping(struct attendance *attendance, struct err *err)
 {
+    if (attendance->session.folder_fd < 0)
+        begin_session(attendance);
     int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
                             attendance->args->flags, &attendance->keeping, err);
     attendance->launch->overlay_folder = keep_overlay(attendance->keeping, &attendance->session);
@@ -98,11 +113,10 @@ int attend_begin(struct attendance *attendance, struct err *err)
     attendance->home = HOME_NONE;
     attendance->control = CONTROL_NONE;
     attendance->later_fd = -1;
-    /* What the run changes is written down in the session's folder. */
-    if (home_needs_session(&attendance->loaded->plan) || !attendance->loaded->request.read_only)
-        begin_session(attendance);
-    return begin_network(attendance, err) < 0 || begin_keeping(attendance, err) < 0 ||
-                   begin_home(attendance, err) < 0 || begin_guard(attendance, err) < 0
+    if (keeps_before_launch(attendance) && begin_keeping(attendance, err) < 0)
+        return -1;
+    return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
+                   begin_guard(attendance, err) < 0
                ? -1
                : 0;
 }
@@ -121,10 +135,10 @@ static int open_control(void *self, short events, struct err *err)
     return 0;
 }
 
-void attend_start(struct attendance *attendance)
+int attend_start(struct attendance *attendance, struct err *err)
 {
-    if (attendance->session.folder_fd < 0)
-        begin_session(attendance);
+    if (!attendance->keeping && begin_keeping(attendance, err) < 0)
+        return -1;
     attendance->asker = (struct git_asker){attendance->world, attendance->launch};
     attendance->flags = (struct flags){.hold = &attendance->guard.hold,
                                        .past = keep_past(attendance->keeping),
@@ -137,6 +151,15 @@ void attend_start(struct attendance *attendance)
     struct itimerspec later = {.it_value = {.tv_nsec = LATER_MILLISECONDS * 1000000L}};
     if (attendance->later_fd >= 0 && timerfd_settime(attendance->later_fd, 0, &later, NULL) == 0)
         loop_add(&attendance->loop, attendance->later_fd, POLLIN, open_control, attendance);
+    return 0;
+}
+
+void attend_failed(struct attendance *attendance, const struct err *err)
+{
+    if (attendance->session.folder_fd < 0)
+        begin_session(attendance);
+    journal_event(&attendance->session.journal, "failed", "why", err->message);
+    say_err(attendance->world, err);
 }
 
 /* What was done to the user's files, or could not be: said always, also where nobody is asked. */

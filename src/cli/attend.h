@@ -35,7 +35,10 @@ struct attendance {
 int attend_begin(struct attendance *attendance, struct err *err) must_check;
 
 /* While the child raises its walls, and before it runs the command. */
-void attend_start(struct attendance *attendance);
+int attend_start(struct attendance *attendance, struct err *err) must_check;
+
+/* The run cannot begin, or cannot go on: that is said and written down. */
+void attend_failed(struct attendance *attendance, const struct err *err);
 
 /* The command has ended, or was never run. Says what a person should know. */
 void attend_end(struct attendance *attendance, struct outcome outcome);

@@ -117,6 +117,17 @@ static bool is_held(const struct world *world, struct loaded *loaded)
     return true;
 }
 
+/* Before the policy is read there is only what was typed to go by. The plan has the last word. */
+static bool asks_for_no_network(const struct args *args)
+{
+    bool is_off = false;
+    for (size_t i = 0; i < args->rules.count; i++) {
+        if (args->rules.at[i].verb == VERB_NET)
+            is_off = strcmp(args->rules.at[i].text, "off") == 0;
+    }
+    return is_off;
+}
+
 /* The command's words, with those that its profile adds behind the agent's own name. */
 static const char *const *words_for(const struct args *args, const struct loaded *loaded)
 {
@@ -169,16 +180,15 @@ static int run(const struct world *world, const struct args *args, struct loaded
     else
         launch_abandon(launched);
     trace_point(world->trace, "outside", "the plan is handed over");
+    if (result == 0 && (result = attend_start(&attendance, &err)) < 0)
+        launch_abandon(launched);
+    trace_point(world->trace, "outside", "all that stands by");
     if (result == 0) {
-        attend_start(&attendance);
-        trace_point(world->trace, "outside", "all that stands by");
         result = supervise(launch, launched, &attendance.loop, &attendance.guard.tripwires, &outcome, &err);
         trace_point(world->trace, "outside", "the command has ended");
     }
-    if (result < 0) {
-        journal_event(&attendance.session.journal, "failed", "why", err.message);
-        say_err(world, &err);
-    }
+    if (result < 0)
+        attend_failed(&attendance, &err);
     launch_release(launched);
     attend_end(&attendance, outcome);
     trace_point(world->trace, "outside", "the end of it");
@@ -201,10 +211,16 @@ int cmd_run(const struct world *world, const struct args *args)
             "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
         return EXIT_BAD_INPUT;
     }
+    struct machine machine;
+    world->look_at_machine(args->degraded, &machine);
+    struct world seen = *world;
+    seen.machine = &machine;
     struct launch launch = {
         .own_arguments = *args->typed,
         .own_arguments_size = size_of_typed(args),
         .nested = args->flags & FLAG_NESTED,
+        .probably_no_names = asks_for_no_network(args),
+        .cgroup_place = &machine.cgroup,
         .trace = world->trace,
     };
     find_terminal(&launch);
@@ -213,7 +229,7 @@ int cmd_run(const struct world *world, const struct args *args)
         launch_begin(&launch, &launched);
     trace_point(world->trace, "outside", "the child is started");
     struct loaded loaded = {0};
-    int status = load_plan(world, args, &loaded);
+    int status = load_plan(&seen, args, &loaded);
     trace_point(world->trace, "outside", "policy and plan");
     if (status == 0 && is_held(world, &loaded)) {
         say_notes(world, &loaded);

@@ -91,7 +91,10 @@ int load_policy(const struct world *world, const struct args *args, struct loade
     request->argument_count = args->rules.count;
     request->read_only = args->flags & (FLAG_READ_ONLY | FLAG_NESTED);
     request->full_access = args->flags & FLAG_FULL_ACCESS;
-    world->look_at_machine(args->degraded, &loaded->machine);
+    if (world->machine)
+        loaded->machine = *world->machine;
+    else
+        world->look_at_machine(args->degraded, &loaded->machine);
     request->memory = loaded->machine.memory;
     request->fresh_home = args->flags & FLAG_FRESH_HOME;
     request->command = *args->command ? args->command : NULL;
@@ -115,8 +118,8 @@ int load_plan(const struct world *world, const struct args *args, struct loaded 
         .degraded = args->degraded,
         .lacking = loaded->machine.lacking,
         .is_root = loaded->machine.is_root,
-        .cgroup_memory = loaded->machine.cgroup_memory,
-        .cgroup_pids = loaded->machine.cgroup_pids,
+        .cgroup_memory = loaded->machine.cgroup.holds_memory,
+        .cgroup_pids = loaded->machine.cgroup.holds_pids,
     };
     plan_make(&loaded->policy, &request, &loaded->plan);
     return 0;

@@ -10,12 +10,7 @@
 void machine_look(wall_set asked, struct machine *ret_machine)
 {
     struct sysinfo information = {0};
-    struct cgroup_place place = cgroup_find();
-    *ret_machine = (struct machine){
-        .is_root = process_is_real_root(),
-        .cgroup_memory = place.holds_memory,
-        .cgroup_pids = place.holds_pids,
-    };
+    *ret_machine = (struct machine){.is_root = process_is_real_root(), .cgroup = cgroup_find()};
     if (sysinfo(&information) == 0)
         ret_machine->memory = (uint64_t)information.totalram * information.mem_unit;
     if (walls_have(asked, WALL_LANDLOCK) && landlock_abi() == 0)

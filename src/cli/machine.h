@@ -4,13 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/cgroup.h"
 #include "plan/walls.h"
 
 struct machine {
-    uint64_t memory;                 /* in bytes */
-    bool is_root;                    /* the caller is this machine's root */
-    bool cgroup_memory, cgroup_pids; /* a control group can be made that holds these limits */
-    wall_set lacking; /* of the walls that were asked about: those that cannot be raised here */
+    uint64_t memory;            /* in bytes */
+    bool is_root;               /* the caller is this machine's root */
+    struct cgroup_place cgroup; /* where a control group can be made, and which limits it would hold */
+    wall_set lacking;           /* of the walls that were asked about: those that cannot be raised here */
 };
 
 /* The real one. Only what is asked about is tried, so that a run that gives nothing up pays for nothing. */

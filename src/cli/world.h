@@ -16,6 +16,7 @@ struct world {
     const char *const *environment; /* NAME=VALUE, ended by NULL */
     const char *account_home;       /* from the account database, where $HOME is not set; may be NULL */
     void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called where a plan is made */
+    const struct machine *machine; /* NULL, or what was seen of it already */
     struct trace trace;
     FILE *in, *out, *err;
     bool in_is_terminal, out_is_terminal, err_is_terminal;

@@ -24,6 +24,15 @@ static bool is_git_control(const struct operation *operation)
     return operation->kind == OP_FREEZE && operation->because->path.start == START_GIT;
 }
 
+bool hold_needs_stub(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (is_git_control(&plan->operations.at[i]) && plan->operations.at[i].missing)
+            return true;
+    }
+    return false;
+}
+
 static int hold_with_stub(struct hold *hold, struct operation *operation, struct err *err)
 {
     int held = stubs_hold(&hold->stubs, operation->path, operation->is_directory,

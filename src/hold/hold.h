@@ -34,6 +34,9 @@ struct hold {
     VEC(const char *) notices; /* sentences without a full stop, for the user */
 };
 
+/* Does the plan miss a control file of git's, for which a stub would be made in the workspace? */
+bool hold_needs_stub(const struct plan *plan);
+
 /* Before the launch. Missing control files of git that a stub holds are no longer missing in the plan. */
 int hold_begin(struct hold *hold, struct err *err) must_check;
 

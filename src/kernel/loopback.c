@@ -85,7 +85,7 @@ static void add_route(struct batch *batch, unsigned short type, unsigned char fa
 /* The kernel's answers, one a request. */
 static int hear_answers(int fd, const struct batch *batch, struct err *err)
 {
-    _Alignas(struct nlmsghdr) char answer[4096];
+    not_zeroed _Alignas(struct nlmsghdr) char answer[4096];
     for (unsigned heard = 0; heard < batch->count;) {
         ssize_t got = recv(fd, answer, sizeof(answer), 0);
         if (got <= 0)
@@ -105,15 +105,34 @@ static int hear_answers(int fd, const struct batch *batch, struct err *err)
     return 0;
 }
 
-static int change(unsigned address, bool take, struct err *err)
+static void add_link_up(struct batch *batch)
+{
+    struct ifinfomsg link = {.ifi_index = LOOPBACK_INDEX, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
+    begin(batch, RTM_NEWLINK, &link, sizeof(link));
+}
+
+static int send_batch(const struct batch *batch, struct err *err)
 {
     auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (fd < 0 || send(fd, batch->bytes, batch->size, 0) != (ssize_t)batch->size)
+        return err_sys(err, errno, "cannot set up the sandbox's network");
+    return hear_answers(fd, batch, err);
+}
+
+int loopback_bring_up(struct err *err)
+{
     struct batch batch = {0};
-    struct ifinfomsg link = {.ifi_index = LOOPBACK_INDEX, .ifi_flags = IFF_UP, .ifi_change = IFF_UP};
-    begin(&batch, RTM_NEWLINK, &link, sizeof(link));
+    add_link_up(&batch);
+    return send_batch(&batch, err);
+}
+
+static int change(unsigned address, bool take, struct err *err)
+{
+    struct batch batch = {0};
+    add_link_up(&batch);
     if (take) { /* fewer and larger packets: half the work of a large transfer is done once a packet */
         static const unsigned largest = LARGEST_PACKET;
-        begin(&batch, RTM_NEWLINK, &link, sizeof(link));
+        add_link_up(&batch);
         add(&batch, LINK_LARGEST_IPV4, &largest, sizeof(largest));
         may_fail(&batch);
     }
@@ -127,9 +146,7 @@ static int change(unsigned address, bool take, struct err *err)
     add_route(&batch, take ? RTM_NEWROUTE : RTM_DELROUTE, AF_INET);
     add_route(&batch, take ? RTM_NEWROUTE : RTM_DELROUTE, AF_INET6);
     may_fail(&batch); /* there may be no IPv6 */
-    if (fd < 0 || send(fd, batch.bytes, batch.size, 0) != (ssize_t)batch.size)
-        return err_sys(err, errno, "cannot set up the sandbox's network");
-    return hear_answers(fd, &batch, err);
+    return send_batch(&batch, err);
 }
 
 int loopback_take_all_addresses(unsigned address, struct err *err)

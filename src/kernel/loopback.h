@@ -4,6 +4,9 @@
 #include "base/attr.h"
 #include "base/err.h"
 
+/* Brings it up: the namespace's own programs reach each other at 127.0.0.1 and ::1. */
+int loopback_bring_up(struct err *err) must_check;
+
 /*
  * Brings it up and makes every address there is one of this namespace's own: whatever a program connects to, it meets a
  * socket in here or is refused at once. `address` (IPv4, host byte order) becomes the loopback's beside 127.0.0.1: with

@@ -15,8 +15,9 @@
  */
 int mount_open_tree(int dirfd, const char *path, struct err *err) must_check;
 
-/* For every mount of the tree: no set-uid programs, no devices; read-only if so wanted. */
-int mount_restrict(int tree_fd, bool read_only, bool allow_devices, struct err *err) must_check;
+/* The same, and for every mount of the tree: no set-uid programs, no devices; read-only if so wanted. */
+int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allow_devices, struct err *err)
+    must_check;
 
 /* For every mount of the tree: ids are shown as the user namespace maps them. */
 int mount_map_ids(int tree_fd, int userns_fd, struct err *err) must_check;

@@ -190,8 +190,8 @@ static int try_mounts(int *ret_root, struct err *err)
     static const char *const options[] = {"mode=0755", "size=64k", NULL};
     if (mount_detach_propagation(err) < 0)
         return -1;
-    auto_fd int tree = mount_open_tree(AT_FDCWD, "/dev/null", err);
-    if (tree < 0 || mount_restrict(tree, true, false, err) < 0)
+    auto_fd int tree = mount_open_restricted(AT_FDCWD, "/dev/null", true, false, err);
+    if (tree < 0)
         return -1;
     auto_fd int tmpfs = mount_new("tmpfs", options, false, false, err);
     auto_fd int standing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

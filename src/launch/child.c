@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "kernel/loopback.h"
-#include "kernel/ports.h"
 #include "kernel/process.h"
 #include "launch/handover.h"
 #include "launch/inside.h"
@@ -42,20 +40,18 @@ static int become_inside_ids(const struct id_map *map, struct err *err)
 }
 
 /* All that needs no plan, and can be done while the policy is still being read. */
-static int prepare(struct root *root, const struct child *child, struct err *err)
+static int prepare(struct root *root, const struct child *child, struct own_network *network, struct err *err)
 {
     if (become_inside_ids(child->map, err) < 0)
         return explain_namespaces(err);
-    root->socket_list = mask_read_sockets(&root->arena); /* a network namespace of its own shows none */
-    int namespaces = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-    if (unshare(namespaces | (child->host_network ? 0 : CLONE_NEWNET)) < 0) {
+    if (!child->host_network && own_network_begin(network, !root->launch->probably_no_names, err) < 0)
+        return -1;
+    root->socket_list = mask_read_sockets(&root->arena); /* a network of its own shows none */
+    if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0) {
         err_sys(err, errno, "this machine does not let bawn make namespaces");
         return explain_namespaces(err);
     }
     trace_point(root->launch->trace, "inside", "namespaces");
-    /* Before the plan is known: where it says that there is no network, they are let go again. */
-    if (!child->host_network && loopback_take_all_addresses(PORT_NAMES_ADDRESS, err) < 0)
-        return -1;
     return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
 }
 
@@ -79,15 +75,20 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
-    if (prepare(&root, child, err) < 0 || open_namespaces(&ret_kept->namespaces, err) < 0)
+    struct own_network network;
+    if (prepare(&root, child, &network, err) < 0 || open_namespaces(&ret_kept->namespaces, err) < 0)
         return -1;
     trace_point(launch->trace, "inside", "an empty root, /dev, /proc, /tmp");
     if (!is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
-    if (ports_hand_out(launch->plan, child->port_fd, err) < 0 || root_assemble(&root, err) < 0)
+    if (root_assemble(&root, err) < 0)
         return -1;
     ret_kept->decoys = root.decoys;
     trace_point(launch->trace, "inside", "the plan's root");
+    if (!child->host_network && (own_network_enter(&network, launch->plan, err) < 0 ||
+                                 ports_hand_out(launch->plan, child->port_fd, err) < 0))
+        return -1;
+    trace_point(launch->trace, "inside", "the network");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);
     if (limits_set(launch->plan, &child->descriptors, err) < 0)

@@ -40,8 +40,8 @@ static int make_decoy(struct root *root, int cover_fd, size_t index, struct err 
         if (make_file(folder, file) < 0)
             return err_sys(err, errno, "cannot make a decoy");
     }
-    root->decoy_trees[index] = mount_open_tree(cover_fd, decoy->name, err);
-    if (root->decoy_trees[index] < 0 || mount_restrict(root->decoy_trees[index], true, false, err) < 0)
+    root->decoy_trees[index] = mount_open_restricted(cover_fd, decoy->name, true, false, err);
+    if (root->decoy_trees[index] < 0)
         return -1;
     root->decoys.folder_fds[index] = fd_take(&folder);
     return 0;
@@ -83,7 +83,7 @@ void decoys_show(struct root *root, const struct operation *operation)
     if (strchr(decoys[index].place, '/'))
         make_way(root, operation->path, &ignored);
     root->decoys.are_shown[index] =
-        root_attach(root, root->decoy_trees[index], operation->path, &ignored) == 0;
+        root_attach(root, root->decoy_trees[index], operation->path, true, &ignored) == 0;
 }
 
 void decoys_arm(const struct decoy_fds *fds)

@@ -16,14 +16,14 @@ static int furnish(struct root *root, const char *path, const char *type, const 
                    bool allow_devices, struct err *err)
 {
     auto_fd int tree = mount_new(type, options, false, allow_devices, err);
-    return tree < 0 ? -1 : root_attach(root, tree, path, err);
+    return tree < 0 ? -1 : root_attach(root, tree, path, true, err);
 }
 
 /* A device of the host, shown at its own name. */
 static int show_device(struct root *root, const char *source, const char *path, struct err *err)
 {
-    auto_fd int tree = mount_open_tree(root->host_dev, source, err);
-    return tree < 0 || mount_restrict(tree, false, true, err) < 0 ? -1 : root_attach(root, tree, path, err);
+    auto_fd int tree = mount_open_restricted(root->host_dev, source, false, true, err);
+    return tree < 0 ? -1 : root_attach(root, tree, path, false, err);
 }
 
 static int furnish_dev(struct root *root, struct err *err)
@@ -57,7 +57,7 @@ static int furnish_dev(struct root *root, struct err *err)
 /* So that ttyname() finds the caller's terminal, which lies in the host's /dev/pts. */
 static int furnish_console(struct root *root, struct err *err)
 {
-    return root->terminal_tree < 0 ? 0 : root_attach(root, root->terminal_tree, "/dev/console", err);
+    return root->terminal_tree < 0 ? 0 : root_attach(root, root->terminal_tree, "/dev/console", false, err);
 }
 
 /* For good, in this namespace and whatever comes of it: a nested one is where most ways out begin. */
@@ -69,13 +69,10 @@ static int close_user_namespaces(struct root *root, struct err *err)
     return 0;
 }
 
-/* Here every port is anybody's: nobody but the sandbox's own programs is there to be impersonated. */
-static int open_low_ports(struct root *root, struct err *err)
+/* Over what is there already. */
+static int attach_at_place(const struct root *root, int tree_fd, const char *path, struct err *err)
 {
-    auto_fd int file = openat(root->fd, "proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
-    if (file < 0 || write(file, "0", 1) != 1)
-        return err_sys(err, errno, "cannot open the sandbox's low ports");
-    return 0;
+    return mount_attach_at(tree_fd, root->fd, path + 1, path, err);
 }
 
 static int furnish_proc(struct root *root, struct err *err)
@@ -89,18 +86,16 @@ static int furnish_proc(struct root *root, struct err *err)
             err, "/proc is partly hidden here, as in many containers: give the container its whole /proc "
                  "(Docker: --security-opt systempaths=unconfined)");
     }
-    if (root_attach(root, tree, "/proc", err) < 0)
+    if (root_attach(root, tree, "/proc", true, err) < 0)
         return -1;
     if (!root->launch->nested && close_user_namespaces(root, err) < 0)
         return -1;
-    if (!root->host_network && open_low_ports(root, err) < 0)
-        return -1;
     /* Where the command may mount a /proc of its own, the kernel wants to see this one whole. */
     for (size_t i = 0; !root->launch->nested && i < array_len(read_only); i++) {
-        auto_fd int part = mount_open_tree(root->fd, read_only[i] + 1, err);
-        if (part < 0)
+        auto_fd int part = mount_open_restricted(root->fd, read_only[i] + 1, true, false, err);
+        if (part < 0 && err->errnum == ENOENT)
             continue; /* not every kernel has each */
-        if (mount_restrict(part, true, false, err) < 0 || root_attach(root, part, read_only[i], err) < 0)
+        if (part < 0 || attach_at_place(root, part, read_only[i], err) < 0)
             return -1;
     }
     return 0;
@@ -155,7 +150,8 @@ bool furnish_is_own_view(const char *path)
 int furnish_own_view(struct root *root, const char *path, struct err *err)
 {
     auto_fd int tree = mount_new("cgroup2", NULL, true, false, err);
-    return tree < 0 ? 0 /* a kernel without them, and nothing to show */ : root_attach(root, tree, path, err);
+    /* -1: a kernel without them, and nothing to show */
+    return tree < 0 ? 0 : root_attach(root, tree, path, true, err);
 }
 
 static int write_file(struct root *root, const char *path, const char *text, struct err *err)
@@ -180,8 +176,7 @@ static int make_nameless(struct root *root, const char *text, mode_t mode, struc
         return -1;
     if (fchmodat(root->fd, ".nameless", mode, 0) < 0)
         return err_sys(err, errno, "cannot make a file inside");
-    auto_fd int tree = mount_open_tree(root->fd, ".nameless", err);
-    return tree < 0 || mount_restrict(tree, true, false, err) < 0 ? -1 : fd_take(&tree);
+    return mount_open_restricted(root->fd, ".nameless", true, false, err);
 }
 
 /* Once it is shown somewhere; not before, as what has no name cannot be mounted. */

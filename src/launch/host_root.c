@@ -20,8 +20,8 @@ bool host_root_is_wanted(const struct plan *plan)
 
 int host_root_prepare(struct root *root, struct err *err)
 {
-    auto_fd int tree = mount_open_tree(AT_FDCWD, "/", err);
-    if (tree < 0 || mount_restrict(tree, false, true, err) < 0)
+    auto_fd int tree = mount_open_restricted(AT_FDCWD, "/", false, true, err);
+    if (tree < 0)
         return -1;
     auto_fd int standing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (standing < 0)

@@ -1,6 +1,7 @@
 /* What the files of this room share. All of it runs in the child, between the clone and the command. */
 #pragma once
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -24,7 +25,7 @@ struct root {
     const struct launch *launch;
     struct arena arena;
     int fd;                           /* of the new root's directory */
-    int empty_file;                   /* a mount of an empty file, to hide files behind */
+    int empty_file, empty_directory;  /* mounts of these, to hide things behind */
     int host_dev;                     /* the host's /dev */
     int terminal_tree;                /* a mount of the caller's terminal, or -1 */
     int overlay_tree;                 /* a mount of the folder of an overlay, or -1 */
@@ -81,7 +82,8 @@ int root_make_place(struct root *root, const char *path, bool is_directory, stru
 int root_find_place(const struct root *root, const char *path);
 
 /* root.c: shows a tree at a path, for which a place is made. */
-int root_attach(struct root *root, int tree_fd, const char *path, struct err *err) must_check;
+int root_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
+    must_check;
 
 /* furnish.c: is what the operation shows made for each sandbox, from the host's? */
 bool furnish_makes(const struct operation *operation);
@@ -134,6 +136,20 @@ int limits_set(const struct plan *plan, const struct rlimit *descriptors, struct
 
 /* limits.c: those that hold for every sandbox, whatever the plan. */
 int limits_set_fixed(struct err *err) must_check;
+
+/* The sandbox's own network, while it is made. */
+struct own_network {
+    pthread_t thread;
+    bool has_all_addresses;
+    int result, fd;
+    struct err err;
+};
+
+/* own_network.c: begins to make it. `all_addresses`: names will probably be looked up in it. */
+int own_network_begin(struct own_network *network, bool all_addresses, struct err *err) must_check;
+
+/* own_network.c: waits for it and enters it, as the plan wants it to be. */
+int own_network_enter(struct own_network *network, const struct plan *plan, struct err *err) must_check;
 
 /* ports.c: which network the plan wants. */
 bool ports_host_network(const struct plan *plan);

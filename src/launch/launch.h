@@ -11,6 +11,7 @@
  *   overlay.c   inside, before the walls: covers a workspace, so that what is written goes elsewhere
  *   decoys.c    inside, before the walls: what stands in the place of well-known secrets
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
+ *   own_network.c inside, beside the following: makes the sandbox's network
  *   ports.c     inside, before the walls: sockets of the sandbox's network that are handed out
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
  *   repin.c     outside, and for a moment inside beside the walls: pins again what the host replaced
@@ -31,10 +32,12 @@ struct launch {
     const char *const *command; /* ended by NULL */
     char *own_arguments;        /* those: one after the other in memory, overwritten inside */
     size_t own_arguments_size;
-    int terminal_fd; /* the caller's terminal, or -1 */
-    bool foreground; /* the caller has the terminal to itself: the command shall have it */
-    bool own_group;  /* the command gets a process group of its own */
-    bool nested;     /* the command may make namespaces; the plan lets it write nothing of the host */
+    int terminal_fd;        /* the caller's terminal, or -1 */
+    bool foreground;        /* the caller has the terminal to itself: the command shall have it */
+    bool own_group;         /* the command gets a process group of its own */
+    bool nested;            /* the command may make namespaces; the plan lets it write nothing of the host */
+    bool probably_no_names; /* the plan will probably have no network but the sandbox's own */
+    const struct cgroup_place *cgroup_place; /* as cgroup_find() has it */
     struct trace trace;
     /* Known when the plan is made. */
     const int *host_fds; /* descriptors of the caller's that a child which is started now must not keep */

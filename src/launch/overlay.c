@@ -34,8 +34,8 @@ int overlay_cover(struct root *root, int lower_tree, struct err *err)
                                           "userxattr",
                                           "volatile",
                                           NULL};
-    if (root_attach(root, lower_tree, "/" LOWER, err) < 0 ||
-        root_attach(root, root->overlay_tree, "/" SESSION, err) < 0)
+    if (root_attach(root, lower_tree, "/" LOWER, true, err) < 0 ||
+        root_attach(root, root->overlay_tree, "/" SESSION, true, err) < 0)
         return -1;
     if (fchdir(root->fd) < 0)
         return err_sys(err, errno, "cannot enter the new root");

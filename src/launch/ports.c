@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
-#include "kernel/loopback.h"
 #include "kernel/ports.h"
 #include "launch/inside.h"
 
@@ -103,10 +102,6 @@ static int hand_out_host_ports(int channel_fd, const struct plan *plan, struct e
 int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err)
 {
     struct endpoint names = endpoint_v4(PORT_NAMES_ADDRESS, PORT_NAMES);
-    if (ports_host_network(plan))
-        return 0;
-    if (!ports_by_name(plan) && loopback_let_addresses_go(PORT_NAMES_ADDRESS, err) < 0)
-        return -1;
     if (ports_by_name(plan) && (hand_out(channel_fd, PORT_DATAGRAM, names, err) < 0 ||
                                 hand_out(channel_fd, PORT_LISTENER, names, err) < 0 ||
                                 hand_out_granted(channel_fd, plan, true, err) < 0 ||

@@ -39,9 +39,8 @@ static enum pin_state pin_once(struct root *root, const char *path)
     if (root_pin_parents(root, path, &ignored) < 0)
         return PIN_LOST;
     auto_fd int fresh = root_find_place(root, path); /* in a parent that was pinned just now */
-    auto_fd int tree = fresh < 0 ? -1 : mount_open_tree(fresh, "", &ignored);
-    if (tree < 0 || mount_restrict(tree, true, false, &ignored) < 0 ||
-        mount_attach(tree, fresh, path, &ignored) < 0)
+    auto_fd int tree = fresh < 0 ? -1 : mount_open_restricted(fresh, "", true, false, &ignored);
+    if (tree < 0 || mount_attach(tree, fresh, path, &ignored) < 0)
         return PIN_LOST;
     return PIN_AGAIN;
 }

@@ -39,8 +39,8 @@ static int open_tree_of(const struct launch *launch, const struct operation *ope
 {
     const char *source = operation->kind == OP_HOME ? launch->home : operation->path;
     bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
-    auto_fd int fd = mount_open_tree(AT_FDCWD, source, err);
-    if (fd < 0 || mount_restrict(fd, read_only, false, err) < 0)
+    auto_fd int fd = mount_open_restricted(AT_FDCWD, source, read_only, false, err);
+    if (fd < 0)
         return -1;
     if (userns_fd >= 0 && !lies_in_kernel_tree(source) && mount_map_ids(fd, userns_fd, err) < 0) {
         struct err why = *err;
@@ -63,9 +63,8 @@ static int open_copy(const struct launch *launch, const struct operation *operat
     if (place < 0 || fstat(place, &status) < 0 || S_ISDIR(status.st_mode) != operation->is_directory ||
         !(S_ISDIR(status.st_mode) || S_ISREG(status.st_mode)))
         return -1;
-    auto_fd int tree = mount_open_tree(place, "", &ignored);
-    if (tree < 0 || mount_restrict(tree, false, false, &ignored) < 0 ||
-        (userns_fd >= 0 && mount_map_ids(tree, userns_fd, &ignored) < 0))
+    auto_fd int tree = mount_open_restricted(place, "", false, false, &ignored);
+    if (tree < 0 || (userns_fd >= 0 && mount_map_ids(tree, userns_fd, &ignored) < 0))
         return -1;
     return fd_take(&tree);
 }
@@ -175,10 +174,10 @@ static void forget_parent(struct root *root, const char *path)
     root->parent = NULL;
 }
 
-int root_attach(struct root *root, int tree_fd, const char *path, struct err *err)
+int root_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
 {
     int parent = open_parent(root, path, err);
-    if (parent < 0 || make_entry(parent, path, is_directory_fd(tree_fd), err) < 0)
+    if (parent < 0 || make_entry(parent, path, is_directory, err) < 0)
         return -1;
     forget_parent(root, path);
     return mount_attach_at(tree_fd, parent, path_name(path), path, err);
@@ -199,12 +198,12 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
 {
     enum { TRIES = 8 };
     const struct operation *operation = &root->launch->plan->operations.at[index];
-    int result = root_attach(root, root->tree_fds[index], operation->path, err);
+    int *tree = &root->tree_fds[index];
+    int result = root_attach(root, *tree, operation->path, is_directory_fd(*tree), err);
     for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT && !root->ids_are_mapped; i++) {
-        close(root->tree_fds[index]);
-        root->tree_fds[index] = open_tree_of(root->launch, operation, -1, err);
-        result =
-            root->tree_fds[index] < 0 ? -1 : root_attach(root, root->tree_fds[index], operation->path, err);
+        close(*tree);
+        *tree = open_tree_of(root->launch, operation, -1, err);
+        result = *tree < 0 ? -1 : root_attach(root, *tree, operation->path, is_directory_fd(*tree), err);
     }
     return result;
 }
@@ -216,17 +215,16 @@ static int attach_workspace(struct root *root, size_t index, struct err *err)
     if (root->overlay_tree < 0 || !operation->is_workspace)
         return attach_tree(root, index, err);
     auto_fd int overlay = overlay_cover(root, root->tree_fds[index], err);
-    return overlay < 0 ? -1 : root_attach(root, overlay, operation->path, err);
+    return overlay < 0 ? -1 : root_attach(root, overlay, operation->path, true, err);
 }
 
 static int hide(struct root *root, const char *path, struct err *err)
 {
-    static const char *const options[] = {"mode=0555", "size=4k", "nr_inodes=2", NULL};
     auto_fd int place = open_place(root, path, 0);
     if (place < 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "cannot hide %s", path);
-    auto_fd int tree = is_directory_fd(place) ? mount_new("tmpfs", options, true, false, err)
-                                              : mount_open_tree(root->empty_file, "", err);
+    auto_fd int tree =
+        mount_open_tree(is_directory_fd(place) ? root->empty_directory : root->empty_file, "", err);
     if (tree < 0)
         return -1;
     return attach_over(root, tree, place, path, err);
@@ -289,7 +287,8 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         if (!covers_shown(root->launch, operation))
             return 0;
         return root->tree_fds[index] < 0 ? hide(root, operation->source, err)
-                                         : root_attach(root, root->tree_fds[index], operation->source, err);
+                                         : root_attach(root, root->tree_fds[index], operation->source,
+                                                       operation->is_directory, err);
     case OP_HIDE:
         return operation->is_pattern ? 0 : hide(root, operation->path, err);
     case OP_FREEZE:
@@ -315,6 +314,17 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     }
 }
 
+/* What is shown in the place of what is hidden. The directory is the one that /proc will cover: nobody reaches it. */
+static int make_nothing(struct root *root, struct err *err)
+{
+    if (mknodat(root->fd, ".empty", S_IFREG | 0444, 0) < 0 || mkdirat(root->fd, "proc", 0555) < 0)
+        return err_sys(err, errno, "cannot make an empty file and an empty directory");
+    root->empty_file = mount_open_restricted(root->fd, ".empty", true, false, err);
+    root->empty_directory =
+        root->empty_file < 0 ? -1 : mount_open_restricted(root->fd, "proc", true, false, err);
+    return root->empty_directory < 0 ? -1 : 0;
+}
+
 static int make_root(struct root *root, struct err *err)
 {
     static const char *const options[] = {"mode=0755", "size=16M", NULL};
@@ -327,11 +337,7 @@ static int make_root(struct root *root, struct err *err)
     if (root->host_dev < 0 || standing < 0 || mount_attach(tmpfs, standing, "/", err) < 0)
         return standing < 0 || root->host_dev < 0 ? err_sys(err, errno, "cannot open /") : -1;
     root->fd = fd_take(&tmpfs);
-    auto_fd int file = openat(root->fd, ".empty", O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-    root->empty_file = mount_open_tree(root->fd, ".empty", err);
-    if (file < 0 || root->empty_file < 0 || mount_restrict(root->empty_file, true, false, err) < 0)
-        return -1;
-    return 0;
+    return make_nothing(root, err);
 }
 
 int root_prepare(struct root *root, struct err *err)
@@ -346,8 +352,8 @@ int root_prepare(struct root *root, struct err *err)
     char terminal[64] = "";
     if (root->launch->terminal_fd >= 0 &&
         ttyname_r(root->launch->terminal_fd, terminal, sizeof(terminal)) == 0) {
-        root->terminal_tree = mount_open_tree(AT_FDCWD, terminal, err);
-        if (root->terminal_tree < 0 || mount_restrict(root->terminal_tree, false, true, err) < 0)
+        root->terminal_tree = mount_open_restricted(AT_FDCWD, terminal, false, true, err);
+        if (root->terminal_tree < 0)
             return -1;
     }
     if (make_root(root, err) < 0 || decoys_make(root, err) < 0)

@@ -186,9 +186,9 @@ typedef int start_function(struct child *child, struct launched *ret_launched, s
 /* The same, in a control group of its own where one can be made. */
 static int start_in_cgroup(struct child *child, struct launched *ret_launched, struct err *err)
 {
-    struct cgroup_place place = cgroup_find();
+    const struct cgroup_place *place = child->launch->cgroup_place;
     struct cgroup cgroup = CGROUP_NONE;
-    if ((place.holds_memory || place.holds_pids) && cgroup_make(&place, &cgroup, err) < 0)
+    if ((place->holds_memory || place->holds_pids) && cgroup_make(place, &cgroup, err) < 0)
         return -1;
     child->cgroup_fd = cgroup.fd;
     int result = start_child(child, ret_launched, err);

@@ -77,13 +77,18 @@ class Sessions:
         # A kernel without the call; ENOSYS and what Docker's filter says.
         for call in ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp", "capset",
                      "close_range", "open_tree", "move_mount", "mount_setattr", "fsopen", "pivot_root", "umount2",
-                     "clone3", "sethostname"):
+                     "clone3", "sethostname", "unshare", "setns"):
             for code in (errno.ENOSYS, errno.EPERM):
                 name = f"without-{call}-{errno.errorcode[code]}".replace("_", "-").lower()
                 tests.append((name, lambda call=call, code=code: self.missing_call(call, code)))
         # One that lies about having done it: what the check before the command is for.
-        for call in ("landlock_restrict_self", "seccomp", "capset", "umount2", "mount_setattr", "close_range"):
+        for call in ("landlock_restrict_self", "seccomp", "capset", "umount2", "mount_setattr", "close_range",
+                     "setns"):
             tests.append((f"lie-{call}".replace("_", "-"), lambda call=call: self.missing_call(call, 0)))
+        # One that bawn can do without: what it does at once is done in two steps.
+        for code in (errno.ENOSYS, errno.EPERM):
+            tests.append((f"without-open-tree-attr-{errno.errorcode[code]}".lower(),
+                          lambda code=code: self.replaced_call("open_tree_attr", code)))
         return tests
 
     def run(self, command: list, cwd=None, **more) -> subprocess.CompletedProcess:
@@ -268,6 +273,14 @@ class Sessions:
         problems += [] if group.exists() else ["control: the killed one left nothing behind"]
         self.run(self.bawn + ["--", "/bin/true"])
         return problems + ([f"{group} is still there after the next run"] if group.exists() else [])
+
+    def replaced_call(self, call: str, code: int) -> list:
+        without = [str(self.world.tools / "without"), call, str(code)]
+        run = self.run(without + self.bawn + ["--", "/bin/sh", "-c", "echo ran; echo x 2>&1 >/usr/x"])
+        problems = list(self.runs)
+        if not run.stdout.startswith("ran\n") or "Read-only file system" not in run.stderr + run.stdout:
+            problems.append(f"it printed {run.stdout!r}, {run.stderr.strip()!r}")
+        return problems
 
     def missing_call(self, call: str, code: int) -> list:
         without = [str(self.world.tools / "without"), call, str(code)]

@@ -1,0 +1,84 @@
+/*
+ * The sandbox's own network. The kernel takes longer to make one than all the rest of what a sandbox has before its plan is
+ * known, and neither needs the other: a thread of process 1 makes it, and is gone before the walls are raised.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/loopback.h"
+#include "kernel/ports.h"
+#include "launch/inside.h"
+
+/* Here every port is anybody's: nobody but the sandbox's own programs is there to be impersonated. */
+static int open_low_ports(struct err *err)
+{
+    auto_fd int file = open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, "0", 1) != 1)
+        return err_sys(err, errno, "cannot open the sandbox's low ports");
+    return 0;
+}
+
+/* Only the calling thread comes to be in it. */
+static int make(struct own_network *network)
+{
+    struct err *err = &network->err;
+    if (unshare(CLONE_NEWNET) < 0) {
+        err_sys(err, errno, "this machine does not let bawn make namespaces");
+        return explain_namespaces(err);
+    }
+    int result = network->has_all_addresses ? loopback_take_all_addresses(PORT_NAMES_ADDRESS, err)
+                                            : loopback_bring_up(err);
+    if (result < 0 || open_low_ports(err) < 0)
+        return -1;
+    network->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    return network->fd < 0 ? err_sys(err, errno, "cannot open the sandbox's network") : 0;
+}
+
+static void *make_in_thread(void *network)
+{
+    struct own_network *own = network;
+    own->result = make(own);
+    return NULL;
+}
+
+int own_network_begin(struct own_network *network, bool all_addresses, struct err *err)
+{
+    *network = (struct own_network){.has_all_addresses = all_addresses, .result = -1, .fd = -1};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN + 16 * sizeof(struct err));
+    int failed = pthread_create(&network->thread, &attributes, make_in_thread, network);
+    pthread_attr_destroy(&attributes);
+    return failed ? err_sys(err, failed, "cannot make a thread") : 0;
+}
+
+int own_network_enter(struct own_network *network, const struct plan *plan, struct err *err)
+{
+    pthread_join(network->thread, NULL);
+    if (network->result < 0) {
+        *err = network->err;
+        return -1;
+    }
+    auto_fd int fd = network->fd;
+    if (setns(fd, CLONE_NEWNET) < 0)
+        return err_sys(err, errno, "cannot enter the sandbox's network");
+    /* Tried as every wall is. */
+    struct stat own, entered;
+    if (fstat(fd, &own) < 0 || stat("/proc/self/ns/net", &entered) < 0 || own.st_ino != entered.st_ino ||
+        own.st_dev != entered.st_dev) {
+        err_set(err, "the network wall does not hold: bawn is not in the network that it made");
+        return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
+    }
+    /* Made before the plan was known. */
+    if (ports_by_name(plan) && !network->has_all_addresses)
+        return loopback_take_all_addresses(PORT_NAMES_ADDRESS, err);
+    if (!ports_by_name(plan) && network->has_all_addresses)
+        return loopback_let_addresses_go(PORT_NAMES_ADDRESS, err);
+    return 0;
+}
