@@ -19,7 +19,7 @@ static void print_overview(const struct world *world)
           "Rules as flags, each as often as needed, in the words of a policy file:\n"
           "  --workspace DIR      --read PATH      --write PATH     --hide PATH\n"
           "  --freeze PATH        --flag PATH      --copy PATH      --sync FILE\n"
-          "  --seal PATH          --socket PATH    --net off|allow|open\n"
+          "  --seal PATH          --sift FILE      --socket PATH    --net off|allow|open\n"
           "  --connect HOST[:PORT]                 --refuse HOST[:PORT]\n"
           "  --publish [HOSTPORT:]PORT             --host-port PORT\n"
           "  --env NAME[=VALUE]   --unset NAME     --limit NAME=VALUE\n"

@@ -14,6 +14,7 @@
 #include "base/pattern.h"
 #include "home/files.h"
 #include "home/memory.h"
+#include "home/sift.h"
 #include "kernel/beneath.h"
 
 enum {
@@ -79,9 +80,23 @@ static int open_destination(struct copying *copying, const char *destination, st
     return files_make_directory(copying->home_fd, path_parent(copying->arena, destination) + 1, true, err);
 }
 
+/* What of a file of settings may come in, in the place of the file. Returns 1 where nothing may. */
+static int sift_bytes(const struct operation *operation, int from_fd, int to_fd)
+{
+    auto_buf struct buf text = {0};
+    auto_buf struct buf kept = {0};
+    if (buf_read(&text, from_fd, SIFT_LARGEST) < 0)
+        return -1;
+    if (text.size < SIFT_LARGEST)
+        sift_text(sifted_file(operation->path), text.bytes, text.size, &kept);
+    return kept.size ? write_whole(to_fd, kept.bytes, kept.size) : 1;
+}
+
+/* Returns 1 where nothing was to be copied, and what is there shall go. */
 static int copy_file(struct copying *copying, int parent_fd, const char *source, const char *destination,
                      struct stat *status, struct err *err)
 {
+    bool is_sifted = copying->operation->kind == OP_SIFT;
     auto_fd int from =
         openat(parent_fd, path_name(source), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (from < 0 || fstat(from, status) < 0)
@@ -100,12 +115,14 @@ static int copy_file(struct copying *copying, int parent_fd, const char *source,
     auto_fd int to = directory < 0 ? -1 : files_make_temporary(directory, temporary, err);
     if (to < 0)
         return -1;
-    if (copy_bytes(from, to, status->st_size) < 0 ||
-        fchmod(to, (status->st_mode & 0777) | S_IRUSR | S_IWUSR) < 0) {
+    int filled = is_sifted ? sift_bytes(copying->operation, from, to) : copy_bytes(from, to, status->st_size);
+    if (filled < 0 || fchmod(to, (status->st_mode & 0777) | S_IRUSR | S_IWUSR) < 0) {
         err_sys(err, errno, "cannot copy %s into the private home", source);
         unlinkat(directory, temporary, 0);
         return -1;
     }
+    if (filled > 0)
+        return unlinkat(directory, temporary, 0) < 0 ? -1 : 1;
     return files_place(directory, temporary, path_name(destination), err);
 }
 
@@ -177,12 +194,16 @@ static void copy_entry(struct copying *copying, int parent_fd, const char *sourc
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return;
     int result = 0;
-    if (!memory_has(&copying->before, destination, &status))
+    /* What the command goes on writing itself is not made twice. */
+    bool once =
+        copying->operation->kind == OP_SIFT && sifted_is_made_once(sifted_file(copying->operation->path));
+    auto_fd int made = once ? open_beneath(copying->home_fd, destination + 1, O_PATH, 0) : -1;
+    if (made < 0 && !memory_has(&copying->before, destination, &status))
         result = S_ISREG(status.st_mode) ? copy_file(copying, parent_fd, source, destination, &status, &err)
                                          : copy_link(copying, parent_fd, source, destination, &err);
     if (result == 0)
         memory_add(&copying->now, destination, &status);
-    else
+    else if (result < 0)
         note_failure(copying, &err);
 }
 
@@ -230,7 +251,7 @@ static int lock(int state_fd, struct err *err)
 static bool wants_copies(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_COPY)
+        if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SIFT)
             return true;
     }
     return false;
@@ -249,13 +270,14 @@ int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int sta
     memory_load(&copying.before, arena, state_fd);
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        bool is_elsewhere = operation->kind == OP_COPY || operation->kind == OP_SYNC;
+        bool is_elsewhere =
+            operation->kind == OP_COPY || operation->kind == OP_SIFT || operation->kind == OP_SYNC;
         const char *path = is_elsewhere ? operation->source : operation->path;
         if (path && !operation->is_pattern && operation->kind != OP_LINK)
             *map_at(&copying.named, path, strlen(path)) = (void *)operation;
     }
     for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_COPY)
+        if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SIFT)
             carry_out(&copying, &plan->operations.at[i]);
     }
     remove_former(&copying);

@@ -21,7 +21,8 @@
 static bool is_filled(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SYNC)
+        enum operation_kind kind = plan->operations.at[i].kind;
+        if (kind == OP_COPY || kind == OP_SIFT || kind == OP_SYNC)
             return true;
     }
     return false;

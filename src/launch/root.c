@@ -12,10 +12,23 @@
 #include "kernel/mounts.h"
 #include "launch/inside.h"
 
+/* Does something masked lie around the path? Then nothing of the host's is seen there, and nothing can be put there. */
+static bool lies_in_masked(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind == OP_HIDE && !operation->is_pattern && path_is_beneath(path, operation->path))
+            return true;
+    }
+    return false;
+}
+
 /* A copy that lies in a tree which is shown as it is: the host's own file must not be what is seen there. */
 static bool covers_shown(const struct launch *launch, const struct operation *operation)
 {
-    return operation->kind == OP_COPY && plan_shows(launch->plan, operation->source);
+    bool is_copy = operation->kind == OP_COPY || operation->kind == OP_SIFT;
+    return is_copy && plan_shows(launch->plan, operation->source) &&
+           !lies_in_masked(launch->plan, operation->source);
 }
 
 /* Does the operation show a tree of the host? */
@@ -284,6 +297,7 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     case OP_LINK:
         return make_link(root, operation, err);
     case OP_COPY:
+    case OP_SIFT:
         if (!covers_shown(root->launch, operation))
             return 0;
         return root->tree_fds[index] < 0 ? hide(root, operation->source, err)

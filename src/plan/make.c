@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 #include "plan/steps.h"
 #include "policy/decide.h"
+#include "policy/sift.h"
 
 /* What every sandbox has for itself, whatever the policy says. */
 static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
@@ -118,8 +119,11 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
         needed = around != here->access;
         break;
     case ACCESS_COPY:
+    case ACCESS_SIFT:
     case ACCESS_SYNC:
-        operation.kind = here->access == ACCESS_COPY ? OP_COPY : OP_SYNC;
+        operation.kind = here->access == ACCESS_COPY   ? OP_COPY
+                         : here->access == ACCESS_SIFT ? OP_SIFT
+                                                       : OP_SYNC;
         operation.path = decides->spelled;
         operation.source = placed->path;
         needed = around != here->access && (!missing || here->access == ACCESS_SYNC);
@@ -331,6 +335,9 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
 const char *plan_destination(const struct plan *plan, const struct operation *operation)
 {
     const char *home = "", *path = operation->path;
+    const char *elsewhere = operation->kind == OP_SIFT ? sifted_destination(sifted_file(path)) : NULL;
+    if (elsewhere)
+        return elsewhere;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *other = &plan->operations.at[i];
         if (other->kind == OP_HOME)

@@ -26,6 +26,7 @@ enum { PLAN_SCHEMA_VERSION = 1 };
     X(FREEZE, "freeze")       /* pinned; `missing`: held by a stub or a watch */                             \
     X(FLAG, "flag")           /* settled at the end; may be a pattern */                                     \
     X(COPY, "copy")           /* from `source` into the private home */                                      \
+    X(SIFT, "sift")           /* the harmless part of `source`, made anew in the private home */             \
     X(SYNC, "sync")           /* kept the same as `source` */                                                \
     X(SOCKET, "socket")       /* one Unix socket */                                                          \
     X(NET, "net")             /* `value`: off, allow or open */                                              \

@@ -184,6 +184,7 @@ static const char *object_text(struct arena *arena, const struct operation *oper
             return arena_printf(arena, "%s (thrown away at the end)", operation->path);
         return arena_printf(arena, "%s (kept in %s)", operation->path, operation->source);
     case OP_COPY:
+    case OP_SIFT:
     case OP_SYNC:
         if (strcmp(operation->path, operation->source) == 0)
             break;

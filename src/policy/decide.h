@@ -9,6 +9,7 @@
 /* What may be done with a path, least first: a repository that is not trusted counts only where it gives less. */
 #define ACCESSES(X)                                                                                          \
     X(NONE, "hidden")                                                                                        \
+    X(SIFT, "sift")                                                                                          \
     X(READ, "read")                                                                                          \
     X(FROZEN, "frozen")                                                                                      \
     X(COPY, "copy")                                                                                          \

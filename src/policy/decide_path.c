@@ -31,6 +31,8 @@ enum access access_of_rule(const struct rule *rule)
         return ACCESS_READ;
     case VERB_COPY:
         return ACCESS_COPY;
+    case VERB_SIFT:
+        return ACCESS_SIFT;
     case VERB_SYNC:
         return ACCESS_SYNC;
     case VERB_SOCKET:
@@ -139,7 +141,9 @@ static void shut_out_by_seals(candidate_list *candidates)
         sealed |= candidates->at[i].rule->verb == VERB_SEAL && candidates->at[i].loss == LOSS_NONE;
     for (size_t i = 0; sealed && i < candidates->count; i++) {
         struct candidate *candidate = &candidates->at[i];
-        bool grants = access_of_rule(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
+        enum access access = access_of_rule(candidate->rule);
+        /* What is sifted is what a seal keeps back, without what it keeps it back for. */
+        bool grants = access != ACCESS_NONE && access != ACCESS_SIFT && !is_modifier(candidate->rule);
         if (grants && candidate->loss == LOSS_NONE && !may_open_seals(candidate->rule))
             candidate->loss = LOSS_SEALED;
     }

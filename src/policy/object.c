@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/pattern.h"
 #include "base/text.h"
+#include "policy/sift.h"
 
 static int complain(struct diags *diags, const struct rule *rule, const struct word *word, const char *hint,
                     const char *message)
@@ -124,6 +125,9 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
             "a bind or a pin cannot hold a name that does not exist yet: name the directory instead; quote "
             "the word for a plain * or ?",
             "this verb takes no wildcard");
+    if (rule->verb == VERB_SIFT && sifted_file(arena_printf(arena, "/%s", path.pattern)) == SIFTED_UNKNOWN)
+        return complain(diags, rule, word, "docs/POLICY.md lists the files that it knows; `copy` takes any",
+                        "bawn does not know which part of this file is harmless");
     rule->path = path;
     return 0;
 }

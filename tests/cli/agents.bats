@@ -135,6 +135,20 @@ is() {
     [[ $output == *index.crates.io* ]]
 }
 
+@test "sift takes only the files that bawn knows" {
+    touch "$HOME/.npmrc" "$HOME/.netrc"
+    run "$BAWN" show --sift "$HOME/.npmrc" -- bash
+    [[ $output == *'settings without their secrets'* ]]
+    run "$BAWN" show --sift "$HOME/.netrc" -- bash
+    [ "$status" = 2 ]
+    [[ $output == *'bawn does not know which part of this file is harmless'* ]]
+    run "$BAWN" why "$HOME/.npmrc" -- bash
+    [[ $output == *'seal'* ]]
+    touch package.json
+    run "$BAWN" why "$HOME/.npmrc" -- bash
+    [[ $output == *'its settings come in, its secrets do not'* ]]
+}
+
 @test "what a profile tells the agent beside its arguments is said, and stands behind its name" {
     cat >"$HOME/bin/codex" <<'EOF'
 #!/bin/sh

@@ -1,0 +1,138 @@
+#include "home/sift.h"
+#include "unit.h"
+
+static struct buf out;
+
+static const char *sifted(enum sifted file, const char *text)
+{
+    buf_free(&out);
+    sift_text(file, text, strlen(text), &out);
+    return buf_text(&out);
+}
+
+TEST(files_are_known_by_the_end_of_their_path)
+{
+    CHECK_INT(sifted_file("/home/u/.npmrc"), SIFTED_NPM);
+    CHECK_INT(sifted_file("/home/u/.config/pip/pip.conf"), SIFTED_PIP);
+    CHECK_INT(sifted_file("/home/u/.pip/pip.conf"), SIFTED_PIP_OLD);
+    CHECK_INT(sifted_file("/home/u/.claude.json"), SIFTED_CLAUDE);
+    CHECK_INT(sifted_file("/home/u/x.npmrc"), SIFTED_UNKNOWN);
+    CHECK_INT(sifted_file("/home/u/.netrc"), SIFTED_UNKNOWN);
+    CHECK_STR(sifted_destination(SIFTED_CLAUDE), "/.claude/.claude.json");
+    CHECK(sifted_destination(SIFTED_NPM) == NULL);
+}
+
+TEST(npm_keeps_registries_and_no_token)
+{
+    CHECK_STR(sifted(SIFTED_NPM, "registry=https://npm.corp.test/\n"
+                                 "; a comment = x\n"
+                                 "//npm.corp.test/:_authToken=SECRET\n"
+                                 "@corp:registry = https://user:SECRET@npm.corp.test/x/?token=SECRET\r\n"
+                                 "_auth=SECRET\n"
+                                 "email=me@example.test\n"
+                                 "//x/:registry=SECRET\n"
+                                 "save-exact=true"),
+              "registry = https://npm.corp.test/\n"
+              "@corp:registry = https://npm.corp.test/x/\n"
+              "save-exact = true\n");
+    CHECK_STR(sifted(SIFTED_NPM, "_auth=SECRET\n"), "");
+    CHECK_STR(sifted(SIFTED_NPM, ""), "");
+}
+
+TEST(a_password_with_an_at_sign_goes_as_a_whole)
+{
+    CHECK_STR(sifted(SIFTED_NPM, "registry=https://u:SEC@RET@host.test/a@b\n"),
+              "registry = https://host.test/a@b\n");
+    CHECK_STR(sifted(SIFTED_NPM, "registry=https://SECRET@host.test"), "registry = https://host.test\n");
+    CHECK_STR(sifted(SIFTED_NPM, "registry=https://SECRET@"), "registry = https://\n");
+}
+
+TEST(pip_keeps_indexes_of_several_lines)
+{
+    CHECK_STR(sifted(SIFTED_PIP, "[global]\n"
+                                 "index-url = https://u:SECRET@pypi.corp.test/simple\n"
+                                 "extra-index-url =\n"
+                                 "    https://SECRET@one.test/simple\n"
+                                 "    https://two.test/simple\n"
+                                 "client-cert = /secret.pem\n"
+                                 "    SECRET\n"
+                                 "[install]\n"
+                                 "trusted-host = pypi.corp.test\n"),
+              "[global]\n"
+              "index-url = https://pypi.corp.test/simple\n"
+              "extra-index-url = \n"
+              "    https://one.test/simple\n"
+              "    https://two.test/simple\n"
+              "[install]\n"
+              "trusted-host = pypi.corp.test\n");
+}
+
+TEST(cargo_keeps_registries_and_mirrors)
+{
+    CHECK_STR(sifted(SIFTED_CARGO, "[registries.corp]\n"
+                                   "index = \"sparse+https://u:SECRET@crates.corp.test/\"\n"
+                                   "token = \"SECRET\"\n"
+                                   "[registry]\n"
+                                   "default = \"corp\"\n"
+                                   "token = \"SECRET\"\n"
+                                   "[source.crates-io]\n"
+                                   "replace-with = \"corp\"\n"
+                                   "[registries]\n"
+                                   "other = { index = \"x\", token = \"SECRET\" }\n"
+                                   "[build]\n"
+                                   "rustc-wrapper = \"/evil\"\n"
+                                   "jobs = 4\n"),
+              "[registries.corp]\n"
+              "index = \"sparse+https://crates.corp.test/\"\n"
+              "[registry]\n"
+              "default = \"corp\"\n"
+              "[source.crates-io]\n"
+              "replace-with = \"corp\"\n"
+              "[build]\n"
+              "jobs = 4\n");
+}
+
+TEST(maven_keeps_mirrors_and_no_server)
+{
+    CHECK_STR(sifted(SIFTED_MAVEN,
+                     "<settings><servers><server><id>a</id><password>SECRET</password></server></servers>\n"
+                     "<mirrors><!-- <mirror><id>example</id></mirror> -->\n"
+                     "<mirror><id>corp</id><mirrorOf>*</mirrorOf><password>SECRET</password>\n"
+                     "<url>https://u:SECRET@maven.corp.test/all</url></mirror></mirrors></settings>"),
+              "<settings>\n  <mirrors>\n    <mirror>\n      <id>corp</id>\n"
+              "      <url>https://maven.corp.test/all</url>\n      <mirrorOf>*</mirrorOf>\n"
+              "    </mirror>\n  </mirrors>\n</settings>\n");
+    CHECK_STR(sifted(SIFTED_MAVEN, "<settings><mirrors><mirror>"), "");
+}
+
+TEST(nuget_keeps_sources_and_no_credential)
+{
+    CHECK_STR(sifted(SIFTED_NUGET,
+                     "<configuration><packageSources><clear/>"
+                     "<add key=\"corp\" value=\"https://u:SECRET@nuget.corp.test/v3\" protocolVersion=\"3\" "
+                     "password=\"SECRET\" /></packageSources><packageSourceCredentials><corp>"
+                     "<add key=\"ClearTextPassword\" value=\"SECRET\"/></corp></packageSourceCredentials>"),
+              "<configuration>\n  <packageSources>\n    <clear />\n"
+              "    <add key=\"corp\" value=\"https://nuget.corp.test/v3\" protocolVersion=\"3\" />\n"
+              "  </packageSources>\n</configuration>\n");
+}
+
+TEST(claude_keeps_that_it_was_set_up)
+{
+    CHECK_STR(sifted(SIFTED_CLAUDE,
+                     "{\n \"numStartups\": 3, \"theme\" : \"dark\",\n"
+                     "\"mcpServers\": {\"x\": {\"env\": {\"TOKEN\": \"SECRET\", \"theme\": \"}\"}}},\n"
+                     "\"projects\": {\"/other\": {\"history\": [\"SECRET \\\" , ]\"]}},\n"
+                     "\"oauthAccount\": {\"emailAddress\": \"me@example.test\"},\n"
+                     "\"primaryApiKey\": \"SECRET\", \"hasCompletedOnboarding\": true\n}\n"),
+              "{\"theme\":\"dark\",\"oauthAccount\":{\"emailAddress\": \"me@example.test\"},"
+              "\"hasCompletedOnboarding\":true}\n");
+    CHECK_STR(sifted(SIFTED_CLAUDE, "{\"theme\": \"dark\", \"x\": "), "");
+    CHECK_STR(sifted(SIFTED_CLAUDE, "[\"theme\"]"), "");
+    CHECK_STR(sifted(SIFTED_CLAUDE, "{}"), "");
+    CHECK_STR(sifted(SIFTED_CLAUDE, "{\"theme\": \"a\\"), "");
+    CHECK_STR(sifted(SIFTED_CLAUDE, "{\"x\": ]}"), "");
+    buf_free(&out);
+}
+
+UNIT_MAIN()
