@@ -108,7 +108,7 @@ class Closed:
 class Trial:
     """One agent with a home of its own, a project and a model."""
 
-    def __init__(self, agent, who, base, bawn, closed, log=None):
+    def __init__(self, agent, who, base, bawn, closed, log=None, files=None):
         self.agent, self.who, self.bawn = agent, who, bawn
         self.home = base / agent.name
         self.project = self.home / "src" / "project"
@@ -118,6 +118,8 @@ class Trial:
         self.make_home()
         self.model = models.Model(self.steps(), log)
         agent.prepare(self.home, self.model.url)
+        for path, content in (files or {}).items():
+            catalogue.write(self.home, path, content)
         who.own(self.home)
         self.before = self.files()
 

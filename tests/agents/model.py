@@ -326,7 +326,7 @@ class Model:
     def __init__(self, steps, log=None):
         self.steps, self.log = steps, log
         self.told, self.texts, self.strays = [], [], []
-        self.finished = threading.Event()
+        self.asked, self.finished = threading.Event(), threading.Event()
         self.lock = threading.Lock()
         self.answers = 0
         self.server = Server(("127.0.0.1", 0), handler_of(self))
@@ -345,6 +345,7 @@ class Model:
             number = self.answers
             if not find_tool(asked.tools, SHELLS):
                 return "scripted", number
+            self.asked.set()
             if len(asked.results) >= len(self.told):
                 self.told = asked.results
             if len(asked.results) < len(self.steps):

@@ -1,6 +1,7 @@
 """A terminal that a test can look at: tmux with a server of its own."""
 import subprocess
 import tempfile
+import time
 
 import scratch
 
@@ -37,16 +38,22 @@ class Screen:
     def resize(self, columns, lines):
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
-    def wait(self, condition, what, seconds=scratch.PATIENCE * 3):
+    def wait(self, condition, what, seconds=90):
         try:
             return scratch.until(lambda: condition(self.text()), what, seconds)
         except AssertionError as why:
             raise AssertionError(f"{why}; on the screen: {self.text()!r}") from None
 
-    def status(self):
-        """The program's exit status, once it has ended."""
-        return scratch.until(lambda: self.tmux("list-panes", "-F", "#{pane_dead}:#{pane_dead_status}").strip().partition("1:")[2],
-                             "the program ends")
+    def status(self, seconds=scratch.PATIENCE):
+        """The program's exit status once it has ended, or None."""
+        ended = time.monotonic() + seconds
+        while True:
+            dead, _, status = self.tmux("list-panes", "-F", "#{pane_dead}:#{pane_dead_status}").strip().partition(":")
+            if dead == "1":
+                return status or "a signal"
+            if time.monotonic() > ended:
+                return None
+            time.sleep(0.05)
 
     def close(self):
         subprocess.run([*self.trial.who.prefix, "tmux", "-S", self.socket, "kill-server"], capture_output=True, check=False)
