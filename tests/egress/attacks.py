@@ -1,9 +1,10 @@
-"""Ways out that must not lead anywhere. Where it can, each shows first that it works with the host's network."""
+"""Ways out that must not lead anywhere. Each shows first that it works without bawn, or with the host's network."""
 import os
 import signal
 import time
 
 import lab as labs
+from session import HELPERS, Host
 
 TESTS = []
 
@@ -33,8 +34,8 @@ for server in sys.argv[1:]:
         s = socket.create_connection((server, 53), 1); s.sendall(len(query).to_bytes(2, "big") + query); return s.recv(512)[5] & 15
     print(attempt(udp), attempt(tcp))
 """
-    run = lambda rules, *servers: session.run(rules, "/usr/bin/python3", "-c", __import__("session").HELPERS + code, *servers)
-    run(OPEN, labs.PUBLIC)
+    run = lambda rules, *servers: session.run(rules, "/usr/bin/python3", "-c", HELPERS + code, *servers)
+    assert run(OPEN, labs.PUBLIC).out == "3 3\n"
     assert names_seen(session) == {"secret-one.evil.test", "secret-two.evil.test"}
     done = run(["connect allowed.test"], "198.18.0.1", labs.PUBLIC)
     assert done.out == "3 3\ntimeout ECONNREFUSED\n" or done.out == "3 3\ntimed out ECONNREFUSED\n", done
@@ -43,20 +44,28 @@ for server in sys.argv[1:]:
 
 @test
 def a_name_that_changes_its_address_leads_to_what_was_checked(session):
-    done = session.python(["connect rebinds.test:9000"], """
+    with Host("127.0.0.1", 9000) as host:
+        assert session.outside('print(exchange("leads-home.test", 9000, b"x"))').out == "b'the host: x'\n" and host.came == 1
+        done = session.python(["connect rebinds.test:9000"], """
 print(exchange("rebinds.test", 9000, b"x"))
 time.sleep(5.2)   # longer than an address is used again
 print(attempt(lambda: exchange("rebinds.test", 9000, b"x")))""")
-    assert done.out == "b'xthe end'\nECONNRESET\n", done
+        assert done.out == "b'xthe end'\nECONNRESET\n" and host.came == 1, done
     assert "loopback" in session.events("refused")[0]["why"]
 
 
 @test
 def names_do_not_lead_to_this_machine_or_its_clouds_metadata(session):
     names = ("leads-home", "leads-host", "leads-metadata", "leads-mapped", "leads-nat64", "leads-zero")
-    done = session.python([f"connect {name}.test:9000" for name in names], f"""
-print([attempt(lambda: exchange(name + ".test", 9000, b"x")) for name in {names}])""")
-    assert done.out == str(["ECONNRESET"] * len(names)) + "\n", done
+    code = f"""print([attempt(lambda: exchange(name + ".test", 9000, b"x")) for name in {names}])"""
+    with Host("0.0.0.0", 9000) as host:
+        control = eval(session.outside(code).out)
+        # Nobody translates NAT64 here; everything else is reached.
+        assert control == [b"the host: x", b"the host: x", b"xthe end", b"the host: x", control[4], b"the host: x"], control
+        session.lab.take()
+        came = host.came
+        done = session.python([f"connect {name}.test:9000" for name in names], code)
+        assert done.out == str(["ECONNRESET"] * len(names)) + "\n" and host.came == came, done
     assert not [event for event in session.lab.take() if event[0] == "echo"]
     assert {event["host"] for event in session.events("refused")} == {name + ".test" for name in names}
 
@@ -77,19 +86,27 @@ def a_name_leads_into_a_private_network_only_by_a_persons_own_exact_rule(session
 def addresses_in_every_spelling_are_not_on_the_list(session):
     spellings = ["169.254.169.254", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "::ffff:169.254.169.254",
                  "0.0.0.0", "0", "127.0.0.1", "[::ffff:7f00:1]", "64:ff9b::a9fe:a9fe"]
-    done = session.python(["connect allowed.test:80"], f"""
+    code = f"""
 for spelling in {spellings}:
-    print(attempt(lambda: dial(spelling.strip("[]"), 80, 3)))""")
-    assert set(done.out.split()) <= {"ECONNREFUSED", "EAI-2", "EADDRNOTAVAIL"}, done
+    print(attempt(lambda: exchange(spelling.strip("[]"), 9000, b"x", 3)))"""
+    with Host("0.0.0.0", 9000) as host:
+        control = session.outside(code).out.splitlines()
+        assert control[:-1] == ["b'xthe end'"] * 5 + ["b'the host: x'"] * 4, control  # the last would need a translator
+        session.lab.take()
+        came = host.came
+        done = session.python(["connect allowed.test:9000"], code)
+        assert set(done.out.split()) <= {"ECONNREFUSED", "EAI-2", "EADDRNOTAVAIL"} and host.came == came, done
     assert session.lab.take() == []
 
 
 @test
 def TLS_for_another_host_is_reset(session):
-    fetch = lambda url, *more: session.run(["connect allowed.test"], "curl", "-sS", "-k", "-m", "5", *more, url)
-    assert fetch("https://allowed.test/").status == 0
+    run = lambda rules, url, *more: session.run(rules, "curl", "-sS", "-k", "-m", "5", *more, url)
+    fetch = lambda url, *more: run(["connect allowed.test"], url, *more)
+    fronted = ("https://other.test/", "--connect-to", "other.test:443:allowed.test:443")
+    assert fetch("https://allowed.test/").status == 0 and run(OPEN, *fronted).status == 0
     session.lab.take()
-    assert fetch("https://other.test/", "--connect-to", "other.test:443:allowed.test:443").status == 35
+    assert fetch(*fronted).status == 35
     assert fetch("https://allowed.test/", "--resolve", f"allowed.test:443:{labs.PUBLIC}").status == 7
     assert session.lab.take() == []
     assert session.events("refused")[-1]["why"] == "its TLS is for another host"
@@ -154,14 +171,23 @@ def plain_HTTP_for_another_host_gets_a_403_that_says_why(session):
     session.lab.take()
     done = session.run(rules, "curl", "-sS", "-m", "5", "-w", "%{http_code}", "-H", "Host: other.test", "http://allowed.test/")
     assert "bawn: this sandbox may not reach allowed.test: the request is for another host" in done.out and "403" in done.out, done
-    done = session.run(rules, "curl", "-sS", "-m", "5", "-p", "-x", "http://allowed.test:80", "https://other.test/")
-    assert done.status == 56 and "403" in done.err, done
     done = session.python(rules, """
 two = b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\nGET /second HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n"
 print(attempt(lambda: exchange("allowed.test", 80, two))[-200:])""")
     assert "/second" not in str(session.lab.take()), done
     done = session.run(["connect allowed.test:9000"], "curl", "-sS", "-m", "5", "-H", "Host: other.test", "http://allowed.test:9000/")
     assert "for another host" in done.out, done
+
+
+@test
+def an_allowed_host_is_no_proxy(session):
+    ask = ("curl", "-sS", "-m", "5", "-k", "-p", "-x", "http://allowed.test:3128", "https://other.test/")
+    assert session.run(OPEN, *ask).out == f"hello from {labs.PUBLIC} for other.test\n"
+    session.lab.take()
+    done = session.run(["connect allowed.test:3128"], *ask)
+    assert done.status == 56 and "403" in done.err, done
+    assert not [event for event in session.lab.take() if event[0] == "proxy"]
+    assert "CONNECT" in session.events("refused")[-1]["why"]
 
 
 @test
@@ -192,7 +218,7 @@ with dial("allowed.test", 80) as s:
 
 @test
 def no_other_kind_of_socket_leads_out(session):
-    done = session.python(["connect allowed.test"], """
+    code = """
 import ctypes
 make = lambda *kind: attempt(lambda: socket.socket(*kind))
 print(make(socket.AF_PACKET, socket.SOCK_RAW, 3), make(socket.AF_VSOCK, socket.SOCK_STREAM), make(socket.AF_INET, socket.SOCK_RAW, 255),
@@ -205,8 +231,25 @@ def route():
     return errno.errorcode[-struct.unpack("i", s.recv(4096)[16:20])[0]]
 libc = ctypes.CDLL(None, use_errno=True)
 unshare = lambda: errno.errorcode[ctypes.get_errno()] if libc.unshare(0x40000000) else "fine"
-print(attempt(route), unshare())""")
+print(attempt(route), unshare())"""
+    control = session.outside(code.replace("socket.socket(*kind)", "bool(socket.socket(*kind))"), ["unshare", "--net"]).out.split()
+    # Not every kernel has vsock and SCTP.
+    assert [control[i] for i in (0, 2, 3, 5, 7)] == ["True"] * 4 + ["fine"] and control[6] != "EPERM", control
+    done = session.python(["connect allowed.test"], code)
     assert done.out == ("EAFNOSUPPORT EAFNOSUPPORT EPERM EPERM EPROTONOSUPPORT EPROTONOSUPPORT\nEPERM EPERM\n"), done
+
+
+@test
+def ping_is_refused(session):
+    code = f"""
+def ping(kind):
+    s = socket.socket(socket.AF_INET, kind, socket.IPPROTO_ICMP); s.settimeout(3)
+    head = struct.pack("!BBHHH", 8, 0, 0, 7, 1)
+    s.sendto(struct.pack("!BBHHH", 8, 0, 0xffff - sum(struct.unpack("!4H", head)) & 0xffff, 7, 1), ("{labs.PUBLIC}", 0))
+    return len(s.recv(200)) > 0
+print(attempt(lambda: ping(socket.SOCK_RAW)), attempt(lambda: ping(socket.SOCK_DGRAM)))"""
+    assert session.outside(code).out.split()[0] == "True"
+    assert session.python(["connect allowed.test"], code).out == "EPERM EACCES\n"
 
 
 @test
@@ -263,8 +306,6 @@ for line in sys.stdin:
 
 
 def chat(session):
-    from session import HELPERS
-
     process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + CHATTER)
     assert process.stdout.readline() == "b'onethe end'\n"
     (helper,) = helpers_of(process.pid)
@@ -296,8 +337,6 @@ def is_alive(pid) -> bool:
 
 @test
 def a_helper_that_dies_again_and_again_is_given_up_and_nothing_is_reached(session):
-    from session import HELPERS
-
     process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + """
 for line in sys.stdin:
     print(attempt(lambda: exchange("allowed.test", 9000, b"x")), flush=True)""")

@@ -54,9 +54,13 @@ print(attempt(lambda: ask(stream, 443, "{labs.PUBLIC}")), attempt(lambda: ask(st
 
 @test
 def a_port_that_is_not_named_is_not_reached(session):
-    done = session.python(["connect allowed.test:9000"], """
-print(exchange("allowed.test", 9000, b"hello"), attempt(lambda: dial("allowed.test", 5432)))""")
+    code = """
+print(exchange("allowed.test", 9000, b"hello"), attempt(lambda: exchange("allowed.test", 5432, b"hello")))"""
+    assert session.outside(code).out == "b'hellothe end' b'hellothe end'\n"
+    session.lab.take()
+    done = session.python(["connect allowed.test:9000"], code)
     assert done.out == "b'hellothe end' ECONNREFUSED\n", done
+    assert [event[2] for event in session.lab.take() if event[0] == "echo"] == [9000]
 
 
 @test

@@ -3,11 +3,10 @@ import os
 import pathlib
 import socket
 import subprocess
-import threading
 import time
 
 import lab as labs
-from session import BAWN, HELPERS
+from session import BAWN, HELPERS, Host
 
 TESTS = []
 
@@ -15,27 +14,6 @@ TESTS = []
 def test(function):
     TESTS.append(function)
     return function
-
-
-class Host:
-    """A service on the host's own loopback."""
-
-    def __init__(self, address="127.0.0.1", port=0):
-        self.socket = socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                client, _ = self.socket.accept()
-            except OSError:
-                return
-            client.sendall(b"the host: " + client.recv(100))
-            client.close()
-
-    def close(self):
-        self.socket.close()
 
 
 def ask(port, address="127.0.0.1") -> bytes:
@@ -140,6 +118,15 @@ print(exchange("allowed.test", 9000, b"x"), exchange("from-hosts-file.test", 900
     proxied = [event for event in session.lab.take() if event[0] == "proxy"]
     assert [event[1] for event in proxied] == ["CONNECT allowed.test:9000 HTTP/1.1", "CONNECT forbidden.test:9000 HTTP/1.1"]
     assert proxied[0][2] == "Proxy-Authorization: Basic bWU6c2VjcmV0"
+
+
+@test
+def a_proxy_that_speaks_nonsense_is_not_believed(session):
+    for port in (2525, 9002):  # a mail server, and one that breaks the connection
+        done = session.python(["connect allowed.test:9000"], 'print(attempt(lambda: exchange("allowed.test", 9000, b"x")))',
+                              env={"HTTPS_PROXY": f"http://{labs.PUBLIC}:{port}"})
+        assert done.out == "ECONNRESET\n", done
+    assert {event["why"] for event in session.events("unreachable")} == {"the proxy does not connect to it"}
 
 
 WAITER = """

@@ -3,8 +3,10 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 
 BAWN = os.environ["BAWN"]
 
@@ -60,6 +62,13 @@ class Session:
         """A program inside, with a few words that every test needs."""
         return self.run(rules, "/usr/bin/python3", "-c", HELPERS + code, env=env, timeout=timeout)
 
+    def outside(self, code, prefix=()) -> Result:
+        """The same program on the lab's host, without bawn: the control."""
+        done = subprocess.run([*prefix, "/usr/bin/python3", "-c", HELPERS + code], cwd=self.work, env=self.environment(), text=True,
+                              capture_output=True, timeout=30, stdin=subprocess.DEVNULL)
+        self.results.append(Result(done))
+        return self.results[-1]
+
     def journal(self) -> list:
         """Everything that was recorded, of all runs."""
         events = []
@@ -81,6 +90,36 @@ class Session:
             process.wait()
             for stream in (process.stdin, process.stdout, process.stderr):
                 stream.close()
+
+
+class Host:
+    """A service on the lab's host itself, which says who it is and counts who came."""
+
+    def __init__(self, address="127.0.0.1", port=0):
+        self.socket = socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+        self.port = self.socket.getsockname()[1]
+        self.came = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            self.came += 1
+            client.sendall(b"the host: " + client.recv(100))
+            client.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits
+        self.socket.close()
 
 
 HELPERS = '''

@@ -224,36 +224,51 @@ class Proxy(socketserver.BaseRequestHandler):
 
 
 def serve_dns():
-    """Answers A and AAAA from NAMES. A list of lists is answered in turns: that is how rebinding works."""
-    turns = {}
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.bind((HOST4, 53))
     while True:
         data, peer = sock.recvfrom(2048)
-        labels, at = [], 12
-        while data[at]:
-            labels.append(data[at + 1 : at + 1 + data[at]].decode("latin-1"))
-            at += data[at] + 1
-        name = ".".join(labels).lower()
-        kind = struct.unpack("!H", data[at + 1 : at + 3])[0]
-        question = data[12 : at + 5]
-        saw("dns", name)
-        known = NAMES.get(name)
-        if known and isinstance(known[0], list):
-            if kind == 1:
-                turns[name] = turns.get(name, -1) + 1
-            known = known[min(max(turns.get(name, 0), 0), len(known) - 1)]
-        answers = b""
-        count = 0
-        for address in known or []:
-            family = socket.AF_INET6 if ":" in address else socket.AF_INET
-            if (family == socket.AF_INET6) != (kind == 28) or kind not in (1, 28):
-                continue
-            wire = socket.inet_pton(family, address)
-            answers += b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(wire)) + wire
-            count += 1
-        code = 0 if known else 3
-        sock.sendto(data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, count, 0, 0) + question + answers, peer)
+        sock.sendto(answer_name(data), peer)
+
+
+class Names(socketserver.StreamRequestHandler):
+    """The same over TCP."""
+
+    def handle(self):
+        while size := self.rfile.read(2):
+            answer = answer_name(self.rfile.read(struct.unpack("!H", size)[0]))
+            self.wfile.write(struct.pack("!H", len(answer)) + answer)
+
+
+TURNS = {}
+
+
+def answer_name(data: bytes) -> bytes:
+    """Answers A and AAAA from NAMES. A list of lists is answered in turns: that is how rebinding works."""
+    labels, at = [], 12
+    while data[at]:
+        labels.append(data[at + 1 : at + 1 + data[at]].decode("latin-1"))
+        at += data[at] + 1
+    name = ".".join(labels).lower()
+    kind = struct.unpack("!H", data[at + 1 : at + 3])[0]
+    question = data[12 : at + 5]
+    saw("dns", name)
+    known = NAMES.get(name)
+    if known and isinstance(known[0], list):
+        if kind == 1:
+            TURNS[name] = TURNS.get(name, -1) + 1
+        known = known[min(max(TURNS.get(name, 0), 0), len(known) - 1)]
+    answers = b""
+    count = 0
+    for address in known or []:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        if (family == socket.AF_INET6) != (kind == 28) or kind not in (1, 28):
+            continue
+        wire = socket.inet_pton(family, address)
+        answers += b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(wire)) + wire
+        count += 1
+    code = 0 if known else 3
+    return data[:2] + struct.pack("!HHHHH", 0x8180 | code, 1, count, 0, 0) + question + answers
 
 
 def start(address, port, handler, tls=None):
@@ -274,6 +289,7 @@ def main():
             start(address, port, Echo)
     start(HOST4, 2525, Greeter)
     start(HOST4, 5433, Postgres)
+    start(HOST4, 53, Names)
     start(HOST4, 9001, Silent)
     start(HOST4, 9002, Resetter)
     start(HOST4, 3128, Proxy)
