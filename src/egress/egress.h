@@ -134,7 +134,7 @@ struct connection {
     struct name *name; /* NULL: an address, or a port of the host or of the sandbox */
     struct endpoint asked;
     struct rule rule; /* that allows it, as it was then; VERB_NONE: a port of the host's */
-    bool is_inspected, speaks_http, via_proxy;
+    bool is_inspected, speaks_http /* or may */, via_proxy;
     uint16_t published;
     bool tried_v6; /* of a published port */
     int64_t deadline /* 0: none */, next_attempt;

@@ -14,13 +14,17 @@ struct head {
     bool host_is_right, wants_websocket;
 };
 
+static size_t token_size(const char *text, size_t size)
+{
+    size_t at = 0;
+    while (at < size && (isalnum((unsigned char)text[at]) || memchr("!#$%&'*+-.^_`|~", text[at], 15)))
+        at++;
+    return at;
+}
+
 static bool is_token(const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        if (!isalnum((unsigned char)text[i]) && !memchr("!#$%&'*+-.^_`|~", text[i], 15))
-            return false;
-    }
-    return size > 0;
+    return size > 0 && token_size(text, size) == size;
 }
 
 static bool is_host(const char *text, size_t size, const char *host, uint16_t port)
@@ -197,12 +201,62 @@ static const char *end_line(struct http *http, const char *host, uint16_t port, 
     }
 }
 
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+/* Could a server take this for the beginning of a request line? Some skip what comes before it. */
+static bool may_become_request(const char *line, size_t size)
+{
+    while (size && *line == '\r') {
+        line++;
+        size--;
+    }
+    size_t method = token_size(line, size);
+    return method == size || (method && is_blank(line[method]));
+}
+
+static bool names_http(const char *line, size_t size)
+{
+    static const char version[] = "HTTP/";
+    for (size_t at = 1; at + sizeof(version) - 1 <= size; at++) {
+        if (is_blank(line[at - 1]) && strncasecmp(line + at, version, sizeof(version) - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void pass_line(struct http *http, struct buf *out)
+{
+    buf_add(out, http->line.bytes + http->line_passed, http->line.size - http->line_passed);
+    http->line_passed = http->line.size;
+}
+
+/* What the line so far says about the protocol. */
+static void settle_unknown(struct http *http, bool is_whole, struct buf *out)
+{
+    const char *line = http->line.bytes;
+    size_t size = http->line.size;
+    bool is_empty = size == strspn(line, "\r\n");
+    bool may_be_http = is_empty || (size <= HTTP_LARGEST_UNKNOWN && may_become_request(line, size));
+    if (is_whole && !is_empty && may_be_http && names_http(line, size)) {
+        http->state = HTTP_HEAD;
+        return;
+    }
+    pass_line(http, out);
+    if (!may_be_http || (is_whole && !is_empty))
+        http->state = HTTP_PASSING;
+    if (is_whole || http->state == HTTP_PASSING)
+        http->line.size = http->line_passed = 0;
+}
+
 ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const char *bytes, size_t size,
                     struct buf *out, const char **ret_problem)
 {
     size_t at = 0;
     while (at < size && http->state != HTTP_UPGRADING) {
-        if (http->state == HTTP_UPGRADED) {
+        if (http->state == HTTP_PASSING) {
             buf_add(out, bytes + at, size - at);
             return (ptrdiff_t)size;
         }
@@ -219,6 +273,10 @@ ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const ch
         size_t part = feed ? (size_t)(feed - bytes) + 1 - at : size - at;
         buf_add(&http->line, bytes + at, part);
         at += part;
+        if (http->state == HTTP_UNKNOWN)
+            settle_unknown(http, feed != NULL, out);
+        if (http->state == HTTP_UNKNOWN || http->state == HTTP_PASSING)
+            continue;
         bool is_whole = false;
         *ret_problem = http->line.size > HTTP_LARGEST_HEAD ? "the request's head is too large"
                        : feed                              ? end_line(http, host, port, &is_whole)
@@ -226,21 +284,9 @@ ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const ch
         if (*ret_problem)
             return -1;
         if (is_whole) {
-            buf_add(out, http->line.bytes, http->line.size);
-            http->line.size = 0;
+            pass_line(http, out);
+            http->line.size = http->line_passed = 0;
         }
     }
     return (ptrdiff_t)at;
-}
-
-bool http_looks_like_request(const uint8_t *bytes, size_t size)
-{
-    static const char *const methods[] = {"GET ",     "HEAD ",    "POST ",  "PUT ",   "DELETE ",
-                                          "OPTIONS ", "CONNECT ", "PATCH ", "TRACE ", "PRI * "};
-    for (size_t i = 0; i < array_len(methods); i++) {
-        size_t length = strlen(methods[i]);
-        if (memcmp(bytes, methods[i], size < length ? size : length) == 0)
-            return true;
-    }
-    return false;
 }

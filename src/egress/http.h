@@ -1,6 +1,9 @@
 /*
  * Requests of plain HTTP on their way out: each must be for the host that the connection was made to. Strict: a head that
  * two servers could read in two ways does not pass, and no byte of a request passes before its head was read.
+ *
+ * Where it is not known whether HTTP is spoken (HTTP_UNKNOWN), the first line that is not empty tells. All but the end of
+ * it passes at once, as the client may wait for an answer to what is no line; without its end no server acts on it.
  */
 #pragma once
 
@@ -11,7 +14,7 @@
 #include "base/attr.h"
 #include "base/buf.h"
 
-enum { HTTP_LARGEST_HEAD = 16384 };
+enum { HTTP_LARGEST_HEAD = 16384, HTTP_LARGEST_UNKNOWN = 65536 };
 
 enum http_state {
     HTTP_HEAD,
@@ -21,14 +24,16 @@ enum http_state {
     HTTP_CHUNK_END,
     HTTP_TRAILER,
     HTTP_UPGRADING, /* nothing passes until the server has said that it changes to another protocol */
-    HTTP_UPGRADED,  /* everything passes */
+    HTTP_UNKNOWN,   /* perhaps another protocol */
+    HTTP_PASSING,   /* another protocol: everything passes */
 };
 
 struct http {
     enum http_state state;
     uint64_t left; /* of a body or a chunk */
     bool is_first_done;
-    struct buf line; /* a head, or a line between chunks, so far */
+    struct buf line;    /* a head, or a line between chunks, so far */
+    size_t line_passed; /* bytes of it, before it was known to be HTTP */
 };
 
 /*
@@ -37,6 +42,3 @@ struct http {
  */
 ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const char *bytes, size_t size,
                     struct buf *out, const char **ret_problem) must_check;
-
-/* Could the bytes be the beginning of a request? */
-bool http_looks_like_request(const uint8_t *bytes, size_t size);

@@ -10,7 +10,7 @@
 #include "egress/egress.h"
 #include "egress/hello.h"
 
-enum verdict { VERDICT_WAIT, VERDICT_PASS, VERDICT_HTTP, VERDICT_REFUSE };
+enum verdict { VERDICT_WAIT, VERDICT_PASS, VERDICT_HTTP, VERDICT_UNKNOWN, VERDICT_REFUSE };
 
 static enum verdict inspect_tls(const struct connection *connection, const uint8_t *bytes, size_t size,
                                 const char **ret_problem)
@@ -36,19 +36,20 @@ static enum verdict inspect_tls(const struct connection *connection, const uint8
 static enum verdict inspect(const struct connection *connection, const uint8_t *bytes, size_t size,
                             const char **ret_problem)
 {
-    enum { TLS_HANDSHAKE = 22, METHOD_LONGEST = 8 };
-    static const char ssh[] = "SSH-";
+    enum { TLS_HANDSHAKE = 22 };
+    static const char ssh[] = "SSH-2.0-"; /* which has no names that could differ */
     uint16_t port = connection->asked.port;
     if (bytes[0] == TLS_HANDSHAKE)
         return inspect_tls(connection, bytes, size, ret_problem);
+    if (port == PORT_HTTP)
+        return VERDICT_HTTP;
+    if (port != PORT_HTTPS)
+        return VERDICT_UNKNOWN;
     size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
-    if (memcmp(bytes, ssh, known) == 0)
-        return known == sizeof(ssh) - 1 ? VERDICT_PASS
-                                        : VERDICT_WAIT; /* ssh has no names that could differ */
-    if (port != PORT_HTTPS && http_looks_like_request(bytes, size))
-        return size >= METHOD_LONGEST ? VERDICT_HTTP : VERDICT_WAIT;
-    *ret_problem = port == PORT_HTTPS ? "its first words are not those of TLS" : "it does not speak HTTP";
-    return port == PORT_HTTPS || port == PORT_HTTP ? VERDICT_REFUSE : VERDICT_PASS;
+    *ret_problem = "its first words are not those of TLS";
+    if (memcmp(bytes, ssh, known) != 0)
+        return VERDICT_REFUSE;
+    return known == sizeof(ssh) - 1 ? VERDICT_UNKNOWN : VERDICT_WAIT;
 }
 
 void connection_inspect(struct connection *connection)
@@ -73,7 +74,9 @@ void connection_inspect(struct connection *connection)
         return;
     }
     connection->is_inspected = true;
-    connection->speaks_http = verdict == VERDICT_HTTP;
+    connection->speaks_http = verdict == VERDICT_HTTP || verdict == VERDICT_UNKNOWN;
+    if (verdict == VERDICT_UNKNOWN)
+        connection->http.state = HTTP_UNKNOWN;
     if (is_early)
         connection_dial(connection);
     else

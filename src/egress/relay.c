@@ -35,6 +35,8 @@ static bool http_move(struct connection *connection)
         connection_refuse(connection, problem);
         return false;
     }
+    if (connection->http.state == HTTP_PASSING)
+        connection->speaks_http = false; /* nothing more needs to be read */
     return flow_send(out, outer);
 }
 
@@ -44,8 +46,13 @@ static void http_hear_agreement(struct connection *connection)
     static const char agreed[] = "HTTP/1.1 101";
     char words[sizeof(agreed) - 1];
     ssize_t got = recv(connection->outer.watcher.fd, words, sizeof(words), MSG_PEEK | MSG_DONTWAIT);
-    if (got == sizeof(words))
-        connection->http.state = memcmp(words, agreed, sizeof(words)) == 0 ? HTTP_UPGRADED : HTTP_HEAD;
+    if (got < 0)
+        return;
+    bool may_agree = got > 0 && memcmp(words, agreed, (size_t)got) == 0;
+    if (!may_agree)
+        connection->http.state = HTTP_HEAD;
+    else if (got == sizeof(words))
+        connection->http.state = HTTP_PASSING;
 }
 
 /* What each side is waited for now. */

@@ -180,6 +180,30 @@ print(attempt(lambda: exchange("allowed.test", 80, two))[-200:])""")
 
 
 @test
+def a_request_is_found_whatever_stands_before_it(session):
+    """Servers skip empty lines before a request, and take any word for a method."""
+    requests = [b"\r\nGET /hidden HTTP/1.1\r\n", b"PROPFIND /hidden HTTP/1.1\r\n", b"SSH-2.0-x /hidden HTTP/1.1\r\n", b"get /hidden http/1.1\r\n"]
+    code = f"""
+for port in (80, 9000):
+    for request in {requests}:
+        with dial("allowed.test", port) as s:
+            for byte in request + b"Host: other.test\\r\\n\\r\\n":
+                attempt(lambda: s.send(bytes([byte])))
+            attempt(lambda: s.shutdown(socket.SHUT_WR))
+            got = b""
+            while part := attempt(lambda: s.recv(4096)):
+                if type(part) is str: break
+                got += part
+            print(b"bawn: " in got or not got, b"Host" in got)"""
+    control = session.outside(code.replace("(80, 9000)", "(9000,)")).out
+    assert control == "False True\n" * 4, control
+    session.lab.take()
+    done = session.python(["connect allowed.test:80", "connect allowed.test:9000"], code)
+    assert done.out.split().count("True") == 8 and done.out.count("False\n") == 8, done
+    assert "hidden" not in str(session.lab.take())
+
+
+@test
 def an_allowed_host_is_no_proxy(session):
     ask = ("curl", "-sS", "-m", "5", "-k", "-p", "-x", "http://allowed.test:3128", "https://other.test/")
     assert session.run(OPEN, *ask).out == f"hello from {labs.PUBLIC} for other.test\n"

@@ -1,13 +1,17 @@
-/* Any bytes as requests: however they are cut into pieces, the same passes, and it is a beginning of what came. */
+/*
+ * Any bytes as requests: however they are cut into pieces, the same passes, and it is a beginning of what came. And as
+ * perhaps another protocol: what passes is a beginning too, and holds no request line without the host.
+ */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "egress/http.h"
 #include "fuzz.h"
 
-static ptrdiff_t pass(const uint8_t *bytes, size_t size, size_t piece, struct buf *out)
+static ptrdiff_t pass(enum http_state state, const uint8_t *bytes, size_t size, size_t piece, struct buf *out)
 {
-    struct http http = {0};
+    struct http http = {.state = state};
     const char *problem = NULL;
     ptrdiff_t taken = 0;
     while ((size_t)taken < size) {
@@ -27,11 +31,39 @@ static ptrdiff_t pass(const uint8_t *bytes, size_t size, size_t piece, struct bu
     return taken;
 }
 
+/* The first line with something in it, if it passed with its end. */
+static bool has_request_line(const struct buf *out)
+{
+    const char *line = buf_text(out), *end = line + out->size;
+    while (line < end && (*line == '\r' || *line == '\n'))
+        line++;
+    const char *feed = memchr(line, '\n', (size_t)(end - line));
+    size_t method = 0;
+    while (line + method < end && line[method] >= 'A' && line[method] <= 'Z')
+        method++;
+    return feed && method && line[method] == ' ' && memmem(line, (size_t)(feed - line), " HTTP/1.", 8);
+}
+
+static void pass_unknown(const uint8_t *bytes, size_t size, size_t piece)
+{
+    auto_buf struct buf out = {0};
+    pass(HTTP_UNKNOWN, bytes, size, piece, &out);
+    if (out.size > size || (out.size && memcmp(out.bytes, bytes, out.size) != 0))
+        abort();
+    bool names_host = false;
+    for (size_t at = 0; at + 6 <= out.size; at++)
+        names_host |= strncasecmp(out.bytes + at, "a.test", 6) == 0;
+    if (has_request_line(&out) && !names_host)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     auto_buf struct buf whole = {0}, pieces = {0};
-    ptrdiff_t taken = pass(bytes, size, size ? size : 1, &whole);
-    if (pass(bytes, size, 3, &pieces) != taken || whole.size != pieces.size || whole.size > size)
+    pass_unknown(bytes, size, size ? size : 1);
+    pass_unknown(bytes, size, 2);
+    ptrdiff_t taken = pass(HTTP_HEAD, bytes, size, size ? size : 1, &whole);
+    if (pass(HTTP_HEAD, bytes, size, 3, &pieces) != taken || whole.size != pieces.size || whole.size > size)
         abort();
     if (whole.size &&
         (memcmp(whole.bytes, bytes, whole.size) != 0 || memcmp(pieces.bytes, bytes, whole.size) != 0))

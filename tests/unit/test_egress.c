@@ -234,11 +234,11 @@ TEST(other_records_and_empty_or_huge_ones_are_no_hello)
 /* --- requests of plain HTTP ---------------------------------------------------------------------------------------- */
 
 /* What passes of the text, whatever pieces it comes in; NULL where it is refused. */
-static const char *pass(const char *text, size_t piece)
+static const char *pass_from(enum http_state state, const char *text, size_t piece)
 {
     static struct buf out;
     static char shown[4096];
-    struct http http = {0};
+    struct http http = {.state = state};
     const char *problem = NULL, *result = shown;
     out.size = 0;
     for (size_t at = 0, size = strlen(text); at < size && result; at += piece) {
@@ -250,6 +250,11 @@ static const char *pass(const char *text, size_t piece)
     buf_free(&http.line);
     buf_free(&out);
     return result;
+}
+
+static const char *pass(const char *text, size_t piece)
+{
+    return pass_from(HTTP_HEAD, text, piece);
 }
 
 #define HEAD "GET / HTTP/1.1\r\nHost: a.test\r\n"
@@ -311,6 +316,39 @@ TEST(requests_for_another_host_or_with_two_meanings_do_not_pass)
     for (size_t i = 0; i < array_len(requests); i++) {
         CHECK(pass(requests[i], 4096) == NULL);
         CHECK(pass(requests[i], 1) == NULL);
+    }
+}
+
+TEST(where_any_protocol_may_be_spoken_requests_are_still_found)
+{
+    static const char *const passing[] = {
+        HEAD "\r\n",
+        "\r\n\r\n" HEAD "\r\n",
+        "PROPFIND /x HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n", /* no server goes on after that */
+        "PING\r\n",
+        "ping",
+        "x",
+        "*1\r\n$4\r\nPING\r\n",
+        "EHLO b.test\r\n",
+        "\x1b\x02 HTTP/1.1\r\n",
+        "GET /without/a/version\r\n",
+    };
+    static const char *const refused[] = {
+        "GET / HTTP/1.1\r\nHost: b.test\r\n\r\n",       "\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "\n\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n",   "\rGET / HTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "get / http/1.1\r\nHost: b.test\r\n\r\n",       "PROPFIND / HTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "SSH-2.0-x / HTTP/1.1\r\nHost: b.test\r\n\r\n", "GET\t/\tHTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "GET / HTTP/1.1 \r\nHost: b.test\r\n\r\n",      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "CONNECT b.test:443 HTTP/1.1\r\n\r\n",
+    };
+    for (size_t piece = 1; piece < 64; piece += 9) {
+        for (size_t i = 0; i < array_len(passing); i++)
+            CHECK_STR(pass_from(HTTP_UNKNOWN, passing[i], piece), passing[i]);
+        for (size_t i = 0; i < array_len(refused); i++) {
+            if (!CHECK(pass_from(HTTP_UNKNOWN, refused[i], piece) == NULL))
+                printf("# it was %s\n", refused[i]);
+        }
     }
 }
 
