@@ -32,11 +32,12 @@
 #include "egress/table.h"
 #include "kernel/ports.h"
 
-enum { MOST_NAMES = 4096, MOST_CONNECTIONS = 8192, MOST_ASKS = 1024, MOST_TOLD = 4096 };
+enum { MOST_NAMES = 4096, MOST_CONNECTIONS = 4096, MOST_ASKS = 1024, MOST_TOLD = 4096 };
 
 struct egress;
 struct connection;
 struct name;
+struct stream;
 
 /* --- asks.c ----------------------------------------------------------------------------------------------------- */
 
@@ -180,11 +181,17 @@ int settings_open_link(struct egress *egress, int link_fd) must_check;
 void tell(struct egress *egress, const char *format, ...) printf_like(2, 3);
 
 /* The same, told once for each `subject`. Returns false where it was told before, or too much was. */
-bool tell_about(struct egress *egress, const char *subject, const char *format, ...) printf_like(3, 4);
+bool tell_about(struct egress *egress, const char *subject, const char *line);
+
+/* However much was told before: the caller sees to a bound. */
+void tell_always(struct egress *egress, const char *line);
 
 /* --- sandbox.c -------------------------------------------------------------------------------------------------- */
 
 int sandbox_enter(struct err *err) must_check;
+
+/* Does it take a service of this machine to look names up, by this text of /etc/nsswitch.conf? */
+bool sandbox_needs_services(const char *nsswitch);
 
 /* --- main.c ----------------------------------------------------------------------------------------------------- */
 
@@ -205,7 +212,9 @@ struct egress {
     struct listener *listeners;
     bool listeners_are_paused;
     struct connection *connections;
-    size_t connection_count, stream_count;
+    size_t connection_count;
+    VEC(struct stream *)
+    name_streams;   /* connections that ask for names, the one that was quiet longest first */
     size_t pending; /* connections that have a deadline */
     int64_t next_look;
     struct pipes pipes;

@@ -30,7 +30,8 @@ struct name *name_enter(struct egress *egress, const char *text, uint32_t addres
     *map_at(&egress->names, name->text, strlen(name->text)) = name;
     char shown[ENDPOINT_TEXT_SIZE];
     endpoint_text(&name->address, shown);
-    tell(egress, "name %s %s", shown, name->text);
+    /* The next helper must know it, too. */
+    tell_always(egress, arena_printf(&egress->arena, "name %s %s", shown, name->text));
     return name;
 }
 

@@ -1,6 +1,7 @@
 /* Answers questions for names. Who is on the list has an address of its own in here; nobody else exists. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -93,8 +94,9 @@ static question_list *consider_unlisted(struct egress *egress, const struct wait
         ret_answer->reason = NULL;
         return NULL;
     }
-    bool is_told =
-        tell_about(egress, name, "asked %s %s %u", name, waiting->stream ? "tcp" : "udp", waiting->from.port);
+    char line[NAME_LONGEST + 32];
+    snprintf(line, sizeof(line), "asked %s %s %u", name, waiting->stream ? "tcp" : "udp", waiting->from.port);
+    bool is_told = tell_about(egress, name, line);
     return is_told && egress->unlisted.count < MOST_WAITING ? &egress->unlisted : NULL;
 }
 
@@ -192,6 +194,17 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
     }
 }
 
+static void streams_remove(const struct stream *stream)
+{
+    struct egress *egress = stream->egress;
+    size_t kept = 0;
+    for (size_t i = 0; i < egress->name_streams.count; i++) {
+        if (egress->name_streams.at[i] != stream)
+            egress->name_streams.at[kept++] = egress->name_streams.at[i];
+    }
+    egress->name_streams.count = kept;
+}
+
 static void stream_close(struct stream *stream)
 {
     question_list *list = stream->waits_in;
@@ -199,7 +212,7 @@ static void stream_close(struct stream *stream)
         if (list->at[i].stream == stream)
             list->at[i--] = list->at[--list->count];
     }
-    stream->egress->stream_count--;
+    streams_remove(stream);
     poller_close(&stream->watcher);
     poller_retire(&stream->egress->poller, stream);
 }
@@ -255,6 +268,8 @@ static void stream_ready(struct watcher *watcher, uint32_t events)
         stream_close(stream);
         return;
     }
+    streams_remove(stream);
+    vec_push(&stream->egress->name_streams, stream);
     stream->size += (size_t)got;
     while (stream->size >= 2 && !stream->waits_in) {
         size_t size = (size_t)stream->bytes[0] << 8 | stream->bytes[1];
@@ -277,18 +292,16 @@ static void streams_ready(struct watcher *watcher, uint32_t events)
     int fd = accept4(watcher->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0 && !endpoint_from_socket(&address, &from))
         from = (struct endpoint){0};
-    if (fd >= 0 && egress->stream_count >= MOST_STREAMS) {
-        close(fd);
-        fd = -1;
-    }
     if (fd < 0)
         return;
+    if (egress->name_streams.count >= MOST_STREAMS)
+        stream_close(egress->name_streams.at[0]);
     struct stream *stream = must_realloc(NULL, 1, sizeof(*stream));
     *stream = (struct stream){.egress = egress, .from = from};
     if (poller_add(&egress->poller, &stream->watcher, fd, EPOLLIN, stream_ready) < 0)
         free(stream);
     else
-        egress->stream_count++;
+        vec_push(&egress->name_streams, stream);
 }
 
 int resolver_add_datagrams(struct egress *egress, int fd)

@@ -7,8 +7,10 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -27,7 +29,7 @@
     X(socketpair) X(connect) X(bind) X(listen) X(accept4) X(shutdown) X(getsockname) X(getpeername) \
     X(getsockopt) X(setsockopt) X(sendto) X(recvfrom) X(sendmsg) X(recvmsg) X(sendmmsg) X(recvmmsg) \
     X(mmap) X(munmap) X(mprotect) X(mremap) X(madvise) X(brk) X(membarrier) \
-    X(clone) X(clone3) X(exit) X(exit_group) X(futex) X(set_robust_list) X(rseq) X(gettid) X(getpid) X(tgkill) \
+    X(exit) X(exit_group) X(futex) X(set_robust_list) X(rseq) X(gettid) X(getpid) X(tgkill) \
     X(rt_sigaction) X(rt_sigprocmask) X(rt_sigreturn) X(sigaltstack) X(restart_syscall) X(sched_yield) \
     X(sched_getaffinity) X(prlimit64) X(clock_gettime) X(clock_nanosleep) X(gettimeofday) X(getrandom) X(uname) \
     X(sysinfo) X(getuid) X(geteuid) X(getgid) X(getegid) \
@@ -42,8 +44,45 @@
 #define THIS_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
+/* Modules of "hosts:" that look names up by themselves. Others ask a service of this machine, through its socket. */
+static bool is_self_sufficient(const char *module, size_t size)
+{
+    static const char *const modules[] = {"files", "dns", "myhostname", "hesiod"};
+    for (size_t i = 0; i < array_len(modules); i++) {
+        if (strlen(modules[i]) == size && memcmp(modules[i], module, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool sandbox_needs_services(const char *nsswitch)
+{
+    for (const char *line = nsswitch; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *at = line + strspn(line, " \t");
+        if (strncmp(at, "hosts:", 6) != 0)
+            continue;
+        for (at += 6; *(at += strspn(at, " \t")) && !strchr("\n#", *at);) {
+            size_t size = *at == '[' ? strcspn(at, "]\n") : strcspn(at, " \t\n[#");
+            if (*at != '[' && !is_self_sufficient(at, size))
+                return true;
+            at += size + (at[size] == ']');
+        }
+    }
+    return false;
+}
+
+/* Other services listen to whoever connects as well, a container's daemon among them: only who must may speak to any. */
+static bool needs_services(void)
+{
+    enum { LARGEST = 64 * 1024 };
+    auto_fd int fd = open("/etc/nsswitch.conf", O_RDONLY | O_CLOEXEC);
+    auto_buf struct buf text = {0};
+    return fd >= 0 && (buf_read(&text, fd, LARGEST) < 0 || sandbox_needs_services(buf_text(&text)));
+}
+
 static int load_filter(struct err *err)
 {
+    const unsigned to_services = needs_services() ? AF_UNIX : AF_INET;
 #define X(name)                                                                                              \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     struct sock_filter code[] = {
@@ -56,10 +95,18 @@ static int load_filter(struct err *err)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 4, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 3, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, to_services, 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        /* Threads and nothing else. The flags of clone3 cannot be seen; libc then asks for clone. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         CALLS(X)
 #if defined(__x86_64__)
             OLD_CALLS(X)

@@ -199,12 +199,16 @@ static bool is_news(struct egress *egress, const char *subject, size_t size)
     return true;
 }
 
-static void tell_line(struct egress *egress, const char *line)
+void tell_always(struct egress *egress, const char *line)
+{
+    vec_push(&egress->untold, arena_str(&egress->arena, line));
+    tell_untold(egress);
+}
+
+static void tell_news(struct egress *egress, const char *line)
 {
     bool is_last = egress->told_count > MOST_TOLD;
-    vec_push(&egress->untold, is_last ? "trouble so much happened that the rest is not recorded"
-                                      : arena_str(&egress->arena, line));
-    tell_untold(egress);
+    tell_always(egress, is_last ? "trouble so much happened that the rest is not recorded" : line);
 }
 
 void tell(struct egress *egress, const char *format, ...)
@@ -215,18 +219,13 @@ void tell(struct egress *egress, const char *format, ...)
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     if (is_news(egress, line, strlen(line)))
-        tell_line(egress, line);
+        tell_news(egress, line);
 }
 
-bool tell_about(struct egress *egress, const char *subject, const char *format, ...)
+bool tell_about(struct egress *egress, const char *subject, const char *line)
 {
-    char line[LONGEST_LINE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
     if (!is_news(egress, subject, strlen(subject)))
         return false;
-    tell_line(egress, line);
+    tell_news(egress, line);
     return true;
 }

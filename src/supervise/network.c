@@ -21,6 +21,7 @@
 enum {
     MOST_STARTS = 32,
     MOST_ADDED = 8192,
+    MOST_EVENTS = 65536, /* whoever takes the helper over shall not fill the disk */
     MOST_REFUSED = 256,
     MOST_LOOKED_AT = 256, /* refused names whose asking process is looked for */
     LONGEST_LINE = 1024,
@@ -117,6 +118,8 @@ static void take_event(struct network *network, char *line)
 {
     char *rest = line;
     const char *what = next_word(&rest);
+    if (network->events++ >= MOST_EVENTS)
+        return;
     if (strcmp(what, "trouble") == 0) {
         journal_event(network->journal, "network-trouble", "why", rest ? rest : "");
         return;

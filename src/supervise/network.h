@@ -33,7 +33,7 @@ struct network {
     const char *helper_path; /* NULL: it is not installed */
     int port_fd, link_fd;
     pid_t helper, inside; /* the sandbox's process 1 */
-    unsigned starts, looked_at;
+    unsigned starts, looked_at, events;
     VEC(struct standing_socket) sockets;
     VEC(int) host_fds;       /* those of the sockets that are the host's: nothing inside must hold them */
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */

@@ -311,6 +311,17 @@ print(exchange("allowed.test", 9000, b"still there"))""", timeout=60)
     assert session.events("helper-died") == []
 
 
+@test
+def who_asks_for_names_and_says_nothing_keeps_nobody_out(session):
+    done = session.python(["connect allowed.test:9000"], """
+held = [dial("198.18.0.1", 53) for i in range(200)]
+query = b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\7allowed\\4test\\0\\0\\1\\0\\1"
+with dial("198.18.0.1", 53) as s:
+    s.sendall(len(query).to_bytes(2, "big") + query)
+    print(socket.inet_ntoa(s.recv(512)[-4:]))""")
+    assert done.out == "198.18.0.2\n", done
+
+
 def helpers_of(pid) -> list:
     """The processes named bawn-egress that this bawn started."""
     children = open(f"/proc/{pid}/task/{pid}/children").read().split()

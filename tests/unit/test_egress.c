@@ -322,8 +322,8 @@ TEST(requests_for_another_host_or_with_two_meanings_do_not_pass)
 TEST(where_any_protocol_may_be_spoken_requests_are_still_found)
 {
     static const char *const passing[] = {
-        HEAD "\r\n",
-        "\r\n\r\n" HEAD "\r\n",
+        "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        "\r\n\r\nGET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
         "PROPFIND /x HTTP/1.1\r\nHost: a.test\r\n\r\n",
         "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n", /* no server goes on after that */
         "PING\r\n",

@@ -1,6 +1,7 @@
 /* The helper's own walls, on this machine's kernel: each act is tried in a child without them first. */
 #include <fcntl.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -78,6 +79,26 @@ static int make_memory_file(void)
     return errno_of(memfd_create("x", MFD_CLOEXEC));
 }
 
+static int make_process(void)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    return errno_of(child);
+}
+
+static void *do_nothing(void *self)
+{
+    return self;
+}
+
+static int make_thread(void)
+{
+    pthread_t thread;
+    int failed = pthread_create(&thread, NULL, do_nothing, NULL);
+    return failed ? failed : pthread_join(thread, NULL);
+}
+
 static int open_packets(void)
 {
     return errno_of(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -89,6 +110,8 @@ static int ask_service(void)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, service, sizeof(service));
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno;
     return errno_of(connect(fd, (const struct sockaddr *)&address, sizeof(address)));
 }
 
@@ -122,12 +145,25 @@ TEST(nothing_can_be_read_written_or_run)
 
 TEST(other_calls_are_not_there)
 {
-    static int (*const acts[])(void) = {enter_namespace, trace, make_memory_file, open_packets};
+    static int (*const acts[])(void) = {enter_namespace, trace, make_memory_file, make_process, open_packets};
     for (size_t i = 0; i < array_len(acts); i++) {
         if (acts[i] != open_packets) /* which not every kernel has */
             CHECK_INT(outcome(acts[i], false), 0);
         CHECK_INT(outcome(acts[i], true), EPERM);
     }
+    CHECK_INT(outcome(make_thread, true), 0);
+}
+
+TEST(services_are_spoken_to_only_where_names_are_looked_up_by_them)
+{
+    CHECK(!sandbox_needs_services(""));
+    CHECK(!sandbox_needs_services("passwd: files sss\nhosts: files dns\n"));
+    CHECK(!sandbox_needs_services("hosts:\tfiles [NOTFOUND=continue] myhostname dns # mdns\n"));
+    CHECK(!sandbox_needs_services("hosts: files[NOTFOUND=return]dns"));
+    CHECK(sandbox_needs_services("# x\nhosts: files mdns4_minimal [NOTFOUND=return] dns\n"));
+    CHECK(sandbox_needs_services("hosts: resolve [!UNAVAIL=return] files"));
+    CHECK(sandbox_needs_services("hosts: files\nhosts: files sss\n"));
+    CHECK(sandbox_needs_services("hosts:[NOTFOUND=return files\n  hosts: wins"));
 }
 
 TEST(names_can_be_looked_up_as_everybody_does)
@@ -138,7 +174,12 @@ TEST(names_can_be_looked_up_as_everybody_does)
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     REQUIRE(bind(listener, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
             listen(listener, 8) == 0 && chmod(service, 0666) == 0);
-    CHECK_INT(outcome(ask_service, true), 0);
+    auto_buf struct buf settings = {0};
+    int fd = open("/etc/nsswitch.conf", O_RDONLY | O_CLOEXEC);
+    bool needs_services =
+        fd >= 0 && buf_read(&settings, fd, 65536) == 0 && sandbox_needs_services(buf_text(&settings));
+    CHECK_INT(outcome(ask_service, false), 0);
+    CHECK_INT(outcome(ask_service, true), needs_services ? 0 : EPERM);
     CHECK_INT(outcome(read_settings_of_lookups, true), outcome(read_settings_of_lookups, false));
     CHECK_INT(outcome(look_up, false), 0);
     CHECK_INT(outcome(look_up, true), 0);
