@@ -28,8 +28,7 @@ void *must_realloc(void *old, size_t count, size_t size)
     return fresh;
 }
 
-/* What is in it is whatever was there before. */
-static void *take(struct arena *arena, size_t size)
+char *arena_room(struct arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 2)
         out_of_memory();
@@ -41,19 +40,19 @@ static void *take(struct arena *arena, size_t size)
         *block = (struct arena_block){.older = arena->newest, .capacity = size_of_block - sizeof(*block)};
         arena->newest = block;
     }
-    void *memory = block->bytes + block->used;
+    char *memory = block->bytes + block->used;
     block->used += rounded;
     return memory;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
-    return memset(take(arena, size), 0, size);
+    return memset(arena_room(arena, size), 0, size);
 }
 
 char *arena_copy(struct arena *arena, const char *bytes, size_t size)
 {
-    char *copy = take(arena, size + 1);
+    char *copy = arena_room(arena, size + 1);
     if (size)
         memcpy(copy, bytes, size);
     copy[size] = '\0';
@@ -74,7 +73,7 @@ char *arena_printf(struct arena *arena, const char *format, ...)
     va_end(args);
     if (length < 0)
         out_of_memory();
-    char *text = take(arena, (size_t)length + 1);
+    char *text = arena_room(arena, (size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;

@@ -15,6 +15,7 @@ struct arena {
 };
 
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((returns_nonnull, malloc, alloc_size(2)));
+char *arena_room(struct arena *arena, size_t size) returns_text; /* for a text: not zeroed */
 char *arena_copy(struct arena *arena, const char *bytes, size_t size) returns_text; /* adds a NUL */
 char *arena_str(struct arena *arena, const char *text) returns_text;
 char *arena_printf(struct arena *arena, const char *format, ...) printf_like(2, 3) returns_text;

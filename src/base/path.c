@@ -4,9 +4,11 @@
 
 bool path_is_beneath(const char *path, const char *ancestor)
 {
-    size_t size = strlen(ancestor);
-    if (size == 1)
+    if (ancestor[1] == '\0')
         return true; /* everything is beneath "/" */
+    if (path[1] != ancestor[1])
+        return false; /* as most are not: this is asked of every pair of paths */
+    size_t size = strlen(ancestor);
     return strncmp(path, ancestor, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
@@ -38,10 +40,10 @@ char *path_join(struct arena *arena, const char *directory, const char *relative
     size_t directory_size = directory[1] ? strlen(directory) : 0, size = strlen(relative);
     if (size == 0)
         return arena_str(arena, directory);
-    char *joined = arena_alloc(arena, directory_size + 1 + size + 1);
+    char *joined = arena_room(arena, directory_size + 1 + size + 1);
     memcpy(joined, directory, directory_size);
     joined[directory_size] = '/';
-    memcpy(joined + directory_size + 1, relative, size);
+    memcpy(joined + directory_size + 1, relative, size + 1);
     return joined;
 }
 
@@ -53,7 +55,7 @@ char *path_parent(struct arena *arena, const char *path)
 char *path_clean(struct arena *arena, const char *base, const char *path)
 {
     size_t base_size = *path == '/' ? 0 : strlen(base);
-    char *clean = arena_alloc(arena, base_size + strlen(path) + 3);
+    char *clean = arena_room(arena, base_size + strlen(path) + 3);
     memcpy(clean, base, base_size);
     size_t size = base_size == 1 ? 0 : base_size; /* "/" as base is the empty prefix */
 

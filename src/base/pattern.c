@@ -29,12 +29,13 @@ char *pattern_literal(struct arena *arena, const char *pattern)
 
 char *pattern_quote(struct arena *arena, const char *text)
 {
-    char *quoted = arena_alloc(arena, 2 * strlen(text) + 1), *out = quoted;
+    char *quoted = arena_room(arena, 2 * strlen(text) + 1), *out = quoted;
     for (; *text; text++) {
-        if (strchr("*?\\", *text))
+        if (*text == '*' || *text == '?' || *text == '\\')
             *out++ = '\\';
         *out++ = *text;
     }
+    *out = '\0';
     return quoted;
 }
 

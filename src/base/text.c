@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code)
@@ -141,4 +142,24 @@ const char *text_closest(const char *typed, const char *const *words)
         }
     }
     return closest;
+}
+
+/*
+ * gmtime() would read the host's time zone first, which costs more than all the rest of a line in a journal. Years are
+ * counted from March here, so that a leap day is the last of its year; 400 of them always have the same length.
+ */
+void text_of_moment(const struct timespec *moment, char ret_text[MOMENT_SIZE])
+{
+    enum { TO_MARCH_OF_YEAR_0 = 719468, IN_4 = 1461, IN_100 = 36524, IN_400 = 146097, DAY = 24 * 60 * 60 };
+    uint64_t seconds = moment->tv_sec < 0 ? 0 : (uint64_t)moment->tv_sec;
+    uint64_t days = seconds / DAY + TO_MARCH_OF_YEAR_0, second = seconds % DAY;
+    uint64_t in_400 = days % IN_400;
+    uint64_t year_in_400 = (in_400 - in_400 / (IN_4 - 1) + in_400 / IN_100 - in_400 / (IN_400 - 1)) / 365;
+    uint64_t in_year = in_400 - (365 * year_in_400 + year_in_400 / 4 - year_in_400 / 100);
+    uint64_t from_march = (5 * in_year + 2) / 153, day = in_year - (153 * from_march + 2) / 5 + 1;
+    uint64_t month = from_march < 10 ? from_march + 3 : from_march - 9;
+    uint64_t year = days / IN_400 * 400 + year_in_400 + (month < 3);
+    snprintf(ret_text, MOMENT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)(year % 10000),
+             (unsigned)month, (unsigned)day, (unsigned)(second / 3600), (unsigned)(second / 60 % 60),
+             (unsigned)(second % 60), (unsigned)(moment->tv_nsec / 1000000 % 1000));
 }

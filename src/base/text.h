@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/buf.h"
 
@@ -27,3 +28,7 @@ const char *text_variable(const char *const *environment, const char *name);
 
 /* The word of a list that the typed one was probably meant to be, or NULL. The list ends with NULL. */
 const char *text_closest(const char *typed, const char *const *words);
+
+/* A moment as "2026-11-15T09:27:16.000Z". */
+enum { MOMENT_SIZE = 80 };
+void text_of_moment(const struct timespec *moment, char ret_text[MOMENT_SIZE]);

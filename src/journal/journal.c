@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/text.h"
 
 enum { TEXT_LONGEST = 4096, RECORD_LONGEST = 256 * 1024 };
 
@@ -115,12 +116,9 @@ void journal_close(struct journal *journal)
 static void add_time(struct json *json)
 {
     struct timespec now;
-    struct tm parts;
-    char day[32], text[48];
+    char text[MOMENT_SIZE];
     clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &parts);
-    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text, sizeof(text), "%s.%03ldZ", day, now.tv_nsec / 1000000);
+    text_of_moment(&now, text);
     json_str(json, "at", text);
 }
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -125,18 +126,50 @@ static void forget_oldest(struct arena *arena, int sessions_fd)
     vec_free(&sessions);
 }
 
-/* Returns the new session's name, or NULL. */
-static const char *make_folder(struct arena *arena, int sessions_fd, const char *directory, struct err *err)
+/*
+ * The number of the latest session is noted in a file, so that most runs need not look through all of them. It is a hint and
+ * no more: a folder that is there already goes before it. Returns 0 where nothing can be read there.
+ */
+static unsigned long noted_number(int note_fd)
 {
-    const char *base = base_name(arena, directory);
+    char text[16] = "";
+    ssize_t size = note_fd < 0 ? 0 : pread(note_fd, text, sizeof(text) - 1, 0);
+    return size > 0 ? number_of(text, "") : 0;
+}
+
+static void note_number(int note_fd, unsigned long number)
+{
+    char text[16];
+    int size = snprintf(text, sizeof(text), "-%lu", number);
+    if (note_fd >= 0 && pwrite(note_fd, text, (size_t)size, 0) < 0)
+        return; /* the next run finds a folder at what it reads, and counts on */
+}
+
+static unsigned long next_number(struct arena *arena, int sessions_fd, int note_fd, const char *base)
+{
+    enum { SELDOM = 16 };
+    unsigned long number = noted_number(note_fd) + 1;
+    if (number % SELDOM != 1)
+        return number;
     size_t count;
-    unsigned long number = highest_number(sessions_fd, base, &count) + 1;
+    unsigned long highest = highest_number(sessions_fd, base, &count);
     if (count > SESSIONS_TOO_MANY)
         forget_oldest(arena, sessions_fd);
-    for (;; number++) {
+    return highest >= number ? highest + 1 : number;
+}
+
+/* Returns the new session's name, or NULL. */
+static const char *make_folder(struct arena *arena, int sessions_fd, int numbers_fd, const char *directory,
+                               struct err *err)
+{
+    const char *base = base_name(arena, directory);
+    auto_fd int note_fd = openat(numbers_fd, base, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    for (unsigned long number = next_number(arena, sessions_fd, note_fd, base);; number++) {
         const char *name = arena_printf(arena, "%s-%lu", base, number);
-        if (mkdirat(sessions_fd, name, 0700) == 0)
+        if (mkdirat(sessions_fd, name, 0700) == 0) {
+            note_number(note_fd, number);
             return name;
+        }
         if (errno != EEXIST) {
             err_sys(err, errno, "cannot make a folder for the session");
             return NULL;
@@ -171,8 +204,10 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
     if (sessions_fd < 0)
         return -1;
     struct session session = SESSION_NONE;
-    session.running_fd = open_folder(arena, state_directory, "running", err);
-    if (session.running_fd < 0 || !(session.name = make_folder(arena, sessions_fd, directory, err)))
+    auto_fd int numbers_fd = open_folder(arena, state_directory, "numbers", err);
+    session.running_fd = numbers_fd < 0 ? -1 : open_folder(arena, state_directory, "running", err);
+    if (session.running_fd < 0 ||
+        !(session.name = make_folder(arena, sessions_fd, numbers_fd, directory, err)))
         goto failed;
     session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, session.name);
     session.folder_fd = lock_folder(sessions_fd, session.name, err);

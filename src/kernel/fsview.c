@@ -155,12 +155,14 @@ static const struct known *follow(struct fsview *fs, const char *link_path, unsi
     return known;
 }
 
-/* One name below a place that is known. */
-static const struct known *resolve_name(struct fsview *fs, const struct known *parent, const char *name,
+/* The name at the end of a path, below a place that is known. */
+static const struct known *resolve_name(struct fsview *fs, const struct known *parent, const char *path,
                                         unsigned links_left, struct err *err)
 {
     struct known *known = arena_new(fs->arena, struct known);
-    known->place.real = path_join(fs->arena, parent->place.real, name);
+    /* Where no link led there, the place is called as it was spelled. */
+    known->place.real =
+        parent->place.links ? path_join(fs->arena, parent->place.real, path_name(path)) : path;
     known->place.links = parent->place.links;
     known->place.kind = kind_in(fs, parent, known->place.real);
     if (known->place.kind == FILE_DIRECTORY)
@@ -201,7 +203,7 @@ static const struct known *resolve(struct fsview *fs, const char *path, size_t s
     if (size == 1)
         known = resolve_root(fs);
     else if (parent)
-        known = resolve_name(fs, parent, path_name(own), links_left, err);
+        known = resolve_name(fs, parent, own, links_left, err);
     if (known)
         *map_at(&fs->places, own, size) = (void *)known;
     return known;

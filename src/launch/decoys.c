@@ -21,11 +21,13 @@
 
 static const char cover[] = "dev";
 
-static int make_file(int folder_fd, const struct decoy_file *file)
+static const char full[] = ".full", empty[] = ".empty"; /* of which all decoys are further names */
+
+static int make_file(int cover_fd, const char *name, const char *text)
 {
-    auto_fd int fd = openat(folder_fd, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    size_t size = file->is_empty ? 0 : strlen(decoy_text);
-    return fd >= 0 && write(fd, decoy_text, size) == (ssize_t)size ? 0 : -1;
+    auto_fd int fd = openat(cover_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    size_t size = strlen(text);
+    return fd >= 0 && write(fd, text, size) == (ssize_t)size ? 0 : -1;
 }
 
 static int make_decoy(struct root *root, int cover_fd, size_t index, struct err *err)
@@ -37,7 +39,7 @@ static int make_decoy(struct root *root, int cover_fd, size_t index, struct err 
     if (folder < 0)
         return err_sys(err, errno, "cannot make a decoy");
     for (const struct decoy_file *file = decoy->files; file->name; file++) {
-        if (make_file(folder, file) < 0)
+        if (linkat(cover_fd, file->is_empty ? empty : full, folder, file->name, 0) < 0)
             return err_sys(err, errno, "cannot make a decoy");
     }
     root->decoy_trees[index] = mount_open_restricted(cover_fd, decoy->name, true, false, err);
@@ -54,6 +56,8 @@ int decoys_make(struct root *root, struct err *err)
     root->decoys.fd = openat(root->fd, cover, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root->decoys.fd < 0)
         return err_sys(err, errno, "cannot open /%s", cover);
+    if (make_file(root->decoys.fd, full, decoy_text) < 0 || make_file(root->decoys.fd, empty, "") < 0)
+        return err_sys(err, errno, "cannot make a decoy");
     for (size_t i = 0; i < DECOY_COUNT; i++) {
         if (make_decoy(root, root->decoys.fd, i, err) < 0)
             return -1;

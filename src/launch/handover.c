@@ -101,7 +101,7 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     struct head head;
     if (!receive_all(socket_fd, &head, sizeof(head)))
         return err_set(err, "the supervisor is gone");
-    char *bytes = arena_alloc(arena, head.size);
+    char *bytes = arena_room(arena, head.size);
     if (!receive_all(socket_fd, bytes, head.size))
         return err_set(err, "the supervisor is gone");
     const char *at = bytes;

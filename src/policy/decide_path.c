@@ -103,13 +103,15 @@ static bool has_candidate(const candidate_list *candidates, const struct placed 
 /* Every rule that reaches the path: those at it, and at each directory above it, deepest first. */
 static void collect(const struct policy *policy, const char *path, candidate_list *candidates)
 {
+    enum { USUAL = 24 };
     size_t depth = path_depth(path);
+    vec_reserve(candidates, USUAL);
     for (size_t size = strlen(path), parent; size; size = parent, depth--) {
         parent = path_parent_size(path, size);
         size_t name = parent + (parent > 1);
         const struct placed *here = map_get(&policy->by_path, path, size);
         for (; here; here = here->next_here)
-            add_candidate(policy, here, path, here->depth, candidates);
+            add_candidate(policy, here, path, depth, candidates);
         for (here = map_get(&policy->by_name, path + name, size - name); here; here = here->next_here) {
             if (pattern_matches_path(here->path, path, size) && !has_candidate(candidates, here))
                 add_candidate(policy, here, path, depth, candidates);

@@ -107,9 +107,11 @@ static void add_named(struct policy *policy, bool of_command_line, struct diags 
 {
     size_t count = policy->rules.count; /* a workspace's git directory may add rules, never workspaces */
     for (size_t i = 0; i < count; i++) {
+        if (policy->rules.at[i].verb != VERB_WORKSPACE)
+            continue;
         struct rule rule = policy->rules.at[i];
         bool from_command_line = rule.source->layer == LAYER_COMMAND_LINE;
-        if (rule.verb != VERB_WORKSPACE || from_command_line != of_command_line)
+        if (from_command_line != of_command_line)
             continue;
         struct spot spot = spot_of_rule(&rule);
         bool is_ambiguous = rule.path.start == START_RELATIVE && !(from_command_line && rule.line == 0);

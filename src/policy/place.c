@@ -98,11 +98,7 @@ static int place_literal(struct policy *policy, struct rule *rule, const char *s
         *unknown = (struct fs_place){.real = spelled, .kind = FILE_UNKNOWN};
         found = unknown;
     }
-    struct placed placed = {.rule = rule,
-                            .path = found->real,
-                            .spelled = spelled,
-                            .depth = path_depth(found->real),
-                            .found = found};
+    struct placed placed = {.rule = rule, .path = found->real, .spelled = spelled, .found = found};
     index_place(policy, rule, placed);
 
     bool holds_at_link = rule->verb == VERB_HIDE || rule->verb == VERB_SEAL || rule->verb == VERB_FREEZE;
@@ -111,7 +107,6 @@ static int place_literal(struct policy *policy, struct rule *rule, const char *s
         struct fs_place *at_link = arena_new(policy->arena, struct fs_place);
         *at_link = (struct fs_place){.real = link, .kind = FILE_LINK};
         placed.path = link;
-        placed.depth = path_depth(link);
         placed.found = at_link;
         index_place(policy, rule, placed);
     }

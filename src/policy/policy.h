@@ -57,7 +57,6 @@ struct placed {
     const char *path;    /* without links; a pattern where has_wildcard */
     const char *spelled; /* as the rule said it, made absolute */
     bool has_wildcard;
-    size_t depth;                 /* of a literal path */
     const struct fs_place *found; /* NULL for a pattern */
     struct placed *next_here;     /* another one in the same chain of an index */
     const struct placed *next_of_rule;

@@ -192,4 +192,22 @@ TEST(a_map_finds_what_was_put_in_however_much_it_grows)
     buf_free(&(struct buf){0});
 }
 
+/* Every day of two centuries, and the end of one that has no leap day. */
+TEST(a_moment_is_written_as_the_calendar_has_it)
+{
+    char text[MOMENT_SIZE], expected[MOMENT_SIZE];
+    for (time_t day = 0; day < 74000; day++) {
+        struct timespec moment = {.tv_sec = day * 86400 + day % 86400, .tv_nsec = 7000000};
+        struct tm parts;
+        gmtime_r(&moment.tv_sec, &parts);
+        strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.007Z", &parts);
+        text_of_moment(&moment, text);
+        if (strcmp(text, expected) != 0)
+            CHECK_STR(text, expected);
+    }
+    struct timespec last = {.tv_sec = 4107542399, .tv_nsec = 999999999};
+    text_of_moment(&last, text);
+    CHECK_STR(text, "2100-02-28T23:59:59.999Z");
+}
+
 UNIT_MAIN()
