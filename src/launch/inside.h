@@ -63,7 +63,7 @@ int explain_namespaces(struct err *err);
 /* mask.c: the host's sockets, as text. Must be called while the host's network is there. */
 const char *mask_read_sockets(struct arena *arena) returns_text;
 
-/* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown. */
+/* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown, which are open. */
 int mask_find(struct root *root, struct err *err) must_check;
 
 /* root.c: opens the host's trees that the plan shows. Outside (as root, ids mapped) or inside. */

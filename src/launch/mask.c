@@ -81,7 +81,39 @@ static bool is_searched(const struct operation *pattern, const struct operation 
            pattern_may_match_beneath(pattern->path, tree->path);
 }
 
-/* Each line of /proc/net/unix ends in the socket's path, if it has one; "@…" is an abstract name. */
+/*
+ * Is it a socket, in a tree that is shown? Looked up in the tree itself: by its path on the host real root, who is nobody
+ * there by now, would not find what lies in a private directory.
+ */
+static bool is_shown_socket(const struct root *root, const char *path)
+{
+    const struct plan *plan = root->launch->plan;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        bool shows = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
+        struct stat status;
+        if (!shows || root->tree_fds[i] < 0 || !path_is_beneath(path, operation->path))
+            continue;
+        const char *inside = path + strlen(operation->path);
+        inside += *inside == '/';
+        if (fstatat(root->tree_fds[i], inside, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0)
+            return S_ISSOCK(status.st_mode);
+    }
+    return false;
+}
+
+static bool is_masked(const struct root *root, const char *path)
+{
+    size_t i = 0;
+    while (i < root->masked.count && strcmp(root->masked.at[i], path) != 0)
+        i++;
+    return i < root->masked.count;
+}
+
+/*
+ * Each line of /proc/net/unix ends in the socket's path, if it has one; "@…" is an abstract name. A server's path stands
+ * there once more for each of its clients.
+ */
 static void find_sockets(struct root *root)
 {
     for (const char *line = root->socket_list; line && *line;) {
@@ -89,9 +121,7 @@ static void find_sockets(struct root *root)
         const char *slash = memchr(line, '/', size);
         if (slash && slash > line && slash[-1] == ' ') {
             const char *path = arena_copy(&root->arena, slash, size - (size_t)(slash - line));
-            struct stat status;
-            if (plan_shows(root->launch->plan, path) && !is_named(root->launch->plan, path) &&
-                lstat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+            if (!is_named(root->launch->plan, path) && !is_masked(root, path) && is_shown_socket(root, path))
                 vec_push(&root->masked, path);
         }
         line += size + (line[size] == '\n');
@@ -124,7 +154,7 @@ int mask_find(struct root *root, struct err *err)
             if (!is_searched(pattern, tree))
                 continue;
             struct walk walk = {root, pattern, 0};
-            int fd = open(tree->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            int fd = openat(root->tree_fds[j], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd >= 0 && walk_directory(&walk, fd, tree->path, 0, err) < 0)
                 return -1;
         }

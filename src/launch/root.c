@@ -387,8 +387,6 @@ int root_assemble(struct root *root, struct err *err)
     if (furnish_resize(root, err) < 0)
         return -1;
     furnish_prepare(root);
-    if (mask_find(root, err) < 0)
-        return -1;
     root->ids_are_mapped = root->tree_fds != NULL;
     if (!root->ids_are_mapped) {
         root->tree_fds = arena_alloc(&root->arena, count * sizeof(int));
@@ -396,6 +394,8 @@ int root_assemble(struct root *root, struct err *err)
             root_open_overlay(root->launch, -1, &root->overlay_tree, err) < 0)
             return -1;
     }
+    if (mask_find(root, err) < 0) /* before carrying out takes the trees away */
+        return -1;
     for (size_t i = 0; i < count; i++) {
         if (carry_out(root, i, err) < 0)
             return -1;

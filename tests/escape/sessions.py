@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import resource
+import shutil
+import socket
 import subprocess
 import time
 
@@ -58,6 +60,7 @@ class Sessions:
             ("daemon-dies-with-the-run", self.daemon),
             ("killed-supervisor-takes-all-along", self.killed_supervisor),
             ("link-in-private-home", self.planted_link),
+            ("grant-in-a-closed-directory", self.closed_directory),
             ("workspace-is-root", lambda: self.refuses(["--workspace", "/"], self.world.ws)),
             ("workspace-is-home", lambda: self.refuses(["--workspace", str(self.world.home)], self.world.ws)),
             ("workspace-is-above-home", lambda: self.refuses(["--workspace", str(self.world.base)], self.world.ws)),
@@ -153,6 +156,34 @@ class Sessions:
         else:
             (self.world.ws / "plain/x").unlink()
         self.world.forget_home()
+        return problems
+
+    def closed_directory(self) -> list:
+        """What is hidden below a grant stays hidden where only its owner may look: real root is nobody inside. A server's
+        path stands in the kernel's list once more for each client."""
+        folder = self.world.home / "closed"
+        folder.mkdir(mode=0o700)
+        problems = []
+        try:
+            (folder / ".env").write_text(f"secret {self.world.token}\n")
+            (folder / "plain").write_text("plain\n")
+            with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+                server.bind(str(folder / "daemon"))
+                server.listen(4)
+                client.connect(str(folder / "daemon"))
+                server.accept()[0].close()
+                server.setblocking(False)
+                bawn = self.bawn + ["--read", str(folder), "--"]
+                run = self.run(bawn + ["/bin/cat", str(folder / ".env"), str(folder / "plain")])
+                if run.stdout != "plain\n":
+                    problems.append(f"a sealed file was read: {run.stdout!r} {run.stderr.strip()!r}")
+                connect = [str(self.world.tools / "bawn-prove"), "connect_unix", str(folder / "daemon")]
+                for command, wanted in ((connect, "done\n"), (bawn + connect, "EACCES connect\n")):
+                    run = self.run(command)
+                    if run.stdout != wanted:
+                        problems.append(f"{command[0]}: {run.stdout!r} {run.stderr.strip()!r}, and not {wanted!r}")
+        finally:
+            shutil.rmtree(folder)
         return problems
 
     # --- what the launcher refuses --------------------------------------------------------------------------------------
