@@ -71,7 +71,7 @@ _bawn_flag_takes() {
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
     --degrade) takes='landlock seccomp root memory' ;;
-    --publish | --host-port) takes='' ;;
+    --publish | --host-port | --on-exit) takes='' ;;
     --env | --unset) takes=variable ;;
     --limit) takes=limit ;;
     --use) takes=profile ;;
@@ -97,8 +97,8 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local around='--keep-flagged --notify' # what accompanies a run
     local verbs='run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor help'
+    local around='--keep-flagged --notify --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where

@@ -13,6 +13,7 @@ static const struct {
     {"--help", FLAG_HELP},
     {"-h", FLAG_HELP},
     {"--json", FLAG_JSON},
+    {"--quiet", FLAG_QUIET},
     {"--plan", FLAG_PLAN},
     {"--brief", FLAG_BRIEF},
     {"--all", FLAG_ALL},
@@ -59,6 +60,7 @@ static const struct {
 } valued_flags[] = {
     {"--agent", FLAG_AGENT, offsetof(struct args, agent), "the name of an agent", false},
     {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
+    {"--on-exit", FLAG_ON_EXIT, offsetof(struct args, on_exit), "a command", false},
 };
 
 /* Flags that people know from other tools, and what they are called here. */

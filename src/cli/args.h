@@ -46,6 +46,9 @@ typedef uint64_t flag_set;
 #define FLAG_MARKERS      (UINT64_C(1) << 31)
 #define FLAG_OURS         (UINT64_C(1) << 32)
 #define FLAG_AGENT        (UINT64_C(1) << 60) /* takes the name of one */
+#define FLAG_QUIET        (UINT64_C(1) << 41)
+#define FLAG_ON_EXIT      (UINT64_C(1) << 42)                                   /* takes a command */
+#define FLAG_ENDING       (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON) /* what is told of a run */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
      FLAG_REVIEW | FLAG_DISCARD | FLAG_AGENT)
@@ -66,9 +69,10 @@ struct args {
     const struct verb_entry *verb;
     bool verb_is_named; /* false: a command was given, or nothing at all */
     flag_set flags;
-    wall_set degraded;  /* by --degrade */
-    const char *notify; /* a command of the user's; "": the desktop's own means */
-    const char *agent;  /* by --agent; NULL: the command says it */
+    wall_set degraded;   /* by --degrade */
+    const char *notify;  /* a command of the user's; "": the desktop's own means */
+    const char *agent;   /* by --agent; NULL: the command says it */
+    const char *on_exit; /* likewise; NULL: none */
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* all of it, with the program's name; ended by NULL */

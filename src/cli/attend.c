@@ -1,10 +1,13 @@
 #include "cli/attend.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "cli/hook.h"
 #include "cli/keep.h"
 #include "cli/left.h"
 #include "cli/settle.h"
@@ -113,6 +116,7 @@ int attend_begin(struct attendance *attendance, struct err *err)
     attendance->home = HOME_NONE;
     attendance->control = CONTROL_NONE;
     attendance->later_fd = -1;
+    clock_gettime(CLOCK_MONOTONIC, &attendance->began);
     if (keeps_before_launch(attendance) && begin_keeping(attendance, err) < 0)
         return -1;
     return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
@@ -170,46 +174,100 @@ static void end_guard(struct attendance *attendance)
     for (size_t i = 0; i < hold->notices.count; i++)
         say_problem(attendance->world, hold->notices.at[i], NULL);
     vec_free(&hold->notices);
-    say_tripped(attendance);
-    tripwires_free(&attendance->guard.tripwires);
 }
 
-static void end_home(struct attendance *attendance)
+static void end_home(struct attendance *attendance, struct left *ret_left)
 {
     const struct home *home = &attendance->home;
     struct err err = {0};
+    *ret_left = (struct left){0};
     if (home->fd >= 0 && attendance->world->err_is_terminal && !home->is_fresh)
-        say_left(attendance->world, attendance->loaded, home);
+        find_left(attendance->loaded, home, ret_left);
     if (home_close(&attendance->home, &attendance->session, &err) < 0)
         say_err(attendance->world, &err);
+}
+
+static uint64_t milliseconds_since(struct timespec began)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000);
+}
+
+/* A command of the user's, once all is written down and nothing of the session is at work any more. */
+static void run_hook(const struct attendance *attendance, const struct summary *summary)
+{
+    struct arena *arena = attendance->loaded->policy.arena;
+    auto_buf struct buf text = {0};
+    summary_add_line(summary, &text);
+    text.size -= text.size > 0; /* the line's end */
+    struct hook hook = {
+        .command = attendance->args->on_exit,
+        .text = arena_copy(arena, text.bytes, text.size),
+        .facts = {{"BAWN_EVENT", "end"},
+                  {"BAWN_SESSION", summary->session},
+                  {"BAWN_STATUS", arena_printf(arena, "%d", summary->status)},
+                  {"BAWN_CHANGES", arena_printf(arena, "%" PRIu64, summary->changed->count)}},
+    };
+    int status = hook_run(attendance->world, &hook);
+    if (status)
+        say_problem(attendance->world,
+                    arena_printf(arena, "the command of --on-exit ended with status %d", status), NULL);
 }
 
 void attend_end(struct attendance *attendance, struct outcome outcome)
 {
     const struct world *world = attendance->world;
+    const struct args *args = attendance->args;
+    struct summary summary = {
+        .world = world,
+        .args = args,
+        .loaded = attendance->loaded,
+        .session = attendance->session.name,
+        .status = outcome.status,
+        .milliseconds = milliseconds_since(attendance->began),
+        .network = attendance->has_network ? &attendance->network : NULL,
+        .tripwires = attendance->has_guard ? &attendance->guard.tripwires : NULL,
+    };
+    struct changed changed = {0};
+    struct left left;
+    summary.changed = &changed;
+    summary.left = &left;
     if (attendance->has_guard)
         end_guard(attendance);
     if (attendance->has_flags) {
         flags_find(&attendance->flags);
-        settle(world, &attendance->flags, attendance->args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
+        summary.settlement =
+            settle(world, &attendance->flags, args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
     }
     control_close(&attendance->control);
     if (attendance->later_fd >= 0)
         close(attendance->later_fd);
     loop_free(&attendance->loop);
-    if (attendance->has_network) {
+    if (attendance->has_network)
         network_end(&attendance->network);
-        say_refused(world, &attendance->network);
-        network_free(&attendance->network);
-    }
     struct flags *flags = attendance->has_flags ? &attendance->flags : NULL;
-    keep_end(world, attendance->loaded, &attendance->session, attendance->keeping, flags);
+    struct keep_result kept =
+        keep_end(world, attendance->loaded, &attendance->session, attendance->keeping, flags);
+    changed.mode = kept.mode;
+    changed.count = kept.changes;
     if (flags) {
         say_sightings(world, flags);
         flags_free(flags);
     }
-    end_home(attendance); /* git is asked with it */
+    end_home(attendance, &left); /* git is asked with it */
+    if (summary_is_wanted(world, args))
+        changed_find(world, attendance->loaded, attendance->session.folder_fd, &changed);
     journal_event(&attendance->session.journal, "end", "status",
                   arena_printf(attendance->loaded->policy.arena, "%d", outcome.status));
     session_end(&attendance->session);
+    summary_tell(&summary);
+    if (args->on_exit)
+        run_hook(attendance, &summary);
+    changed_free(&changed);
+    left_free(&left);
+    if (attendance->has_guard)
+        tripwires_free(&attendance->guard.tripwires);
+    if (attendance->has_network)
+        network_free(&attendance->network);
 }

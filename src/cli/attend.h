@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <time.h>
+
 #include "cli/ask_git.h"
 #include "cli/load.h"
 #include "hold/flags.h"
@@ -27,6 +29,7 @@ struct attendance {
     int later_fd; /* rings when the control socket is to be opened */
     struct git_asker asker;
     struct flags flags;
+    struct timespec began;
     struct keeping *keeping;                /* keep.h */
     bool has_network, has_guard, has_flags; /* begun, and to be ended */
 };

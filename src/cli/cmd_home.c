@@ -62,7 +62,7 @@ static int list(const struct world *world, const struct args *args, struct homes
         buf_add_char(&out, '\n');
         if (!left.files.count)
             buf_printf(&out, "  no files%s\n", left.hidden_too ? "" : " but hidden ones, if any");
-        add_left(&out, &style, &left, SHOWN_IN_LIST);
+        add_left(&out, &style, &left, SHOWN_IN_LIST, 2);
         left_free(&left);
     }
     if (!homes->found.count)

@@ -231,26 +231,21 @@ static void trim(const struct session *session)
         record_trim(sessions_fd, UNDOABLE_KEPT);
 }
 
-void keep_end(const struct world *world, const struct loaded *loaded, const struct session *session,
-              struct keeping *keeping, struct flags *flags)
+struct keep_result keep_end(const struct world *world, const struct loaded *loaded,
+                            const struct session *session, struct keeping *keeping, struct flags *flags)
 {
+    struct keep_result kept = {RECORD_LIVE, 0};
     if (!keeping || !keeping->is_on)
-        return;
+        return kept;
     struct err err = {0};
-    if (finish(loaded, keeping, session->folder_fd, flags, &err) < 0) {
+    kept.mode = keeping->record.mode;
+    if (finish(loaded, keeping, session->folder_fd, flags, &err) < 0)
         say_err(world, &err);
-    } else if (keeping->record.changes && world->err_is_terminal) {
-        bool waits = keeping->record.mode == RECORD_REVIEW;
-        say_problem(world,
-                    arena_printf(loaded->policy.arena, "%llu file%s %s in %s",
-                                 (unsigned long long)keeping->record.changes,
-                                 keeping->record.changes == 1 ? "" : "s",
-                                 waits ? "wait to be applied or discarded" : "changed", session->name),
-                    waits ? "`bawn diff` shows them, `bawn apply` and `bawn discard` settle them"
-                          : "`bawn diff` shows what, `bawn undo` takes it back");
-    }
+    else
+        kept.changes = keeping->record.changes;
     tree_free(&keeping->start);
     trim(session);
+    return kept;
 }
 
 int keep_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,

@@ -18,9 +18,13 @@ int keep_begin(const struct world *world, const struct loaded *loaded, const str
 /* The folder for an overlay over the workspace, or NULL where it is written directly. NULL keeps nothing. */
 const char *keep_overlay(const struct keeping *keeping, const struct session *session);
 
-/* After it has ended. Says what it changed, to a person; what else is worth a line is added to the flags' sightings. */
-void keep_end(const struct world *world, const struct loaded *loaded, const struct session *session,
-              struct keeping *keeping, struct flags *flags);
+/* After it has ended. Tells how it was kept, and how many files it changed; what is worth a line is added to the sightings. */
+struct keep_result {
+    enum record_mode mode;
+    uint64_t changes;
+};
+struct keep_result keep_end(const struct world *world, const struct loaded *loaded,
+                            const struct session *session, struct keeping *keeping, struct flags *flags);
 
 /* What the workspace held at the start, where a snapshot of it was taken. */
 struct past keep_past(const struct keeping *keeping);

@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-enum { PATH_COLUMNS = 48, SHOWN_AFTER_RUN = 10 };
+enum { PATH_COLUMNS = 48 };
 
 static void add_size(struct buf *out, uint64_t size)
 {
@@ -17,11 +17,11 @@ static void add_size(struct buf *out, uint64_t size)
     buf_printf(out, "%8" PRIu64 " %s", size, units[unit]);
 }
 
-void add_left(struct buf *out, const struct style *style, const struct left *left, size_t most)
+void add_left(struct buf *out, const struct style *style, const struct left *left, size_t most, size_t indent)
 {
     for (size_t i = 0; i < left->files.count && i < most; i++) {
         const struct left_file *file = &left->files.at[i];
-        buf_add_str(out, "  ");
+        buf_printf(out, "%*s", (int)indent, "");
         size_t columns = style_add(style, out, COLOUR_BOLD, arena_printf(left->arena, "~%s", file->path));
         for (; columns < PATH_COLUMNS; columns++)
             buf_add_char(out, ' ');
@@ -30,7 +30,7 @@ void add_left(struct buf *out, const struct style *style, const struct left *lef
     }
     size_t more = left->files.count > most ? left->files.count - most : 0;
     if (more || left->is_cut)
-        buf_printf(out, "  and %s%zu more\n", left->is_cut ? "at least " : "", more);
+        buf_printf(out, "%*sand %s%zu more\n", (int)indent, "", left->is_cut ? "at least " : "", more);
 }
 
 const char *left_typed(struct arena *arena, const char *path)
@@ -59,20 +59,9 @@ static void drop_places(const struct loaded *loaded, struct left *left)
     left->files.count = kept;
 }
 
-void say_left(const struct world *world, const struct loaded *loaded, const struct home *home)
+void find_left(const struct loaded *loaded, const struct home *home, struct left *ret_left)
 {
-    struct left left = {.arena = loaded->policy.arena, .since = home->began};
-    left_find(home->fd, &left);
-    drop_places(loaded, &left);
-    if (left.files.count) {
-        struct style style = style_for_err(world);
-        auto_buf struct buf out = {0};
-        style_add(&style, &out, COLOUR_RED, "bawn:");
-        buf_add_str(&out, " new in the private home:\n");
-        add_left(&out, &style, &left, SHOWN_AFTER_RUN);
-        const char *typed = left_typed(left.arena, left.files.at[0].path);
-        buf_printf(&out, "  `bawn home fetch %s` copies one here\n", typed ? typed : "PATH");
-        put(world->err, &out);
-    }
-    left_free(&left);
+    *ret_left = (struct left){.arena = loaded->policy.arena, .since = home->began};
+    left_find(home->fd, ret_left);
+    drop_places(loaded, ret_left);
 }

@@ -84,7 +84,7 @@ void say_sightings(const struct world *world, const struct flags *flags)
     }
 }
 
-void settle(const struct world *world, struct flags *flags, bool keep_all, bool may_ask)
+struct settled_flags settle(const struct world *world, struct flags *flags, bool keep_all, bool may_ask)
 {
     struct hold *hold = flags->hold;
     char for_all = keep_all ? 'a' : may_ask && world->in_is_terminal && world->err_is_terminal ? '\0' : 'o';
@@ -112,4 +112,5 @@ void settle(const struct world *world, struct flags *flags, bool keep_all, bool 
         say_problem(world,
                     arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
                     NULL);
+    return (struct settled_flags){held, kept};
 }

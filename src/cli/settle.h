@@ -4,8 +4,12 @@
 #include "cli/world.h"
 #include "hold/flags.h"
 
+struct settled_flags {
+    size_t held, kept; /* files */
+};
+
 /* `may_ask`: the command ended by itself, and a person may be there. */
-void settle(const struct world *world, struct flags *flags, bool keep_all, bool may_ask);
+struct settled_flags settle(const struct world *world, struct flags *flags, bool keep_all, bool may_ask);
 
 /* What else the run left that a person should know of. */
 void say_sightings(const struct world *world, const struct flags *flags);

@@ -6,4 +6,5 @@
 /* For struct tripwires, with the attendance as its context: by the desktop's means or the user's own. */
 void tripped_notify(void *context, const struct fired *fired);
 
-void say_tripped(const struct attendance *attendance);
+/* "~/.ssh/id_rsa was opened 3 times by `cat …`", printable. */
+const char *tripped_sentence(struct arena *arena, const char *home, const struct fired *fired);

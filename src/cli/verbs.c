@@ -6,7 +6,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_NOTIFY | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_ENDING | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
@@ -34,6 +34,10 @@ const struct verb_entry verb_table[] = {
             "  --notify[=COMMAND]\n"
             "                says at once when CMD reads a decoy (see docs/JOURNAL.md), by notify-send or by COMMAND,\n"
             "                which the shell runs with $BAWN_TEXT, $BAWN_PATH, $BAWN_PROCESS and $BAWN_SESSION\n"
+            "  --on-exit COMMAND\n"
+            "                afterwards, with $BAWN_TEXT, $BAWN_SESSION, $BAWN_STATUS and $BAWN_CHANGES\n"
+            "  --quiet       no summary at the end\n"
+            "  --json        the summary as one line of JSON on standard error\n"
             "\n"
             "  bawn claude --dangerously-skip-permissions\n"
             "  bawn --read ~/datasets --net off -- make test\n"

@@ -23,6 +23,7 @@ enum {
     MOST_ADDED = 8192,
     MOST_EVENTS = 65536, /* whoever takes the helper over shall not fill the disk */
     MOST_REFUSED = 256,
+    MOST_USED = 256,
     MOST_LOOKED_AT = 256, /* refused names whose asking process is looked for */
     LONGEST_LINE = 1024,
 };
@@ -114,6 +115,22 @@ static void take_question(struct network *network, const char *host, const char 
         return;
 }
 
+static void note_used(struct network *network, const char *host, const char *port)
+{
+    uint16_t number = 0;
+    if (!port_parse(port, &number))
+        number = 0;
+    for (size_t i = 0; i < network->used.count; i++) {
+        struct used_host *used = &network->used.at[i];
+        if (used->port == number && strcmp(used->host, host) == 0) {
+            used->times++;
+            return;
+        }
+    }
+    if (network->used.count < MOST_USED)
+        vec_push(&network->used, (struct used_host){arena_str(&network->arena, host), number, 1});
+}
+
 static void take_event(struct network *network, char *line)
 {
     char *rest = line;
@@ -145,6 +162,8 @@ static void take_event(struct network *network, char *line)
     } else if (strcmp(what, "failed") == 0) {
         journal_event(network->journal, "unreachable", "host", host, "port", port, "why", detail);
     } else if (strcmp(what, "connected") == 0 || strcmp(what, "published") == 0) {
+        if (*what == 'c')
+            note_used(network, host, port);
         journal_event(network->journal, what, "host", host, "port", port, "address", detail);
     }
 }
@@ -371,5 +390,6 @@ void network_free(struct network *network)
     vec_free(&network->host_fds);
     vec_free(&network->added);
     vec_free(&network->refused);
+    vec_free(&network->used);
     arena_free(&network->arena);
 }

@@ -18,6 +18,13 @@ struct refused_host {
     const char *sentence;
 };
 
+/* Something that was reached. */
+struct used_host {
+    const char *host;
+    uint16_t port;
+    size_t times;
+};
+
 struct standing_socket {
     int fd;
     uint16_t published; /* a port of the host's that stands for this one inside; 0: a socket of the inside */
@@ -39,6 +46,7 @@ struct network {
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
     VEC(struct refused_host) refused;
     size_t refused_in_all;
+    VEC(struct used_host) used; /* each once */
 };
 
 /* Takes the host's ports that are to be published: one that is taken is an error before anything runs. */
