@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/chronicle.h"
 #include "cli/hook.h"
 #include "cli/keep.h"
 #include "cli/left.h"
@@ -27,12 +28,7 @@ static void begin_session(struct attendance *attendance)
     struct err err = {0};
     if (session_begin(arena, state, workspace, session, &err) < 0)
         say_err(attendance->world, &err);
-    journal_event(&session->journal, "start", "workspace", workspace, "command", attendance->args->command[0],
-                  "process", arena_printf(arena, "%d", attendance->launched->pid));
-    for (size_t i = 0; i < loaded->plan.given_up.count; i++) {
-        const struct given_up *given_up = &loaded->plan.given_up.at[i];
-        journal_event(&session->journal, "given up", "wall", wall_name(given_up->wall), "by", given_up->by);
-    }
+    chronicle_start(attendance, workspace);
 }
 
 /* The home with what belongs into it. What could only not be filled in is said. */
@@ -128,11 +124,23 @@ int attend_begin(struct attendance *attendance, struct err *err)
 /* Nobody gives a session more in its first moment, in which most commands are over: they need not pay for it. */
 enum { LATER_MILLISECONDS = 20 };
 
-static int open_control(void *self, short events, struct err *err)
+static bool ring(const struct attendance *attendance, long nanoseconds)
+{
+    struct itimerspec time = {.it_value = {.tv_nsec = nanoseconds}};
+    return attendance->later_fd >= 0 && timerfd_settime(attendance->later_fd, 0, &time, NULL) == 0;
+}
+
+/* What need not be done before the command begins: at once while it begins, and a moment later. */
+static int do_later(void *self, short events, struct err *err)
 {
     (void)events;
     (void)err;
     struct attendance *attendance = self;
+    if (!attendance->has_plan_recorded) {
+        chronicle_plan(attendance);
+        ring(attendance, LATER_MILLISECONDS * 1000000L);
+        return 0;
+    }
     loop_remove(&attendance->loop, attendance->later_fd);
     control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
                  &attendance->loop);
@@ -152,9 +160,8 @@ int attend_start(struct attendance *attendance, struct err *err)
     flags_read(&attendance->flags);
     network_watch(&attendance->network, attendance->launched, &attendance->loop);
     attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    struct itimerspec later = {.it_value = {.tv_nsec = LATER_MILLISECONDS * 1000000L}};
-    if (attendance->later_fd >= 0 && timerfd_settime(attendance->later_fd, 0, &later, NULL) == 0)
-        loop_add(&attendance->loop, attendance->later_fd, POLLIN, open_control, attendance);
+    if (ring(attendance, 1))
+        loop_add(&attendance->loop, attendance->later_fd, POLLIN, do_later, attendance);
     return 0;
 }
 
@@ -258,8 +265,7 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
     end_home(attendance, &left); /* git is asked with it */
     if (summary_is_wanted(world, args))
         changed_find(world, attendance->loaded, attendance->session.folder_fd, &changed);
-    journal_event(&attendance->session.journal, "end", "status",
-                  arena_printf(attendance->loaded->policy.arena, "%d", outcome.status));
+    chronicle_end(attendance, &outcome, summary.milliseconds, changed.count);
     session_end(&attendance->session);
     summary_tell(&summary);
     if (args->on_exit)

@@ -22,6 +22,7 @@ struct attendance {
     struct launched *launched;
     struct loop loop;
     struct session session;
+    struct secrets secrets; /* the caller's, to be kept out of the journal */
     struct home home;
     struct network network;
     struct guard guard;
@@ -32,6 +33,7 @@ struct attendance {
     struct timespec began;
     struct keeping *keeping;                /* keep.h */
     bool has_network, has_guard, has_flags; /* begun, and to be ended */
+    bool has_plan_recorded;
 };
 
 /* Before the plan is handed over: what the child needs to find. The attendance must stay where it is until its end. */

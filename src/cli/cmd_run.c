@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "cli/attend.h"
 #include "cli/brief.h"
+#include "cli/chronicle.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "home/git_settings.h"
@@ -189,6 +190,7 @@ static int run(const struct world *world, const struct args *args, struct loaded
     }
     if (result < 0)
         attend_failed(&attendance, &err);
+    chronicle_limits(&attendance, &outcome);
     launch_release(launched);
     attend_end(&attendance, outcome);
     trace_point(world->trace, "outside", "the end of it");

@@ -46,18 +46,6 @@ static const struct record *find_overlap(const struct choice *choice, const stru
     return NULL;
 }
 
-static const char *size_text(struct arena *arena, uint64_t size)
-{
-    static const char units[] = " KMGT";
-    unsigned unit = 0;
-    while (size >= 10240 && unit + 1 < sizeof(units) - 1) {
-        size /= 1024;
-        unit++;
-    }
-    return unit ? arena_printf(arena, "%llu%c", (unsigned long long)size, units[unit])
-                : arena_printf(arena, "%llu bytes", (unsigned long long)size);
-}
-
 static uint64_t bytes_in(const struct tree *tree)
 {
     uint64_t sum = 0;

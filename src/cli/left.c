@@ -8,15 +8,6 @@
 
 enum { PATH_COLUMNS = 48 };
 
-static void add_size(struct buf *out, uint64_t size)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
-    size_t unit = 0;
-    for (; size >= 10240 && unit + 1 < array_len(units); unit++)
-        size /= 1024;
-    buf_printf(out, "%8" PRIu64 " %s", size, units[unit]);
-}
-
 void add_left(struct buf *out, const struct style *style, const struct left *left, size_t most, size_t indent)
 {
     for (size_t i = 0; i < left->files.count && i < most; i++) {
@@ -25,7 +16,7 @@ void add_left(struct buf *out, const struct style *style, const struct left *lef
         size_t columns = style_add(style, out, COLOUR_BOLD, arena_printf(left->arena, "~%s", file->path));
         for (; columns < PATH_COLUMNS; columns++)
             buf_add_char(out, ' ');
-        add_size(out, file->size);
+        buf_printf(out, "%12s", size_text(left->arena, file->size));
         buf_add_char(out, '\n');
     }
     size_t more = left->files.count > most ? left->files.count - most : 0;

@@ -1,5 +1,6 @@
 #include "cli/style.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -48,6 +49,15 @@ size_t style_add_path(const struct style *style, struct buf *buf, enum colour co
     size_t columns = style_add(style, buf, colour, style_path(style, &arena, path));
     arena_free(&arena);
     return columns;
+}
+
+const char *size_text(struct arena *arena, uint64_t size)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+    size_t unit = 0;
+    for (; size >= 10240 && unit + 1 < array_len(units); unit++)
+        size /= 1024;
+    return arena_printf(arena, "%" PRIu64 " %s", size, units[unit]);
 }
 
 void put(FILE *stream, const struct buf *buf)

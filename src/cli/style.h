@@ -25,6 +25,9 @@ size_t style_add_path(const struct style *style, struct buf *buf, enum colour co
 /* The path as style_add_path shows it, for sentences. */
 const char *style_path(const struct style *style, struct arena *arena, const char *path);
 
+/* "48 KiB" */
+const char *size_text(struct arena *arena, uint64_t size);
+
 /* Writes the whole buffer, whatever bytes it holds. */
 void put(FILE *stream, const struct buf *buf);
 

@@ -116,6 +116,9 @@ static void add_used(struct page *page)
     for (size_t i = 0; i < network->used.count && i < MOST_SHOWN; i++) {
         buf_add_str(&page->out, i ? ", " : "");
         add(page, COLOUR_PLAIN, network->used.at[i].host);
+        uint64_t moved = network->used.at[i].sent + network->used.at[i].received;
+        if (moved)
+            add(page, COLOUR_DIM, arena_printf(page->arena, " (%s)", size_text(page->arena, moved)));
     }
     if (network->used.count > MOST_SHOWN)
         buf_printf(&page->out, " and %zu more", network->used.count - MOST_SHOWN);

@@ -51,6 +51,7 @@ static struct connection *connection_new(struct egress *egress)
 void connection_close(struct connection *connection)
 {
     struct egress *egress = connection->egress;
+    connection_account(connection);
     ask_forget(egress, connection);
     for (size_t i = 0; i < connection->attempts_begun; i++)
         poller_close(&connection->attempts[i].watcher);

@@ -53,7 +53,6 @@ static void connected(struct connection *connection, struct attempt *attempt)
     char text[ENDPOINT_TEXT_SIZE], reached[ENDPOINT_TEXT_SIZE] = "";
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof(peer);
-    struct endpoint endpoint;
     /* The winner moves to its side, the others are given up. */
     struct side *side = connection->published ? &connection->inner : &connection->outer;
     side->connection = connection;
@@ -62,9 +61,9 @@ static void connected(struct connection *connection, struct attempt *attempt)
         poller_close(&connection->attempts[i].watcher);
     bool is_news = !endpoint_equal(&egress->last_connected, &connection->asked);
     egress->last_connected = connection->asked;
-    if (is_news && getpeername(side->watcher.fd, (struct sockaddr *)&peer, &size) == 0 &&
-        endpoint_from_socket(&peer, &endpoint))
-        endpoint_text(&endpoint, reached);
+    if (getpeername(side->watcher.fd, (struct sockaddr *)&peer, &size) == 0 &&
+        endpoint_from_socket(&peer, &connection->reached) && is_news)
+        endpoint_text(&connection->reached, reached);
     if (is_news)
         tell(egress, "%s %s %u %s", connection->published ? "published" : "connected",
              connection_host(connection, text), connection->asked.port, reached);

@@ -133,12 +133,12 @@ struct connection {
     struct flow outward, inward;
     enum stage stage;
     struct name *name; /* NULL: an address, or a port of the host or of the sandbox */
-    struct endpoint asked;
+    struct endpoint asked, reached;
     struct rule rule; /* that allows it, as it was then; VERB_NONE: a port of the host's */
     bool is_inspected, speaks_http /* or may */, via_proxy;
     uint16_t published;
     bool tried_v6; /* of a published port */
-    int64_t deadline /* 0: none */, next_attempt;
+    int64_t deadline /* 0: none */, next_attempt, began;
     struct lookup_result addresses;
     size_t attempts_begun, attempts_open;
     struct attempt attempts[LOOKUP_MOST_ADDRESSES];
@@ -171,6 +171,9 @@ void connection_refuse(struct connection *connection,
                        const char *sentence); /* told to bawn, and where possible inside */
 void connection_fail(struct connection *connection, int errnum, const char *sentence);
 const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE]);
+
+/* account.c: tells what it carried, if it carried anything. */
+void connection_account(const struct connection *connection);
 
 /* --- settings.c ------------------------------------------------------------------------------------------------- */
 
@@ -224,5 +227,6 @@ struct egress {
     size_t told_count;
     VEC(const char *) untold; /* lines that wait for bawn to read */
     size_t untold_sent;
+    size_t accounts;
     bool is_over; /* bawn is gone */
 };

@@ -88,5 +88,7 @@ int main(int argument_count, char **arguments)
     }
     while (!egress.is_over)
         poller_run_once(&egress.poller, keep_time(&egress));
+    for (const struct connection *open = egress.connections; open; open = open->next)
+        connection_account(open);
     return 0;
 }

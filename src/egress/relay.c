@@ -105,6 +105,7 @@ static void relay_round(struct connection *connection, bool from_inner, bool fro
 void connection_relay(struct connection *connection)
 {
     connection->stage = STAGE_RELAY;
+    connection->began = now_milliseconds();
     connection_set_deadline(connection, 0);
     if (!connection->is_inspected) {
         watch_sides(connection);

@@ -12,7 +12,12 @@
 #include "base/json.h"
 #include "base/text.h"
 
-enum { TEXT_LONGEST = 4096, RECORD_LONGEST = 256 * 1024 };
+enum {
+    TEXT_LONGEST = 4096,
+    TEXT_LOOKED_AT = 16384,
+    RECORD_LONGEST = 256 * 1024,
+    JOURNAL_LARGEST = 8 * 1024 * 1024
+};
 
 static const char nothing_before[SHA256_HEX_SIZE] =
     "0000000000000000000000000000000000000000000000000000000000000000";
@@ -101,7 +106,8 @@ int journal_open(int folder_fd, const char *name, struct journal *ret_journal, s
     /* A crash may have left a part of the last record. Whatever else does not follow stays for `verify` to find. */
     if (followed == LAST_IS_TORN && ftruncate(journal.fd, end) == 0)
         journal.lost++;
-    lseek(journal.fd, 0, SEEK_END);
+    off_t size = lseek(journal.fd, 0, SEEK_END);
+    journal.size = size < 0 ? 0 : (uint64_t)size;
     *ret_journal = journal;
     return 0;
 }
@@ -122,6 +128,20 @@ static void add_time(struct json *json)
     json_str(json, "at", text);
 }
 
+/* The workspace is a path, by which sessions are found again. */
+static void add_text(const struct journal *journal, struct json *json, const char *name, const char *text)
+{
+    auto_buf struct buf kept = {0};
+    size_t size = strnlen(text, TEXT_LOOKED_AT);
+    if (strcmp(name, "workspace") == 0)
+        buf_add(&kept, text, size);
+    else
+        redact_add(&kept, journal->secrets, text, size);
+    if (kept.size > TEXT_LONGEST)
+        kept.bytes[TEXT_LONGEST] = '\0';
+    json_str(json, name, buf_text(&kept));
+}
+
 /* Writes the whole record or, as far as the file system lets it, nothing. */
 static bool append(int fd, const struct buf *record)
 {
@@ -138,6 +158,10 @@ void journal_add(struct journal *journal, const char *const *texts)
 {
     if (journal->fd < 0)
         return;
+    if (journal->size >= JOURNAL_LARGEST && strcmp(texts[0], "end") != 0) {
+        journal->lost++;
+        return;
+    }
     auto_buf struct buf record = {0};
     struct json json = {.out = &record, .on_one_line = true};
     json_open(&json, NULL, '{');
@@ -145,9 +169,7 @@ void journal_add(struct journal *journal, const char *const *texts)
     add_time(&json);
     json_str(&json, "event", texts[0]);
     for (const char *const *pair = texts + 1; pair[0] && pair[1]; pair += 2) {
-        char cut[TEXT_LONGEST + 1];
-        snprintf(cut, sizeof(cut), "%s", pair[1]);
-        json_str(&json, pair[0], cut);
+        add_text(journal, &json, pair[0], pair[1]);
     }
     if (journal->lost)
         json_int(&json, "lost", (int64_t)journal->lost);
@@ -161,6 +183,7 @@ void journal_add(struct journal *journal, const char *const *texts)
     memcpy(journal->chain, chain, sizeof(chain));
     journal->next++;
     journal->lost = 0;
+    journal->size += record.size;
 }
 
 int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struct err *err)

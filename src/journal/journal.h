@@ -2,7 +2,8 @@
  * The append-only record of a session: one line of JSON an event, each chained to the one before by a hash, so that a
  * line that was edited, dropped or moved is found. Written by the unsandboxed side alone.
  *
- * Nothing here stops a run: a disk that is full costs records, and the next record that can be written says how many.
+ * Nothing here stops a run: a disk that is full costs records, and the next record that can be written says how many. So
+ * does a journal that has grown to its largest size: from then on only the end is written.
  */
 #pragma once
 
@@ -11,11 +12,14 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "journal/redact.h"
 
 struct journal {
     int fd; /* -1: nothing is recorded */
     uint64_t next;
-    uint64_t lost; /* records that could not be written */
+    uint64_t lost;                 /* records that could not be written */
+    uint64_t size;                 /* of the file */
+    const struct secrets *secrets; /* left out of every record; may be NULL */
     char chain[SHA256_HEX_SIZE];
 };
 
@@ -27,7 +31,7 @@ void journal_close(struct journal *journal);
 
 /*
  * Adds a record: journal_event(&journal, "refused", "host", name, "port", "443"): what happened, and pairs of names and
- * texts. Texts may hold any bytes; they are cut at 4,096. None is NULL.
+ * texts. Texts may hold any bytes; secrets in them are left out, and they are cut at 4,096. None is NULL.
  */
 #define journal_event(journal, ...) journal_add((journal), (const char *const[]){__VA_ARGS__, NULL})
 void journal_add(struct journal *journal, const char *const *texts);

@@ -184,6 +184,26 @@ int cgroup_make(const struct cgroup_place *place, struct cgroup *ret_cgroup, str
     return 0;
 }
 
+/* "low 0\nmax 3\noom_kill 1\n": the number of one of them. */
+static uint64_t count_of(const struct cgroup *cgroup, const char *file, const char *name)
+{
+    char text[512];
+    if (cgroup->fd < 0 || !read_at(cgroup->fd, file, text, sizeof(text)))
+        return 0;
+    size_t size = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, name, size) == 0 && line[size] == ' ')
+            return strtoull(line + size + 1, NULL, 10);
+    }
+    return 0;
+}
+
+struct cgroup_hits cgroup_read_hits(const struct cgroup *cgroup)
+{
+    return (struct cgroup_hits){count_of(cgroup, "memory.events", "oom_kill"),
+                                count_of(cgroup, "pids.events", "max")};
+}
+
 void cgroup_remove(struct cgroup *cgroup)
 {
     if (cgroup->parent_fd < 0)

@@ -35,5 +35,11 @@ int cgroup_make(const struct cgroup_place *place, struct cgroup *ret_cgroup, str
 /* What may be used in it, of what its controllers hold. UINT64_MAX: no limit. */
 int cgroup_limit(const struct cgroup *cgroup, uint64_t memory, uint64_t pids, struct err *err) must_check;
 
+/* How often its limits were met. Zero where there is none. */
+struct cgroup_hits {
+    uint64_t killed, forks_refused;
+};
+struct cgroup_hits cgroup_read_hits(const struct cgroup *cgroup);
+
 /* Once nothing runs in it. What cannot be removed now is at the next start. */
 void cgroup_remove(struct cgroup *cgroup);

@@ -81,9 +81,10 @@ static void add_children(process_list *processes, pid_t process)
         closedir(threads);
 }
 
-static bool has_socket(pid_t process, const char *socket, size_t *descriptors_left)
+/* Only the text of the links is looked at: a file that hangs is not touched. */
+static bool has_open(pid_t process, const char *wanted, size_t *descriptors_left)
 {
-    char path[64], target[64];
+    char path[64], target[4096];
     snprintf(path, sizeof(path), "/proc/%d/fd", (int)process);
     DIR *descriptors = opendir(path);
     bool found = false;
@@ -91,7 +92,7 @@ static bool has_socket(pid_t process, const char *socket, size_t *descriptors_le
          --*descriptors_left) {
         ssize_t size = readlinkat(dirfd(descriptors), at->d_name, target, sizeof(target) - 1);
         target[size > 0 ? size : 0] = '\0';
-        found = strcmp(target, socket) == 0;
+        found = strcmp(target, wanted) == 0;
     }
     if (descriptors)
         closedir(descriptors);
@@ -108,20 +109,15 @@ static void read_program(struct holder *holder)
     snprintf(holder->program, sizeof(holder->program), "%.*s", (int)size, buf_text(&text));
 }
 
-bool holder_find(pid_t first, bool is_stream, uint16_t port, struct holder *ret_holder)
+bool holder_find_open(pid_t first, const char *target, struct holder *ret_holder)
 {
-    uint64_t inode;
-    if (!find_inode(first, is_stream, port, &inode))
-        return false;
-    char socket[64];
-    snprintf(socket, sizeof(socket), "socket:[%llu]", (unsigned long long)inode);
     size_t descriptors_left = MOST_DESCRIPTORS;
     process_list processes = {0};
     bool found = false;
     add_children(&processes, first);
     for (size_t i = 0; !found && i < processes.count; i++) {
         *ret_holder = (struct holder){.pid = processes.at[i]};
-        found = has_socket(processes.at[i], socket, &descriptors_left);
+        found = has_open(processes.at[i], target, &descriptors_left);
         if (!found)
             add_children(&processes, processes.at[i]);
     }
@@ -129,4 +125,28 @@ bool holder_find(pid_t first, bool is_stream, uint16_t port, struct holder *ret_
     if (found)
         read_program(ret_holder);
     return found;
+}
+
+bool holder_find(pid_t first, bool is_stream, uint16_t port, struct holder *ret_holder)
+{
+    uint64_t inode;
+    char socket[64];
+    if (!find_inode(first, is_stream, port, &inode))
+        return false;
+    snprintf(socket, sizeof(socket), "socket:[%llu]", (unsigned long long)inode);
+    return holder_find_open(first, socket, ret_holder);
+}
+
+bool holder_read_command(const struct holder *holder, char *ret_line, size_t capacity)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)holder->pid);
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? 0 : read(fd, ret_line, capacity - 1);
+    while (size > 0 && !ret_line[size - 1])
+        size--;
+    for (ssize_t i = 0; i < size; i++)
+        ret_line[i] = ret_line[i] ? ret_line[i] : ' ';
+    ret_line[size > 0 ? size : 0] = '\0';
+    return size > 0;
 }

@@ -115,20 +115,36 @@ static void take_question(struct network *network, const char *host, const char 
         return;
 }
 
-static void note_used(struct network *network, const char *host, const char *port)
+/* NULL where there are too many. */
+static struct used_host *find_used(struct network *network, const char *host, const char *port)
 {
     uint16_t number = 0;
     if (!port_parse(port, &number))
         number = 0;
     for (size_t i = 0; i < network->used.count; i++) {
         struct used_host *used = &network->used.at[i];
-        if (used->port == number && strcmp(used->host, host) == 0) {
-            used->times++;
-            return;
-        }
+        if (used->port == number && strcmp(used->host, host) == 0)
+            return used;
     }
-    if (network->used.count < MOST_USED)
-        vec_push(&network->used, (struct used_host){arena_str(&network->arena, host), number, 1});
+    if (network->used.count == MOST_USED)
+        return NULL;
+    vec_push(&network->used, (struct used_host){arena_str(&network->arena, host), number, 0, 0, 0});
+    return &network->used.at[network->used.count - 1];
+}
+
+/* A connection has ended: "ADDRESS SENT RECEIVED MILLISECONDS". */
+static void take_account(struct network *network, const char *host, const char *port, char *rest)
+{
+    const char *address = next_word(&rest), *sent = next_word(&rest), *received = next_word(&rest),
+               *milliseconds = rest ? rest : "";
+    struct used_host *used = find_used(network, host, port);
+    if (used) {
+        used->times++;
+        used->sent += strtoull(sent, NULL, 10);
+        used->received += strtoull(received, NULL, 10);
+    }
+    journal_event(network->journal, "closed", "host", host, "port", port, "address", address, "sent", sent,
+                  "received", received, "milliseconds", milliseconds);
 }
 
 static void take_event(struct network *network, char *line)
@@ -154,6 +170,10 @@ static void take_event(struct network *network, char *line)
         return;
     }
     const char *host = next_word(&rest), *port = next_word(&rest), *detail = rest ? rest : "";
+    if (strcmp(what, "closed") == 0) {
+        take_account(network, host, port, rest);
+        return;
+    }
     if (strcmp(what, "asked") == 0) {
         take_question(network, host, port, detail);
     } else if (strcmp(what, "refused") == 0) {
@@ -163,7 +183,7 @@ static void take_event(struct network *network, char *line)
         journal_event(network->journal, "unreachable", "host", host, "port", port, "why", detail);
     } else if (strcmp(what, "connected") == 0 || strcmp(what, "published") == 0) {
         if (*what == 'c')
-            note_used(network, host, port);
+            find_used(network, host, port);
         journal_event(network->journal, what, "host", host, "port", port, "address", detail);
     }
 }
@@ -369,9 +389,12 @@ int network_publish(struct network *network, uint16_t inside, uint16_t outside, 
 
 void network_end(struct network *network)
 {
+    enum { LAST_WORD_MILLISECONDS = 200 };
     network->inside = 0; /* the number may soon be another's */
-    if (network->link_fd >= 0)
-        hear_helper(network);
+    /* It ends by itself when process 1 has, and tells before that what is still open. */
+    struct pollfd ready = {.fd = network->link_fd, .events = POLLIN};
+    while (network->link_fd >= 0 && hear_helper(network) && poll(&ready, 1, LAST_WORD_MILLISECONDS) > 0) {
+    }
     if (network->helper > 0) {
         kill(network->helper, SIGKILL);
         waitpid(network->helper, NULL, 0);

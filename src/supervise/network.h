@@ -23,6 +23,7 @@ struct used_host {
     const char *host;
     uint16_t port;
     size_t times;
+    uint64_t sent, received; /* by the connections that have ended */
 };
 
 struct standing_socket {

@@ -191,6 +191,7 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     ret_outcome->status = supervision.status;
+    ret_outcome->ran_out_of_time = supervision.was_asked;
     ret_outcome->is_interrupted = supervision.ended_by == SIGINT && launch->terminal_fd >= 0;
     return result;
 }

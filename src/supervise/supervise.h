@@ -11,6 +11,7 @@
 
 struct outcome {
     int status; /* for bawn to end with */
+    bool ran_out_of_time;
     bool
         is_interrupted; /* by a person at the terminal: once all is put right, bawn is to end by the same signal */
 };

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "supervise/culprit.h"
+#include "kernel/holder.h"
 
 /* Every touch is counted; so many are written down for each file, and so often it is looked for who did it. */
 enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16 };
@@ -39,14 +39,23 @@ static struct fired *find_fired(struct tripwires *tripwires, const char *path)
     return &tripwires->fired.at[tripwires->fired.count - 1];
 }
 
+/* What a process that has it open was started with; NULL where none is seen any more: most are quick. */
+static const char *find_process(struct tripwires *tripwires, const char *path)
+{
+    struct holder holder;
+    char command[300];
+    if (++tripwires->searches > MOST_SEARCHES || !holder_find_open(tripwires->launched->pid, path, &holder) ||
+        !holder_read_command(&holder, command, sizeof(command)))
+        return NULL;
+    return arena_str(tripwires->arena, command);
+}
+
 static void fire(struct tripwires *tripwires, const char *path)
 {
     struct fired *fired = find_fired(tripwires, path);
     if (++fired->times > MOST_RECORDS_EACH)
         return;
-    const char *process = ++tripwires->searches > MOST_SEARCHES
-                              ? NULL
-                              : culprit_find(tripwires->arena, tripwires->launched->pid, path);
+    const char *process = find_process(tripwires, path);
     if (process) {
         fired->process = process;
         journal_event(tripwires->journal, "tripwire", "path", path, "process", process);

@@ -242,14 +242,15 @@ teardown() {
     run "$BAWN" log
     [ "$status" -eq 0 ]
     [[ "${lines[0]}" == *"start"*"workspace ~/app"*"command true"* ]]
-    [[ "${lines[1]}" == *"end"*"status 0"* ]]
+    [[ "${lines[1]}" == *"plan"*"arguments true"* ]]
+    [[ "${lines[2]}" == *"end"*"status 0"* ]]
     run "$BAWN" log --verify
     [ "$status" -eq 0 ]
-    [[ "$output" == "app-1: 2 records, each follows from the one before" ]]
+    [[ "$output" == "app-1: 3 records, each follows from the one before" ]]
     sed -i 's/"status":"0"/"status":"1"/' "$HOME/.local/state/bawn/sessions/app-1/journal.jsonl"
     run "$BAWN" log app-1 --verify
     [ "$status" -eq 1 ]
-    [[ "$output" == *"record 2 of the journal was changed, moved or dropped"* ]]
+    [[ "$output" == *"record 3 of the journal was changed, moved or dropped"* ]]
     run "$BAWN" log ../app-1
     [ "$status" -eq 2 ]
 }

@@ -222,4 +222,80 @@ TEST(old_sessions_go_but_not_those_in_which_something_waits)
     remove_state();
 }
 
+/* What is written of a text. */
+static const char *redacted(const struct secrets *secrets, const char *text)
+{
+    auto_buf struct buf out = {0};
+    redact_add(&out, secrets, text, strlen(text));
+    return arena_str(&state.arena, buf_text(&out));
+}
+
+TEST(secrets_are_left_out)
+{
+    static const char *const environment[] = {"HOME=/home/me",
+                                              "PWD=/home/me/token",
+                                              "API_TOKEN=hunter2hunter2",
+                                              "DB_PASSWORD=short",
+                                              "my_secret=correct horse",
+                                              "EDITOR=vim-the-editor",
+                                              NULL};
+    struct secrets secrets;
+    secrets_find(&state.arena, environment, &secrets);
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"plain words, /home/me/token and vim-the-editor", "plain words, /home/me/token and vim-the-editor"},
+        {"curl -H 'X: hunter2hunter2'", "curl -H 'X: [$API_TOKEN]'"},
+        {"a correct horse b", "a [$my_secret] b"},
+        {"git clone https://me:pw@example.com/x", "git clone https://[redacted]@example.com/x"},
+        {"https://example.com/a@b", "https://example.com/a@b"},
+        {"postgres://u:p%40@db:5432/x?y", "postgres://[redacted]@db:5432/x?y"},
+        {"--key sk-"
+         "abcdefghijklmnopqrst end",
+         "--key sk-[redacted] end"},
+        {"ghp_0123456789abcdefghijABCDEFGHIJ012345", "ghp_[redacted]"},
+        {"task-force-of-many-many-words", "task-force-of-many-many-words"},
+        {"AKIAIOSFODNN7EXAMPLE", "AKIA[redacted]"},
+        {"x=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "x=eyJ[redacted]"},
+        {"mysql --password=tiny -u me", "mysql --password=[redacted] -u me"},
+        {"{\"token\": \"abc\"}", "{\"token\": \"[redacted]\"}"},
+        {"Authorization: Bearer abc.def", "Authorization: Bearer [redacted]"},
+        {"-----BEGIN OPENSSH PRIVATE KEY----- b3Blb", "[redacted]"},
+        {"-----BEGIN CERTIFICATE----- MIIB", "-----BEGIN CERTIFICATE----- MIIB"},
+        {"", ""},
+        {"sk-", "sk-"},
+        {"://", "://"},
+        {"password=", "password="},
+    };
+    for (size_t i = 0; i < array_len(cases); i++)
+        CHECK_STR(redacted(&secrets, cases[i].text), cases[i].want);
+    CHECK_STR(redacted(NULL, "hunter2hunter2"), "hunter2hunter2");
+    secrets_free(&secrets);
+    arena_free(&state.arena);
+}
+
+TEST(a_journal_has_a_largest_size_and_still_gets_its_end)
+{
+    make_state();
+    auto_fd int folder = open_state();
+    struct journal journal;
+    struct err err = {0};
+    char *text = arena_alloc(&state.arena, 4001);
+    memset(text, 'a', 4000);
+    REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
+    for (int i = 0; i < 3000; i++)
+        journal_event(&journal, "refused", "why", text);
+    uint64_t written = journal.next - 1, lost = journal.lost;
+    CHECK(written > 2000 && written < 2100);
+    CHECK_INT(written + lost, 3000);
+    journal_event(&journal, "end", "status", "0");
+    CHECK_INT(journal.next - 1, written + 1);
+    journal_close(&journal);
+    struct stat status;
+    CHECK_INT(fstatat(folder, "j", &status, 0), 0);
+    CHECK(status.st_size < 9 * 1024 * 1024);
+    CHECK_STR(verified(folder), arena_printf(&state.arena, "%llu", (unsigned long long)written + 1));
+    remove_state();
+}
+
 UNIT_MAIN()

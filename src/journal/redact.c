@@ -1,0 +1,203 @@
+#include "journal/redact.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/attr.h"
+#include "base/text.h"
+
+enum { SECRET_SHORTEST = 6, MOST_SECRETS = 256, USERINFO_LONGEST = 512 };
+
+/* --- variables ------------------------------------------------------------------------------------------------------ */
+
+static bool name_is_secret(const char *name, size_t size)
+{
+    static const char *const parts[] = {"KEY",        "TOKEN",        "SECRET", "PASS",    "PWD",
+                                        "CREDENTIAL", "AUTH",         "COOKIE", "SESSION", "_PAT",
+                                        "_DSN",       "DATABASE_URL", "PRIVATE"};
+    for (size_t i = 0; i < array_len(parts); i++) {
+        size_t part = strlen(parts[i]);
+        for (size_t at = 0; at + part <= size; at++) {
+            if (strncasecmp(name + at, parts[i], part) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A path is no secret, and would be left out everywhere: SSH_AUTH_SOCK, PWD. */
+static bool value_is_secret(const char *value)
+{
+    return strlen(value) >= SECRET_SHORTEST && *value != '/' && *value != '~';
+}
+
+void secrets_find(struct arena *arena, const char *const *environment, struct secrets *ret_secrets)
+{
+    *ret_secrets = (struct secrets){0};
+    for (; *environment && ret_secrets->known.count < MOST_SECRETS; environment++) {
+        size_t size = strcspn(*environment, "=");
+        const char *value = (*environment)[size] ? *environment + size + 1 : "";
+        if (name_is_secret(*environment, size) && value_is_secret(value))
+            vec_push(&ret_secrets->known,
+                     (struct secret){arena_copy(arena, *environment, size), value, strlen(value)});
+    }
+}
+
+void secrets_free(struct secrets *secrets)
+{
+    vec_free(&secrets->known);
+}
+
+/* --- words that look like keys ---------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *prefix;
+    size_t shortest; /* what follows it, of letters, digits and a few signs */
+} makers[] = {
+    {"sk-", 16},       {"sk_live_", 10}, {"sk_test_", 10}, {"rk_live_", 10}, {"ghp_", 20},
+    {"gho_", 20},      {"ghu_", 20},     {"ghs_", 20},     {"ghr_", 20},     {"github_pat_", 20},
+    {"glpat-", 16},    {"gldt-", 16},    {"xoxa-", 10},    {"xoxb-", 10},    {"xoxp-", 10},
+    {"xoxr-", 10},     {"xoxs-", 10},    {"xapp-", 10},    {"AKIA", 16},     {"ASIA", 16},
+    {"AIza", 30},      {"ya29.", 16},    {"npm_", 30},     {"pypi-", 30},    {"hf_", 20},
+    {"eyJ", 30},       {"dop_v1_", 30},  {"SG.", 30},      {"shpat_", 20},   {"AGE-SECRET-KEY-", 10},
+    {"dckr_pat_", 16}, {"tskey-", 10},   {"hvs.", 16},     {"atlasv1.", 16}, {"figd_", 16},
+    {"lin_api_", 16},  {"gsk_", 16},     {"xai-", 16},     {"r8_", 20},      {"pplx-", 16},
+    {"CLOJARS_", 16},  {"sntrys_", 16},
+};
+
+static bool is_of_key(char byte)
+{
+    return isalnum((unsigned char)byte) || (byte && strchr("_-.+/=", byte));
+}
+
+/* How much of the text here is a key behind a known beginning; 0: none. */
+static size_t key_size(const char *text, size_t size, size_t *ret_prefix)
+{
+    for (size_t i = 0; i < array_len(makers); i++) {
+        size_t prefix = strlen(makers[i].prefix), end = prefix;
+        if (size < prefix || memcmp(text, makers[i].prefix, prefix) != 0)
+            continue;
+        while (end < size && is_of_key(text[end]))
+            end++;
+        if (end - prefix >= makers[i].shortest) {
+            *ret_prefix = prefix;
+            return end;
+        }
+    }
+    return 0;
+}
+
+/* --- assignments: password=…, "token": "…", Authorization: Bearer … ------------------------------------------------ */
+
+/* How much of the text here says that a secret comes next; 0: nothing does. */
+static size_t introduction_size(const char *text, size_t size)
+{
+    static const char *const words[] = {"password",      "passwd", "passphrase",   "secret",     "token",
+                                        "api-key",       "apikey", "api_key",      "access_key", "access-key",
+                                        "client_secret", "bearer", "authorization"};
+    for (size_t i = 0; i < array_len(words); i++) {
+        size_t end = strlen(words[i]);
+        if (size < end || strncasecmp(text, words[i], end) != 0)
+            continue;
+        size_t word = end;
+        while (end < size && (text[end] == '"' || text[end] == '\''))
+            end++;
+        bool is_bearer = *words[i] == 'b' && end < size && text[end] == ' ';
+        if (!is_bearer && (end == size || (text[end] != '=' && text[end] != ':')))
+            continue;
+        end++;
+        while (end < size && strchr(" \"'", text[end]) && text[end])
+            end++;
+        if (end > word && end < size &&
+            strncasecmp(text + end, "bearer ", size - end < 7 ? size - end : 7) != 0)
+            return end;
+    }
+    return 0;
+}
+
+static size_t value_size(const char *text, size_t size)
+{
+    size_t end = 0;
+    while (end < size && text[end] && !strchr(" \t\n\"'&,;)}", text[end]))
+        end++;
+    return end;
+}
+
+/* --- addresses: scheme://user:password@host -------------------------------------------------------------------------- */
+
+/* After "://": how much there is before an '@' of the same address; 0: there is none. */
+static size_t userinfo_size(const char *text, size_t size)
+{
+    size_t most = size < USERINFO_LONGEST ? size : USERINFO_LONGEST;
+    for (size_t i = 0; i < most && !strchr("/?# \t\n\"'", text[i]); i++) {
+        if (text[i] == '@')
+            return i;
+    }
+    return 0;
+}
+
+/* --- the whole --------------------------------------------------------------------------------------------------------- */
+
+static const struct secret *known_secret(const struct secrets *secrets, const char *text, size_t size)
+{
+    for (size_t i = 0; secrets && i < secrets->known.count; i++) {
+        const struct secret *secret = &secrets->known.at[i];
+        if (secret->size <= size && memcmp(text, secret->value, secret->size) == 0)
+            return secret;
+    }
+    return NULL;
+}
+
+/* What stands at `at` and is secret is passed over, with a word in its place. Returns where to go on. */
+static size_t pass_over(struct buf *out, const struct secrets *secrets, const char *text, size_t at,
+                        size_t size)
+{
+    static const char word[] = "[redacted]";
+    const char *here = text + at;
+    size_t left = size - at, prefix = 0, end;
+    const struct secret *secret = known_secret(secrets, here, left);
+    if (secret) {
+        buf_printf(out, "[$%s]", secret->name);
+        return at + secret->size;
+    }
+    bool begins_word = at == 0 || !(isalnum((unsigned char)here[-1]) || here[-1] == '_');
+    if (begins_word && (end = key_size(here, left, &prefix))) {
+        buf_add(out, here, prefix);
+        buf_add_str(out, word);
+        return at + end;
+    }
+    if (at >= 3 && memcmp(here - 3, "://", 3) == 0 && (end = userinfo_size(here, left))) {
+        buf_add_str(out, word);
+        return at + end;
+    }
+    if ((end = introduction_size(here, left))) {
+        size_t value = value_size(here + end, left - end);
+        if (value && here[end] != '[') {
+            buf_add(out, here, end);
+            buf_add_str(out, word);
+            return at + end + value;
+        }
+    }
+    return at;
+}
+
+void redact_add(struct buf *out, const struct secrets *secrets, const char *text, size_t size)
+{
+    static const char armour[] = "-----BEGIN ";
+    for (size_t at = 0; at < size;) {
+        size_t next = pass_over(out, secrets, text, at, size);
+        if (next > at) {
+            at = next;
+            continue;
+        }
+        /* A key in armour takes the rest with it. */
+        if (size - at > sizeof(armour) && memcmp(text + at, armour, sizeof(armour) - 1) == 0 &&
+            memmem(text + at, size - at, "PRIVATE KEY", strlen("PRIVATE KEY"))) {
+            buf_add_str(out, "[redacted]");
+            return;
+        }
+        buf_add_char(out, text[at++]);
+    }
+}
