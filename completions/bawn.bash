@@ -71,7 +71,8 @@ _bawn_flag_takes() {
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
     --degrade) takes='landlock seccomp root memory' ;;
-    --publish | --host-port | --on-exit) takes='' ;;
+    --publish | --host-port | --on-exit | --grep) takes='' ;;
+    --since) takes='10m 1h 2h 1d' ;;
     --env | --unset) takes=variable ;;
     --limit) takes=limit ;;
     --use) takes=profile ;;
@@ -127,7 +128,7 @@ _bawn() {
             esac
             return
         elif [[ ${words[i]} == -?* ]]; then
-            if [[ ${words[i]} != *=* ]] && _bawn_flag_takes "${words[i]}"; then
+            if [[ ${words[i]} != *=* && "$verb ${words[i]}" != 'log --net' ]] && _bawn_flag_takes "${words[i]}"; then
                 if ((i + 1 == last)); then value_of=${words[i]}; fi
                 i=$((i + 1))
             fi
@@ -166,8 +167,8 @@ _bawn() {
         apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
         discard) flags+=' --yes' ;;
         sessions) flags+=' --all --json' ;;
-        log) flags+=' --denied --verify --json' ;;
         undo) flags+=' --list --prune --yes --merge --force' ;;
+        log) flags+=' --denied --net --files --exec --since --grep --follow --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"

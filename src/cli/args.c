@@ -14,6 +14,10 @@ static const struct {
     {"-h", FLAG_HELP},
     {"--json", FLAG_JSON},
     {"--quiet", FLAG_QUIET},
+    {"--follow", FLAG_FOLLOW},
+    {"--net", FLAG_LOG_NET}, /* elsewhere a rule */
+    {"--files", FLAG_LOG_FILES},
+    {"--exec", FLAG_LOG_EXEC},
     {"--plan", FLAG_PLAN},
     {"--brief", FLAG_BRIEF},
     {"--all", FLAG_ALL},
@@ -60,6 +64,8 @@ static const struct {
 } valued_flags[] = {
     {"--agent", FLAG_AGENT, offsetof(struct args, agent), "the name of an agent", false},
     {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
+    {"--since", FLAG_SINCE, offsetof(struct args, since), "a length of time", false},
+    {"--grep", FLAG_GREP, offsetof(struct args, grep), "a text", false},
     {"--on-exit", FLAG_ON_EXIT, offsetof(struct args, on_exit), "a command", false},
 };
 

@@ -47,7 +47,13 @@ typedef uint64_t flag_set;
 #define FLAG_OURS         (UINT64_C(1) << 32)
 #define FLAG_AGENT        (UINT64_C(1) << 60) /* takes the name of one */
 #define FLAG_QUIET        (UINT64_C(1) << 41)
-#define FLAG_ON_EXIT      (UINT64_C(1) << 42)                                   /* takes a command */
+#define FLAG_ON_EXIT      (UINT64_C(1) << 42) /* takes a command */
+#define FLAG_FOLLOW       (UINT64_C(1) << 43)
+#define FLAG_LOG_NET      (UINT64_C(1) << 44)
+#define FLAG_LOG_FILES    (UINT64_C(1) << 45)
+#define FLAG_LOG_EXEC     (UINT64_C(1) << 46)
+#define FLAG_SINCE        (UINT64_C(1) << 47)                                   /* takes a length of time */
+#define FLAG_GREP         (UINT64_C(1) << 48)                                   /* takes a text */
 #define FLAG_ENDING       (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON) /* what is told of a run */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
@@ -73,6 +79,7 @@ struct args {
     const char *notify;  /* a command of the user's; "": the desktop's own means */
     const char *agent;   /* by --agent; NULL: the command says it */
     const char *on_exit; /* likewise; NULL: none */
+    const char *since, *grep;
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* all of it, with the program's name; ended by NULL */

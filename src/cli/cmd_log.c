@@ -1,60 +1,104 @@
-/* What a session did, tried and was refused, from its journal. */
-#include <errno.h>
+/* Shows a session's journal, or checks that it holds together. */
+#include <ctype.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/json.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/style.h"
-#include "journal/read.h"
 #include "journal/session.h"
+#include "report/event.h"
+#include "workspace/record.h"
 
-enum { JOURNAL_LARGEST = 64 * 1024 * 1024, EXIT_NOT_WHOLE = 1 };
+enum { EXIT_NOT_WHOLE = 1, LINE_LONGEST = 256 * 1024 };
 
-/* Events in which something was not given. */
-static bool is_denial(const char *event)
+struct view {
+    const struct world *world;
+    const struct args *args;
+    struct loaded *loaded;
+    struct style style;
+    const char *name; /* of the session */
+    int sessions_fd, folder_fd, journal_fd;
+    time_t since;   /* 0: from the beginning */
+    unsigned kinds; /* 0: all */
+};
+
+/* --- which records -------------------------------------------------------------------------------------------------- */
+
+/* "2h", "30m", "90s", "1d" before now. */
+static bool parse_since(const char *text, time_t *ret_since)
 {
-    static const char *const denials[] = {"refused", "unreachable",     "held",
-                                          "failed",  "network-trouble", "tripwire"};
-    for (size_t i = 0; i < array_len(denials); i++) {
-        if (strcmp(event, denials[i]) == 0)
+    static const struct {
+        char unit;
+        int64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
+    uint64_t number;
+    const char *at = text;
+    if (!text_take_number(&at, &number) || number > 1000000 || strlen(at) != 1)
+        return false;
+    for (size_t i = 0; i < array_len(units); i++) {
+        if (*at == units[i].unit) {
+            *ret_since = time(NULL) - (time_t)number * units[i].seconds;
             return true;
+        }
     }
     return false;
 }
 
-/* "2026-01-31T12:00:00.000Z" as the time of day here; the text itself where it is no such time. */
-static const char *time_of_day(struct arena *arena, const char *at)
+static bool is_wanted(const struct view *view, const struct journal_record *record, const char *sentence)
 {
-    struct tm parts = {0};
-    const char *rest = strptime(at, "%Y-%m-%dT%H:%M:%S", &parts);
-    if (!rest)
-        return at;
-    time_t moment = timegm(&parts);
-    localtime_r(&moment, &parts);
+    unsigned kinds = event_kinds(record->event);
+    struct timespec time;
+    if (view->args->flags & FLAG_DENIED && !(kinds & EVENT_DENIED))
+        return false;
+    if (view->kinds && !(kinds & view->kinds))
+        return false;
+    if (view->since && (!event_time(record, &time) || time.tv_sec < view->since))
+        return false;
+    return !view->args->grep || strcasestr(sentence, view->args->grep) ||
+           strcasestr(record->event, view->args->grep);
+}
+
+/* --- one record ------------------------------------------------------------------------------------------------------ */
+
+/* The time of day here; the text itself where it is no time. */
+static const char *time_of_day(struct arena *arena, const struct journal_record *record)
+{
+    struct timespec time;
+    struct tm parts;
+    if (!event_time(record, &time))
+        return record->at;
+    localtime_r(&time.tv_sec, &parts);
     return arena_printf(arena, "%02d:%02d:%02d", parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
-static void add_line(struct buf *out, const struct style *style, struct arena *arena,
-                     const struct journal_record *record)
+static void add_line(const struct view *view, struct buf *out, const struct journal_record *record,
+                     const char *sentence)
 {
-    style_add(style, out, COLOUR_DIM, time_of_day(arena, record->at));
+    enum { EVENT_COLUMNS = 12 };
+    struct arena arena = {0};
+    bool is_denial = event_kinds(record->event) & EVENT_DENIED;
+    style_add(&view->style, out, COLOUR_DIM, time_of_day(&arena, record));
     buf_add_str(out, "  ");
-    size_t columns =
-        style_add(style, out, is_denial(record->event) ? COLOUR_RED : COLOUR_BOLD, record->event);
-    for (; record->fields.count && columns < 15; columns++)
+    size_t columns = style_add(&view->style, out, is_denial ? COLOUR_RED : COLOUR_BOLD, record->event);
+    for (; *sentence && columns < EVENT_COLUMNS; columns++)
         buf_add_char(out, ' ');
-    for (size_t i = 0; i < record->fields.count; i++) {
-        buf_add_str(out, "  ");
-        style_add(style, out, COLOUR_DIM, record->fields.at[i].name);
-        buf_add_char(out, ' ');
-        style_add_path(style, out, COLOUR_PLAIN, record->fields.at[i].text);
-    }
+    buf_printf(out, "%s%s", *sentence ? "  " : "", sentence); /* printable already */
+    const char *lost = journal_record_text(record, "lost");
+    if (lost)
+        style_add(&view->style, out, COLOUR_YELLOW,
+                  arena_printf(&arena, "  (%s records before it could not be written)", lost));
     buf_add_char(out, '\n');
+    arena_free(&arena);
 }
 
 static void add_json(struct json *json, const struct journal_record *record)
@@ -68,28 +112,114 @@ static void add_json(struct json *json, const struct journal_record *record)
     json_close(json, '}');
 }
 
-static void print(const struct world *world, const struct args *args, struct loaded *loaded, const char *text)
+/* One line of the journal, if it is a record and wanted. With --follow each is JSON of its own. */
+static void show_line(const struct view *view, const char *line, size_t size, struct buf *out,
+                      struct json *json)
 {
-    auto_buf struct buf out = {0};
-    struct json json = {.out = &out};
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
-    if (args->flags & FLAG_JSON)
-        json_open(&json, NULL, '[');
-    for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
-        struct journal_record record;
-        if (!journal_record_parse(&loaded->arena, line, (size_t)(end - line), &record))
-            continue; /* the check of the chain names it */
-        if (args->flags & FLAG_JSON)
-            add_json(&json, &record);
-        else if (!(args->flags & FLAG_DENIED) || is_denial(record.event))
-            add_line(&out, &style, &loaded->arena, &record);
+    struct arena arena = {0};
+    struct journal_record record;
+    auto_buf struct buf sentence = {0};
+    /* What is no record is named by the check of the chain. */
+    if (journal_record_parse(&arena, line, size, &record)) {
+        event_add_sentence(&sentence, &record, view->loaded->request.home);
+        bool as_json = view->args->flags & FLAG_JSON, follows = view->args->flags & FLAG_FOLLOW;
+        struct json alone = {.out = out, .on_one_line = true};
+        if (!is_wanted(view, &record, buf_text(&sentence)))
+            ;
+        else if (as_json)
+            add_json(follows ? &alone : json, &record);
+        else
+            add_line(view, out, &record, buf_text(&sentence));
+        if (as_json && follows && out->size && out->bytes[out->size - 1] == '}')
+            buf_add_char(out, '\n');
         journal_record_free(&record);
     }
-    if (args->flags & FLAG_JSON)
-        json_close(&json, ']');
-    put(world->out, &out);
+    arena_free(&arena);
 }
+
+/* --- the journal ------------------------------------------------------------------------------------------------------ */
+
+/* What has come since: whole lines are shown, the rest waits in `unread`. Returns whether anything came. */
+static bool show_new(const struct view *view, struct buf *unread, struct json *json, struct buf *out)
+{
+    char part[65536];
+    ssize_t got = read(view->journal_fd, part, sizeof(part));
+    if (got <= 0)
+        return false;
+    buf_add(unread, part, (size_t)got);
+    size_t done = 0;
+    for (const char *end; (end = memchr(unread->bytes + done, '\n', unread->size - done));) {
+        size_t size = (size_t)(end - unread->bytes) - done;
+        show_line(view, unread->bytes + done, size, out, json);
+        done += size + 1;
+    }
+    memmove(unread->bytes, unread->bytes + done, unread->size - done);
+    unread->size -= done;
+    if (unread->size > LINE_LONGEST)
+        unread->size = 0; /* no record is that long */
+    return true;
+}
+
+static void show_all(const struct view *view)
+{
+    auto_buf struct buf unread = {0}, out = {0};
+    struct json json = {.out = &out};
+    bool as_json = view->args->flags & FLAG_JSON;
+    if (as_json)
+        json_open(&json, NULL, '[');
+    while (show_new(view, &unread, &json, &out)) {
+        if (!as_json) {
+            put(view->world->out, &out);
+            out.size = 0;
+        }
+    }
+    if (as_json) {
+        json_close(&json, ']');
+        buf_add_char(&out, '\n');
+    }
+    put(view->world->out, &out);
+}
+
+/* Until the session is over, or whoever reads has gone. */
+static void follow(const struct view *view)
+{
+    enum { LOOK_MILLISECONDS = 1000 }; /* its end writes a record, but a killed one writes none */
+    auto_buf struct buf unread = {0};
+    auto_fd int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", view->journal_fd);
+    inotify_add_watch(watch_fd, path, IN_MODIFY);
+    for (bool is_over = false; !is_over && !ferror(view->world->out);) {
+        is_over =
+            !record_is_busy(view->sessions_fd, view->name); /* first this: its last records come before */
+        auto_buf struct buf out = {0};
+        while (show_new(view, &unread, NULL, &out)) {
+        }
+        put(view->world->out, &out);
+        fflush(view->world->out);
+        struct pollfd ready = {.fd = watch_fd, .events = POLLIN};
+        char events[4096];
+        if (!is_over && poll(&ready, 1, LOOK_MILLISECONDS) > 0 && read(watch_fd, events, sizeof(events)) < 0)
+            continue;
+    }
+}
+
+static int verify(const struct view *view, bool is_asked)
+{
+    struct err err = {0};
+    struct journal_end end;
+    if (journal_verify(view->folder_fd, SESSION_JOURNAL, &end, &err) < 0) {
+        say_err(view->world, &err);
+        return EXIT_NOT_WHOLE;
+    }
+    if (is_asked)
+        fprintf(view->world->out,
+                "%s: %" PRIu64 " records, each follows from the one before\nthe last has the chain %s\n",
+                view->name, end.records, end.chain);
+    return EXIT_FINE;
+}
+
+/* --- the verb ---------------------------------------------------------------------------------------------------------- */
 
 /* The name that was given, or the latest session of this workspace; NULL after having said what is wrong. */
 static const char *choose(const struct world *world, const struct args *args, struct loaded *loaded)
@@ -105,44 +235,70 @@ static const char *choose(const struct world *world, const struct args *args, st
     return name;
 }
 
-static int show_journal(const struct world *world, const struct args *args, struct loaded *loaded,
-                        const char *name)
+static int open_session(struct view *view)
 {
-    struct err err = {0};
-    const char *path = arena_printf(&loaded->arena, "%s/bawn/sessions/%s/" SESSION_JOURNAL,
-                                    loaded->request.starts[START_STATE], name);
-    char *text = NULL;
-    size_t size;
-    int found = strchr(name, '/') || *name == '.'
-                    ? 0
-                    : fs_read(&loaded->fs, path, JOURNAL_LARGEST, &text, &size, &err);
-    if (found == 0) {
-        say_problem(world, arena_printf(&loaded->arena, "there is no session %s", name),
-                    "`bawn sessions --all` lists those that left something");
+    struct arena *arena = &view->loaded->arena;
+    const char *sessions = arena_printf(arena, "%s/bawn/sessions", view->loaded->request.starts[START_STATE]);
+    bool is_name = !strchr(view->name, '/') && *view->name != '.';
+    view->sessions_fd = is_name ? open(sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    view->folder_fd = view->sessions_fd < 0 ? -1
+                                            : openat(view->sessions_fd, view->name,
+                                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    view->journal_fd = view->folder_fd < 0 ? -1
+                                           : openat(view->folder_fd, SESSION_JOURNAL,
+                                                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (view->journal_fd >= 0)
+        return 0;
+    say_problem(view->world, arena_printf(arena, "there is no session %s", view->name),
+                "`bawn sessions --all` lists those that there are");
+    return EXIT_BAD_INPUT;
+}
+
+static int show(struct view *view)
+{
+    flag_set flags = view->args->flags;
+    if (view->args->since && !parse_since(view->args->since, &view->since)) {
+        say_problem(view->world,
+                    arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
+                    "a number and one of s, m, h, d, w: --since 2h");
         return EXIT_BAD_INPUT;
     }
-    auto_fd int folder_fd =
-        found < 0 ? -1
-                  : open(path_parent(&loaded->arena, path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    uint64_t records = 0;
-    int whole = folder_fd < 0 ? -1 : journal_verify(folder_fd, SESSION_JOURNAL, &records, &err);
-    if (args->flags & FLAG_VERIFY && whole == 0)
-        fprintf(world->out, "%s: %llu records, each follows from the one before\n", name,
-                (unsigned long long)records);
-    else if (found > 0 && !(args->flags & FLAG_VERIFY))
-        print(world, args, loaded, text);
-    if (whole < 0)
-        say_err(world, &err);
-    return whole < 0 ? EXIT_NOT_WHOLE : EXIT_FINE;
+    view->kinds = (flags & FLAG_LOG_NET ? EVENT_NET : 0U) | (flags & FLAG_LOG_FILES ? EVENT_FILES : 0U) |
+                  (flags & FLAG_LOG_EXEC ? EVENT_EXEC : 0U);
+    int status = open_session(view);
+    if (status)
+        return status;
+    if (flags & FLAG_VERIFY)
+        return verify(view, true);
+    if (flags & FLAG_FOLLOW)
+        follow(view);
+    else
+        show_all(view);
+    return verify(view, false);
 }
 
 int cmd_log(const struct world *world, const struct args *args)
 {
     struct loaded loaded = {0};
     int status = load_policy(world, args, &loaded);
-    const char *name = status ? NULL : choose(world, args, &loaded);
-    if (status == 0)
-        status = name ? show_journal(world, args, &loaded, name) : EXIT_BAD_INPUT;
+    struct view view = {
+        .world = world,
+        .args = args,
+        .loaded = &loaded,
+        .style = style_for_out(world),
+        .sessions_fd = -1,
+        .folder_fd = -1,
+        .journal_fd = -1,
+    };
+    if (status == 0) {
+        view.name = choose(world, args, &loaded);
+        status = view.name ? show(&view) : EXIT_BAD_INPUT;
+    }
+    const int fds[] = {view.journal_fd, view.folder_fd, view.sessions_fd};
+    for (size_t i = 0; i < array_len(fds); i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
     loaded_free(&loaded);
     return status;
 }

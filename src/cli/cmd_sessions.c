@@ -1,76 +1,176 @@
-/* Lists sessions that left something: what waits, what was changed, what was undone. */
+/* Lists sessions: those that run, what waits, what was changed or undone, and how each ended. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
 #include "base/json.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
+#include "kernel/directories.h"
+#include "report/glance.h"
 
-static void add_json(struct json *json, const struct record *record)
+struct listed {
+    const char *name;
+    bool is_running;
+    bool has_record; /* it has left something that verbs speak of */
+    struct record record;
+    struct glance glance;
+};
+
+typedef VEC(struct listed) listed_list;
+
+static struct timespec began(const struct listed *listed)
+{
+    return listed->has_record ? listed->record.began : listed->glance.began;
+}
+
+static int later_first(const void *one, const void *two)
+{
+    struct timespec a = began(one), b = began(two);
+    if (a.tv_sec != b.tv_sec)
+        return a.tv_sec < b.tv_sec ? 1 : -1;
+    return (a.tv_nsec < b.tv_nsec) - (a.tv_nsec > b.tv_nsec);
+}
+
+static const char *workspace_of(const struct listed *listed)
+{
+    return listed->has_record ? listed->record.workspace : listed->glance.workspace;
+}
+
+static void collect(const struct choice *choice, bool all, listed_list *ret_listed)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    DIR *folder = choice->sessions_fd < 0 ? NULL : directories_list(choice->sessions_fd);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        struct listed listed = {.name = arena_str(arena, entry->d_name)};
+        struct err ignored;
+        if (*entry->d_name == '.')
+            continue;
+        auto_fd int fd =
+            openat(choice->sessions_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        listed.has_record = fd >= 0 && record_load(fd, arena, &listed.record, &ignored) > 0;
+        bool has_journal = fd >= 0 && glance_at(fd, arena, choice->loaded.request.home, &listed.glance);
+        const char *workspace = workspace_of(&listed);
+        if ((!has_journal && !listed.has_record) || !workspace ||
+            (!all && strcmp(workspace, choice->workspace) != 0))
+            continue;
+        listed.is_running = record_is_busy(choice->sessions_fd, entry->d_name);
+        vec_push(ret_listed, listed);
+    }
+    if (folder)
+        closedir(folder);
+    if (ret_listed->count)
+        qsort(ret_listed->at, ret_listed->count, sizeof(*ret_listed->at), later_first);
+}
+
+static const char *state_of(const struct listed *listed)
+{
+    if (listed->is_running)
+        return "running";
+    if (listed->has_record)
+        return record_state_name(listed->record.state);
+    return listed->glance.was_killed ? "killed" : "ended";
+}
+
+static const char *mode_of(const struct listed *listed)
+{
+    if (listed->has_record)
+        return record_mode_name(listed->record.mode);
+    return listed->glance.mode ? listed->glance.mode : "live";
+}
+
+/* How long nothing was written to its journal. */
+static int64_t idle_seconds(const struct listed *listed)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return listed->glance.last.tv_sec && now.tv_sec > listed->glance.last.tv_sec
+               ? now.tv_sec - listed->glance.last.tv_sec
+               : 0;
+}
+
+static void add_json(struct json *json, const struct listed *listed)
 {
     json_open(json, NULL, '{');
-    json_str(json, "name", record->name);
-    json_str(json, "workspace", record->workspace);
-    json_str(json, "mode", record_mode_name(record->mode));
-    json_str(json, "state", record_state_name(record->state));
-    json_int(json, "began", record->began.tv_sec);
-    if (record->ended.tv_sec)
-        json_int(json, "ended", record->ended.tv_sec);
-    json_int(json, "files", (int64_t)record->changes);
-    if (*record->of)
-        json_str(json, "of", record->of);
+    json_str(json, "name", listed->name);
+    json_str(json, "workspace", workspace_of(listed));
+    json_str(json, "mode", mode_of(listed));
+    json_str(json, "state", state_of(listed));
+    json_int(json, "began", began(listed).tv_sec);
+    if (listed->has_record && listed->record.ended.tv_sec)
+        json_int(json, "ended", listed->record.ended.tv_sec);
+    json_int(json, "files", listed->has_record ? (int64_t)listed->record.changes : 0);
+    if (listed->has_record && *listed->record.of)
+        json_str(json, "of", listed->record.of);
+    if (listed->glance.command)
+        json_str(json, "command", listed->glance.command);
+    if (listed->glance.status)
+        json_str(json, "status", listed->glance.status);
+    if (listed->is_running)
+        json_int(json, "idle", idle_seconds(listed));
+    if (listed->glance.refusal)
+        json_str(json, "last_refusal", listed->glance.refusal);
     json_close(json, '}');
 }
 
 static void add_line(struct buf *out, const struct style *style, struct arena *arena,
-                     const struct record *record, bool with_workspace)
+                     const struct listed *listed, bool with_workspace)
 {
-    bool waits = record->state == STATE_WAITING;
-    size_t columns = style_add(style, out, waits ? COLOUR_YELLOW : COLOUR_BOLD, record->name);
+    bool waits = listed->has_record && listed->record.state == STATE_WAITING;
+    size_t columns = style_add(style, out,
+                               listed->is_running ? COLOUR_GREEN
+                               : waits            ? COLOUR_YELLOW
+                                                  : COLOUR_BOLD,
+                               listed->name);
     for (; columns < 22; columns++)
         buf_add_char(out, ' ');
-    buf_printf(out, "  %-10s %-8s %5llu file%s  %s", record_state_name(record->state),
-               record_mode_name(record->mode), (unsigned long long)record->changes,
-               record->changes == 1 ? " " : "s", age_text(arena, record->began));
-    if (*record->of)
-        buf_printf(out, ", of %s", record->of);
+    uint64_t files = listed->has_record ? listed->record.changes : 0;
+    buf_printf(out, "  %-10s %-8s %5llu file%s  %s", state_of(listed), mode_of(listed),
+               (unsigned long long)files, files == 1 ? " " : "s", age_text(arena, began(listed)));
+    if (listed->has_record && *listed->record.of)
+        buf_printf(out, ", of %s", listed->record.of);
+    if (listed->is_running && listed->glance.last.tv_sec)
+        buf_printf(out, ", last heard of %s", age_text(arena, listed->glance.last));
     if (with_workspace) {
         buf_add_str(out, "  ");
-        style_add_path(style, out, COLOUR_DIM, record->workspace);
+        style_add_path(style, out, COLOUR_DIM, workspace_of(listed));
     }
     buf_add_char(out, '\n');
+    if (listed->glance.refusal) {
+        buf_printf(out, "%24s", "");
+        style_add(style, out, COLOUR_DIM, "last refused: ");
+        buf_printf(out, "%s\n", listed->glance.refusal); /* printable already */
+    }
 }
 
-static int list(const struct world *world, const struct args *args, struct choice *choice)
+static void list(const struct world *world, const struct args *args, const struct choice *choice)
 {
     struct arena *arena = choice->loaded.policy.arena;
     struct style style = style_for_out(world);
     style.home = choice->loaded.request.home;
     bool all = args->flags & FLAG_ALL;
-    struct err err = {0};
-    record_list everywhere = {0};
-    if (all && choice->sessions_fd >= 0 &&
-        record_list_all(choice->sessions_fd, arena, NULL, &everywhere, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
-    const record_list *records = all ? &everywhere : &choice->records;
+    listed_list sessions = {0};
+    collect(choice, all, &sessions);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     if (args->flags & FLAG_JSON)
         json_open(&json, NULL, '[');
-    for (size_t i = records->count; i--;) {
+    for (size_t i = 0; i < sessions.count; i++) {
         if (args->flags & FLAG_JSON)
-            add_json(&json, &records->at[i]);
+            add_json(&json, &sessions.at[i]);
         else
-            add_line(&out, &style, arena, &records->at[i], all);
+            add_line(&out, &style, arena, &sessions.at[i], all);
     }
     if (args->flags & FLAG_JSON) {
         json_close(&json, ']');
         buf_add_char(&out, '\n');
-    } else if (records->count == 0) {
-        buf_add_str(&out, "No session has left anything here.\n");
+    } else if (sessions.count == 0) {
+        buf_add_str(&out, "No session has been run here.\n");
     }
     put(world->out, &out);
-    vec_free(&everywhere);
-    return EXIT_FINE;
+    vec_free(&sessions);
 }
 
 int cmd_sessions(const struct world *world, const struct args *args)
@@ -78,7 +178,7 @@ int cmd_sessions(const struct world *world, const struct args *args)
     struct choice choice;
     int status = choose_begin(world, args, &choice);
     if (status == 0)
-        status = list(world, args, &choice);
+        list(world, args, &choice);
     choose_end(&choice);
     return status;
 }

@@ -47,7 +47,8 @@ static _Noreturn void become_hook(const struct world *world, const struct hook *
     struct arena arena = {0};
     sigset_t none;
     sigemptyset(&none);
-    signal(SIGPIPE, SIG_DFL);
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigaction(SIGPIPE, &usual, NULL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     char **environment = environment_of(world, &arena, hook);
     if (hook->command && *hook->command) {

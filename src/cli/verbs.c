@@ -244,11 +244,12 @@ const struct verb_entry verb_table[] = {
         .name = "sessions",
         .run = cmd_sessions,
         .flags = FLAG_ALL | FLAG_JSON,
-        .summary = "sessions that wait, or that can be undone",
+        .summary = "sessions that run, wait, or can be undone",
         .usage =
             "bawn sessions [--all] [--json]\n"
             "\n"
-            "Lists the sessions of this workspace that changed something or wait to be applied, latest first.\n"
+            "Lists the sessions of this workspace, latest first: those that run and when they were last heard of,\n"
+            "what waits to be applied, what can be undone, and what was refused last.\n"
             "\n"
             "  --all    of every workspace\n"
             "  --json   as JSON\n"
@@ -258,20 +259,29 @@ const struct verb_entry verb_table[] = {
     {
         .name = "log",
         .run = cmd_log,
-        .flags = FLAG_DENIED | FLAG_VERIFY | FLAG_JSON,
+        .flags = FLAG_DENIED | FLAG_VERIFY | FLAG_JSON | FLAG_FOLLOW | FLAG_LOG_NET | FLAG_LOG_FILES |
+                 FLAG_LOG_EXEC | FLAG_SINCE | FLAG_GREP,
         .words = "SESSION",
         .summary = "what a session did, tried and was refused",
-        .usage = "bawn log [SESSION] [--denied] [--json]\n"
-                 "bawn log [SESSION] --verify\n"
-                 "\n"
-                 "Shows the journal of a session: the latest of this workspace, or the one that is named.\n"
-                 "\n"
-                 "  --denied   only what was refused, not reached or held aside\n"
-                 "  --verify   check that no record was changed, moved or dropped; exit status 1 if one was\n"
-                 "  --json     as JSON\n"
-                 "\n"
-                 "  bawn log\n"
-                 "  bawn log my-app-3 --denied\n",
+        .usage =
+            "bawn log [SESSION] [--denied] [--net] [--files] [--exec] [--since TIME] [--grep TEXT]\n"
+            "         [--follow] [--json]\n"
+            "bawn log [SESSION] --verify\n"
+            "\n"
+            "Shows the journal of a session: the latest of this workspace, or the one that is named.\n"
+            "\n"
+            "  --denied       only what was refused, not reached, held aside or tripped over\n"
+            "  --net          only the network; with --files or --exec, those too\n"
+            "  --files        only flagged files, and decoys that were opened\n"
+            "  --exec         only processes\n"
+            "  --since TIME   only the last 90s, 30m, 2h, 1d\n"
+            "  --grep TEXT    only lines with this text in them, in whichever case\n"
+            "  --follow       go on with what a running session adds, until it ends\n"
+            "  --verify       check that no record was changed, moved or dropped; exit status 1 if one was\n"
+            "  --json         as JSON; with --follow one object a line\n"
+            "\n"
+            "  bawn log\n"
+            "  bawn log my-app-3 --denied --since 2h\n",
     },
     {
         .name = "undo",

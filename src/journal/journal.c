@@ -186,7 +186,7 @@ void journal_add(struct journal *journal, const char *const *texts)
     journal->size += record.size;
 }
 
-int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struct err *err)
+int journal_verify(int folder_fd, const char *name, struct journal_end *ret_end, struct err *err)
 {
     struct journal journal;
     if (open_at_start(folder_fd, name, O_RDONLY, &journal, err) < 0)
@@ -197,7 +197,8 @@ int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struc
     journal_close(&journal);
     if (result < 0)
         return -1;
-    *ret_records = journal.next - 1;
+    ret_end->records = journal.next - 1;
+    memcpy(ret_end->chain, journal.chain, sizeof(journal.chain));
     if (followed == LAST_IS_TORN)
         return err_set(err, "the journal breaks off in the middle of record %" PRIu64, journal.next);
     if (followed == ONE_DOES_NOT)

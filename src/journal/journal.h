@@ -37,4 +37,8 @@ void journal_close(struct journal *journal);
 void journal_add(struct journal *journal, const char *const *texts);
 
 /* Checks a journal from its first record on. On failure the error names the record at which the chain breaks. */
-int journal_verify(int folder_fd, const char *name, uint64_t *ret_records, struct err *err) must_check;
+struct journal_end {
+    uint64_t records;
+    char chain[SHA256_HEX_SIZE]; /* of the last one */
+};
+int journal_verify(int folder_fd, const char *name, struct journal_end *ret_end, struct err *err) must_check;

@@ -1,5 +1,6 @@
 #include "supervise/tripwires.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,17 +67,39 @@ static void fire(struct tripwires *tripwires, const char *path)
         tripwires->tell(tripwires->context, fired);
 }
 
+static bool has_fired_in(const struct tripwires *tripwires, const char *place)
+{
+    for (size_t i = 0; i < tripwires->fired.count; i++) {
+        if (path_is_beneath(tripwires->fired.at[i].path, place))
+            return true;
+    }
+    return false;
+}
+
+void tripwires_settle(struct tripwires *tripwires)
+{
+    for (size_t i = 0; i < DECOY_COUNT; i++) {
+        if (tripwires->was_touched[i] && !has_fired_in(tripwires, tripwires->paths[i]))
+            fire(tripwires, tripwires->paths[i]);
+        tripwires->was_touched[i] = false;
+    }
+}
+
 void tripwires_touched(struct tripwires *tripwires, size_t decoy)
 {
-    bool is_watched = tripwires->fd >= 0; /* then the watch tells, and tells more */
-    if (!is_watched && decoy < DECOY_COUNT && tripwires->paths[decoy])
-        fire(tripwires, tripwires->paths[decoy]);
+    if (decoy >= DECOY_COUNT || !tripwires->paths[decoy])
+        return;
+    tripwires->was_touched[decoy] = true;
+    struct pollfd ready = {.fd = tripwires->fd >= 0 ? tripwires->inotify_fd : -1, .events = POLLIN};
+    if (poll(&ready, 1, 0) == 0)
+        tripwires_settle(tripwires);
 }
 
 void tripwires_watch(struct tripwires *tripwires, int inotify_fd)
 {
     struct err ignored; /* without this watch process 1 still tells of the first time */
     tripwires->fd = launch_open_decoys(tripwires->launched, &ignored);
+    tripwires->inotify_fd = inotify_fd;
     for (size_t i = 0; i < DECOY_COUNT; i++) {
         char path[128];
         snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", tripwires->fd, decoys[i].name);

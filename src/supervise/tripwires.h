@@ -24,7 +24,9 @@ struct tripwires {
     struct journal *journal;
     const char *paths[DECOY_COUNT]; /* where they stand inside; NULL: this one does not */
     int fd;                         /* of the folder that holds them; -1: not watched yet */
+    int inotify_fd;                 /* then: who tells of them */
     int watches[DECOY_COUNT];
+    bool was_touched[DECOY_COUNT]; /* process 1 said so, and the watch may be about to say more */
     size_t searches;
     VEC(struct fired) fired;
     /* Called for the first time that each path is touched; may be NULL. */
@@ -46,5 +48,8 @@ void tripwires_watch(struct tripwires *tripwires, int inotify_fd);
 
 /* Returns whether the event was about a decoy. */
 bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *event);
+
+/* All events have been read: what process 1 has told of and no event did, happened before there was a watch. */
+void tripwires_settle(struct tripwires *tripwires);
 
 void tripwires_free(struct tripwires *tripwires);

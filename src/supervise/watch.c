@@ -94,6 +94,7 @@ static bool read_events(const struct watch *watch, struct wanted *wanted)
         read_event(watch, event, wanted);
         at += sizeof(*event) + event->len;
     }
+    tripwires_settle(watch->tripwires);
     return got > 0;
 }
 

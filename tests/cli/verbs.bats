@@ -241,12 +241,14 @@ teardown() {
     "$BAWN" --net off -- true || skip "needs a machine on which bawn can run a command"
     run "$BAWN" log
     [ "$status" -eq 0 ]
-    [[ "${lines[0]}" == *"start"*"workspace ~/app"*"command true"* ]]
-    [[ "${lines[1]}" == *"plan"*"arguments true"* ]]
-    [[ "${lines[2]}" == *"end"*"status 0"* ]]
+    [[ "${lines[0]}" == *"start"*"true in ~/app" ]]
+    [[ "${lines[1]}" == *"plan"*"true; live, net off; walls: "* ]]
+    [[ "${lines[2]}" == *"end"*"status 0 after "*" ms" ]]
     run "$BAWN" log --verify
     [ "$status" -eq 0 ]
-    [[ "$output" == "app-1: 3 records, each follows from the one before" ]]
+    [[ "${lines[0]}" == "app-1: 3 records, each follows from the one before" ]]
+    [[ "${lines[1]}" == "the last has the chain "* ]]
+    [[ "$(<"$HOME/.local/state/bawn/sessions/app-1/journal.jsonl")" == *"${lines[1]##* }\"}" ]]
     sed -i 's/"status":"0"/"status":"1"/' "$HOME/.local/state/bawn/sessions/app-1/journal.jsonl"
     run "$BAWN" log app-1 --verify
     [ "$status" -eq 1 ]

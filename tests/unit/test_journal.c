@@ -58,10 +58,10 @@ static void put(int folder_fd, const char *text, size_t size)
 static const char *verified(int folder_fd)
 {
     struct err err = {0};
-    uint64_t records = 0;
-    if (journal_verify(folder_fd, "j", &records, &err) < 0)
+    struct journal_end end = {0};
+    if (journal_verify(folder_fd, "j", &end, &err) < 0)
         return arena_str(&state.arena, err.message);
-    return arena_printf(&state.arena, "%d", (int)records);
+    return arena_printf(&state.arena, "%d", (int)end.records);
 }
 
 static const char *line(const char *text, int number)

@@ -1,0 +1,131 @@
+#define _XOPEN_SOURCE 700
+#include "report/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/attr.h"
+#include "base/path.h"
+#include "base/text.h"
+
+/*
+ * {field} is the field's text; what stands between brackets is left out where a field in it is missing, empty or 0.
+ * An event that is not here is shown field by field.
+ */
+static const struct {
+    const char *event;
+    unsigned kinds;
+    const char *sentence;
+} events[] = {
+    {"start", 0, "{command} in {workspace}"},
+    {"plan", 0, "{arguments}[ as {agent}]; {mode}, net {net}; walls: {walls}; kernel {kernel}"},
+    {"given up", EVENT_DENIED, "the wall {wall}, by {by}"},
+    {"refused", EVENT_DENIED | EVENT_NET, "{host}[:{port}] {why}[, asked for by {program}][ ({pid})]"},
+    {"unreachable", EVENT_DENIED | EVENT_NET, "{host}[:{port}]: {why}"},
+    {"network-trouble", EVENT_DENIED | EVENT_NET, "{why}"},
+    {"name", EVENT_NET, "{host} stands at {stands-at}"},
+    {"connected", EVENT_NET, "{host}[:{port}][ at {address}]"},
+    {"closed", EVENT_NET,
+     "{host}[:{port}][ at {address}]: sent {sent} bytes, received {received}, in {milliseconds} ms"},
+    {"published", EVENT_NET, "port {port}[ by {address}]"},
+    {"published-port", EVENT_NET, "port {port}"},
+    {"allowed", EVENT_NET, "{host}"},
+    {"helper-started", EVENT_NET, "the network's helper"},
+    {"helper-died", EVENT_NET, "the network's helper, with status {status}"},
+    {"tripwire", EVENT_DENIED | EVENT_FILES, "{path} was opened[ by {process}]"},
+    {"held", EVENT_DENIED | EVENT_FILES, "{path}"},
+    {"kept", EVENT_FILES, "{path}"},
+    {"seen", EVENT_FILES, "{what}: {path}"},
+    {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]"},
+    {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
+    {"exit", EVENT_EXEC, "{pid}[: status {status}][: signal {signal}]"},
+    {"failed", EVENT_DENIED, "{why}"},
+    {"killed", EVENT_DENIED, "bawn itself was"},
+    {"end", 0, "status {status}[ after {milliseconds} ms][, {changes} files changed]"},
+};
+
+unsigned event_kinds(const char *event)
+{
+    for (size_t i = 0; i < array_len(events); i++) {
+        if (strcmp(events[i].event, event) == 0)
+            return events[i].kinds;
+    }
+    return 0;
+}
+
+static void add_field(struct buf *out, const char *text, const char *home)
+{
+    bool in_home = home && home[1] && *text == '/' && path_is_beneath(text, home);
+    if (in_home) {
+        buf_add_char(out, '~');
+        text += strlen(home);
+    }
+    text_add_printable(out, text, strlen(text));
+}
+
+/* Up to `end`, in which there are no further brackets. Returns whether all its fields are there. */
+static bool add_part(struct buf *out, const struct journal_record *record, const char *home, const char *at,
+                     const char *end)
+{
+    bool is_whole = true;
+    while (at < end) {
+        const char *close = *at == '{' ? memchr(at, '}', (size_t)(end - at)) : NULL;
+        if (!close) {
+            buf_add_char(out, *at++);
+            continue;
+        }
+        char name[32] = "";
+        if ((size_t)(close - at) <= sizeof(name))
+            memcpy(name, at + 1, (size_t)(close - at - 1));
+        const char *text = journal_record_text(record, name);
+        is_whole &= text && *text && strcmp(text, "0") != 0;
+        add_field(out, text ? text : "", home);
+        at = close + 1;
+    }
+    return is_whole;
+}
+
+static void add_template(struct buf *out, const struct journal_record *record, const char *home,
+                         const char *at)
+{
+    while (*at) {
+        bool is_optional = *at == '[';
+        const char *start = at + is_optional, *end = start + strcspn(start, is_optional ? "]" : "[");
+        size_t before = out->size;
+        bool is_whole = add_part(out, record, home, start, end);
+        if (is_optional && !is_whole) {
+            out->size = before;
+            if (out->bytes)
+                out->bytes[before] = '\0';
+        }
+        at = end + is_optional;
+    }
+}
+
+void event_add_sentence(struct buf *out, const struct journal_record *record, const char *home)
+{
+    for (size_t i = 0; i < array_len(events); i++) {
+        if (strcmp(events[i].event, record->event) == 0) {
+            add_template(out, record, home, events[i].sentence);
+            return;
+        }
+    }
+    for (size_t i = 0; i < record->fields.count; i++) {
+        buf_add_str(out, i ? ", " : "");
+        text_add_printable(out, record->fields.at[i].name, strlen(record->fields.at[i].name));
+        buf_add_char(out, ' ');
+        add_field(out, record->fields.at[i].text, home);
+    }
+}
+
+bool event_time(const struct journal_record *record, struct timespec *ret_time)
+{
+    struct tm parts = {0};
+    const char *rest = strptime(record->at, "%Y-%m-%dT%H:%M:%S", &parts);
+    if (!rest)
+        return false;
+    ret_time->tv_sec = timegm(&parts);
+    ret_time->tv_nsec = *rest == '.' ? strtol(rest + 1, NULL, 10) % 1000 * 1000000L : 0;
+    return true;
+}
