@@ -66,7 +66,7 @@ _bawn_values() {
 # What follows a flag of the policy language: $1 is the flag. Fails if it is none.
 _bawn_flag_takes() {
     case $1 in
-    --read | --write | --hide | --seal | --freeze | --flag | --copy | --sift | --sync | --socket | --policy) takes='file' ;;
+    --read | --write | --hide | --seal | --freeze | --flag | --copy | --sift | --sync | --socket | --policy | --report) takes='file' ;;
     --workspace) takes=directory ;;
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
@@ -168,7 +168,7 @@ _bawn() {
         discard) flags+=' --yes' ;;
         sessions) flags+=' --all --json' ;;
         undo) flags+=' --list --prune --yes --merge --force' ;;
-        log) flags+=' --denied --net --files --exec --since --grep --follow --verify --json' ;;
+        log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;
         esac
         _bawn_values "$flags"

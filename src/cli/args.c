@@ -65,6 +65,7 @@ static const struct {
     {"--agent", FLAG_AGENT, offsetof(struct args, agent), "the name of an agent", false},
     {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
     {"--since", FLAG_SINCE, offsetof(struct args, since), "a length of time", false},
+    {"--report", FLAG_REPORT, offsetof(struct args, report), "a file", false},
     {"--grep", FLAG_GREP, offsetof(struct args, grep), "a text", false},
     {"--on-exit", FLAG_ON_EXIT, offsetof(struct args, on_exit), "a command", false},
 };

@@ -54,6 +54,7 @@ typedef uint64_t flag_set;
 #define FLAG_LOG_EXEC     (UINT64_C(1) << 46)
 #define FLAG_SINCE        (UINT64_C(1) << 47)                                   /* takes a length of time */
 #define FLAG_GREP         (UINT64_C(1) << 48)                                   /* takes a text */
+#define FLAG_REPORT       (UINT64_C(1) << 49)                                   /* takes a file */
 #define FLAG_ENDING       (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON) /* what is told of a run */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
@@ -79,7 +80,7 @@ struct args {
     const char *notify;  /* a command of the user's; "": the desktop's own means */
     const char *agent;   /* by --agent; NULL: the command says it */
     const char *on_exit; /* likewise; NULL: none */
-    const char *since, *grep;
+    const char *since, *grep, *report;
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* all of it, with the program's name; ended by NULL */

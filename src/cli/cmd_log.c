@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/report.h"
 #include "cli/style.h"
 #include "journal/session.h"
 #include "report/event.h"
@@ -270,6 +271,8 @@ static int show(struct view *view)
         return status;
     if (flags & FLAG_VERIFY)
         return verify(view, true);
+    if (view->args->report)
+        return report_write(view->world, view->loaded, view->folder_fd, view->name, view->args->report);
     if (flags & FLAG_FOLLOW)
         follow(view);
     else

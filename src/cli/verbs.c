@@ -260,13 +260,13 @@ const struct verb_entry verb_table[] = {
         .name = "log",
         .run = cmd_log,
         .flags = FLAG_DENIED | FLAG_VERIFY | FLAG_JSON | FLAG_FOLLOW | FLAG_LOG_NET | FLAG_LOG_FILES |
-                 FLAG_LOG_EXEC | FLAG_SINCE | FLAG_GREP,
+                 FLAG_LOG_EXEC | FLAG_SINCE | FLAG_GREP | FLAG_REPORT,
         .words = "SESSION",
         .summary = "what a session did, tried and was refused",
         .usage =
             "bawn log [SESSION] [--denied] [--net] [--files] [--exec] [--since TIME] [--grep TEXT]\n"
             "         [--follow] [--json]\n"
-            "bawn log [SESSION] --verify\n"
+            "bawn log [SESSION] --report FILE | --verify\n"
             "\n"
             "Shows the journal of a session: the latest of this workspace, or the one that is named.\n"
             "\n"
@@ -277,11 +277,13 @@ const struct verb_entry verb_table[] = {
             "  --since TIME   only the last 90s, 30m, 2h, 1d\n"
             "  --grep TEXT    only lines with this text in them, in whichever case\n"
             "  --follow       go on with what a running session adds, until it ends\n"
+            "  --report FILE  all of it as one page of HTML, with hosts, processes and changes; - is standard output\n"
             "  --verify       check that no record was changed, moved or dropped; exit status 1 if one was\n"
             "  --json         as JSON; with --follow one object a line\n"
             "\n"
             "  bawn log\n"
-            "  bawn log my-app-3 --denied --since 2h\n",
+            "  bawn log my-app-3 --denied --since 2h\n"
+            "  bawn log --report run.html\n",
     },
     {
         .name = "undo",

@@ -39,7 +39,7 @@ static const struct {
     {"seen", EVENT_FILES, "{what}: {path}"},
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]"},
     {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
-    {"exit", EVENT_EXEC, "{pid}[: status {status}][: signal {signal}]"},
+    {"exit", EVENT_EXEC, "{pid}: {how}"},
     {"failed", EVENT_DENIED, "{why}"},
     {"killed", EVENT_DENIED, "bawn itself was"},
     {"end", 0, "status {status}[ after {milliseconds} ms][, {changes} files changed]"},

@@ -1,0 +1,285 @@
+#include "report/page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "report/event.h"
+#include "report/processes.h"
+
+static const char style_sheet[] =
+    ":root{color-scheme:light dark;--line:#8884;--dim:#777;--red:#b3261e;--amber:#9a6700;--green:#1a7f37}"
+    "@media(prefers-color-scheme:dark){:root{--dim:#999;--red:#ff8a80;--amber:#e3b341;--green:#56d364}}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
+    "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}p{margin:.3rem 0}"
+    "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid var(--line);padding:.25rem .6rem;"
+    "text-align:left;vertical-align:top;overflow-wrap:anywhere}th{font-weight:600;white-space:nowrap}th,td.t,td.e{width:1%}"
+    "td.n,th.n{text-align:right;white-space:nowrap}td.t{white-space:nowrap;color:var(--dim)}td.e{white-space:nowrap}"
+    "code,td.m,.tree{font:13px/1.5 ui-monospace,monospace}.dim{color:var(--dim)}"
+    ".denied td.e{color:var(--red);font-weight:600}.risk{color:var(--amber)}.bad{color:var(--red)}"
+    ".good{color:var(--green)}.tree ul{list-style:none;margin:0;padding-left:1.2rem;border-left:1px solid "
+    "var(--line)}.tree{overflow-wrap:anywhere}";
+
+/* --- text ------------------------------------------------------------------------------------------------------------- */
+
+/* Printable text, with what HTML reads as more than text written out. */
+static void add_escaped(struct buf *out, const char *printable)
+{
+    for (; *printable; printable++) {
+        switch (*printable) {
+        case '&':
+            buf_add_str(out, "&amp;");
+            break;
+        case '<':
+            buf_add_str(out, "&lt;");
+            break;
+        case '>':
+            buf_add_str(out, "&gt;");
+            break;
+        case '"':
+            buf_add_str(out, "&quot;");
+            break;
+        case '\'':
+            buf_add_str(out, "&#39;");
+            break;
+        default:
+            buf_add_char(out, *printable);
+        }
+    }
+}
+
+static void add_text(struct buf *out, const char *text)
+{
+    auto_buf struct buf printable = {0};
+    text_add_printable(&printable, text, strlen(text));
+    add_escaped(out, buf_text(&printable));
+}
+
+static const char *time_text(struct arena *arena, const struct journal_record *record, const char *format)
+{
+    struct timespec time;
+    struct tm parts;
+    char text[64];
+    if (!event_time(record, &time))
+        return record->at;
+    localtime_r(&time.tv_sec, &parts);
+    return strftime(text, sizeof(text), format, &parts) ? arena_str(arena, text) : "";
+}
+
+static const struct journal_record *find(const struct page *page, const char *event)
+{
+    for (size_t i = 0; i < page->records.count; i++) {
+        if (strcmp(page->records.at[i].event, event) == 0)
+            return &page->records.at[i];
+    }
+    return NULL;
+}
+
+static const char *field(const struct journal_record *record, const char *name)
+{
+    const char *text = record ? journal_record_text(record, name) : NULL;
+    return text ? text : "";
+}
+
+/* --- parts ------------------------------------------------------------------------------------------------------------- */
+
+static void add_row(struct buf *out, const char *label, const char *text)
+{
+    if (!*text)
+        return;
+    buf_printf(out, "<tr><th>%s</th><td class=m>", label);
+    add_text(out, text);
+    buf_add_str(out, "</td></tr>\n");
+}
+
+static void add_head(struct buf *out, struct arena *arena, const struct page *page)
+{
+    const struct journal_record *start = find(page, "start"), *plan = find(page, "plan"),
+                                *end = find(page, "end");
+    buf_add_str(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
+                     "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
+                     "'unsafe-inline'\">\n"
+                     "<meta name=viewport content=\"width=device-width\">\n<title>bawn: ");
+    add_text(out, page->session);
+    buf_printf(out, "</title>\n<style>%s</style></head><body>\n<h1>", style_sheet);
+    add_text(out, page->session);
+    buf_printf(out, "</h1>\n<p class=%s>", page->is_whole ? "good" : "bad");
+    add_text(out, page->integrity);
+    buf_add_str(out, "</p>\n<table>\n");
+    add_row(out, "workspace", field(start, "workspace"));
+    add_row(out, "command", *field(plan, "arguments") ? field(plan, "arguments") : field(start, "command"));
+    if (start)
+        add_row(out, "began", time_text(arena, start, "%Y-%m-%d %H:%M:%S %Z"));
+    add_row(
+        out, "ended",
+        end ? arena_printf(arena, "status %s after %s ms", field(end, "status"), field(end, "milliseconds"))
+            : "not yet, or it was killed");
+    add_row(out, "mode", field(plan, "mode"));
+    add_row(out, "network", field(plan, "net"));
+    add_row(out, "walls", field(plan, "walls"));
+    add_row(out, "policy", field(plan, "policy"));
+    add_row(out, "plan", field(plan, "plan"));
+    add_row(out, "kernel", field(plan, "kernel"));
+    buf_add_str(out, "</table>\n");
+}
+
+static void add_changes(struct buf *out, const struct page *page)
+{
+    buf_printf(out, "<h2>Changes</h2>\n<p>%" PRIu64 " in the workspace.</p>\n", page->change_count);
+    if (!page->changes.count)
+        return;
+    buf_add_str(out, "<table>\n");
+    for (size_t i = 0; i < page->changes.count; i++) {
+        const struct page_change *change = &page->changes.at[i];
+        buf_printf(out, "<tr><td class=t>%c</td><td class=m>", change->letter);
+        add_text(out, change->path);
+        buf_add_str(out, "</td><td class=risk>");
+        add_text(out, change->risk ? change->risk : "");
+        buf_add_str(out, "</td></tr>\n");
+    }
+    buf_add_str(out, "</table>\n");
+    if (page->change_count > page->changes.count)
+        buf_printf(out, "<p class=dim>and %" PRIu64 " more</p>\n", page->change_count - page->changes.count);
+}
+
+struct host {
+    const char *name, *port;
+    uint64_t connections, sent, received, refused;
+    const char *why;
+};
+
+typedef VEC(struct host) host_list;
+
+static struct host *find_host(host_list *hosts, const char *name, const char *port)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        if (strcmp(hosts->at[i].name, name) == 0 && strcmp(hosts->at[i].port, port) == 0)
+            return &hosts->at[i];
+    }
+    vec_push(hosts, (struct host){.name = name, .port = port});
+    return &hosts->at[hosts->count - 1];
+}
+
+static void collect_hosts(const struct page *page, host_list *ret_hosts)
+{
+    enum { MOST_HOSTS = 500 };
+    for (size_t i = 0; i < page->records.count && ret_hosts->count < MOST_HOSTS; i++) {
+        const struct journal_record *record = &page->records.at[i];
+        bool is_closed = strcmp(record->event, "closed") == 0,
+             is_refused = strcmp(record->event, "refused") == 0;
+        if (!is_closed && !is_refused && strcmp(record->event, "connected") != 0)
+            continue;
+        const char *port = field(record, "port");
+        struct host *host = find_host(ret_hosts, field(record, "host"), strcmp(port, "0") == 0 ? "" : port);
+        host->connections += is_closed;
+        host->sent += is_closed ? strtoull(field(record, "sent"), NULL, 10) : 0;
+        host->received += is_closed ? strtoull(field(record, "received"), NULL, 10) : 0;
+        host->refused += is_refused;
+        if (is_refused)
+            host->why = field(record, "why");
+    }
+}
+
+static void add_hosts(struct buf *out, const struct page *page)
+{
+    host_list hosts = {0};
+    collect_hosts(page, &hosts);
+    buf_add_str(out, "<h2>Hosts</h2>\n");
+    buf_add_str(
+        out,
+        hosts.count
+            ? "<table><tr><th>host<th class=n>connections<th class=n>bytes sent<th class=n>bytes received<th></tr>\n"
+            : "<p class=dim>None was asked for.</p>\n");
+    for (size_t i = 0; i < hosts.count; i++) {
+        const struct host *host = &hosts.at[i];
+        buf_printf(out, "<tr%s><td class=m>", host->refused ? " class=denied" : "");
+        add_text(out, host->name);
+        buf_add_str(out, *host->port ? ":" : "");
+        add_text(out, host->port);
+        buf_printf(out,
+                   "</td><td class=n>%" PRIu64 "</td><td class=n>%" PRIu64 "</td><td class=n>%" PRIu64
+                   "</td><td class=e>",
+                   host->connections, host->sent, host->received);
+        add_text(out, host->refused ? host->why : "");
+        buf_add_str(out, "</td></tr>\n");
+    }
+    buf_add_str(out, hosts.count ? "</table>\n" : "");
+    vec_free(&hosts);
+}
+
+/* A process, and below it those that it started. */
+static void add_process(struct buf *out, const struct processes *processes, size_t index, int depth)
+{
+    enum { DEEPEST = 64 };
+    const struct process *process = &processes->all.at[index];
+    buf_add_str(out, "<li>");
+    add_text(out, process->arguments);
+    buf_add_str(out, " <span class=dim>");
+    add_text(out, process->pid);
+    buf_add_str(out, *process->ending ? ", " : "");
+    buf_add_str(out, "</span>");
+    if (*process->ending) {
+        buf_printf(out, "<span class=%s>", process->failed ? "bad" : "dim");
+        add_text(out, process->ending);
+        buf_add_str(out, "</span>");
+    }
+    bool has_children = false;
+    for (size_t i = process->first_child; i && depth < DEEPEST; i = processes->all.at[i - 1].next_sibling) {
+        buf_add_str(out, has_children ? "" : "<ul>\n");
+        has_children = true;
+        add_process(out, processes, i - 1, depth + 1);
+    }
+    buf_add_str(out, has_children ? "</ul></li>\n" : "</li>\n");
+}
+
+static void add_processes(struct buf *out, const struct page *page)
+{
+    struct processes processes = {0};
+    for (size_t i = 0; i < page->records.count; i++)
+        processes_take(&processes, &page->records.at[i]);
+    buf_add_str(out, "<h2>Processes</h2>\n");
+    if (!processes.all.count)
+        buf_add_str(out, "<p class=dim>They were not recorded: <code>bawn --log-exec</code> does.</p>\n");
+    else
+        buf_add_str(out, "<div class=tree><ul>\n");
+    for (size_t i = 0; i < processes.all.count; i++) {
+        if (processes.all.at[i].is_top)
+            add_process(out, &processes, i, 0);
+    }
+    buf_add_str(out, processes.all.count ? "</ul></div>\n" : "");
+    processes_free(&processes);
+}
+
+static void add_timeline(struct buf *out, struct arena *arena, const struct page *page)
+{
+    enum { MOST_ROWS = 20000 };
+    buf_add_str(out, "<h2>Timeline</h2>\n<table>\n");
+    for (size_t i = 0; i < page->records.count && i < MOST_ROWS; i++) {
+        const struct journal_record *record = &page->records.at[i];
+        auto_buf struct buf sentence = {0};
+        event_add_sentence(&sentence, record, page->home);
+        bool is_denial = event_kinds(record->event) & EVENT_DENIED;
+        buf_printf(out, "<tr%s><td class=t>", is_denial ? " class=denied" : "");
+        add_text(out, time_text(arena, record, "%H:%M:%S"));
+        buf_add_str(out, "</td><td class=e>");
+        add_text(out, record->event);
+        buf_add_str(out, "</td><td class=m>");
+        add_escaped(out, buf_text(&sentence)); /* printable already */
+        buf_add_str(out, "</td></tr>\n");
+    }
+    buf_add_str(out, "</table>\n");
+    if (page->records.count > MOST_ROWS)
+        buf_printf(out, "<p class=dim>and %zu more records</p>\n", page->records.count - MOST_ROWS);
+}
+
+void page_add(struct buf *out, struct arena *arena, const struct page *page)
+{
+    add_head(out, arena, page);
+    add_changes(out, page);
+    add_hosts(out, page);
+    add_processes(out, page);
+    add_timeline(out, arena, page);
+    buf_add_str(out, "</body></html>\n");
+}
