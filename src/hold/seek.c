@@ -189,7 +189,8 @@ static void drop_old_versions(struct flags *flags, const struct workspace *works
     versions_find(&flags->versions, workspace->path, asked.at, asked.count);
     size_t kept = 0, answer = 0;
     for (size_t i = 0; i < changes->count; i++) {
-        bool was_there = may_be_version(workspace, &changes->at[i]) && asked.at[answer++].was_there;
+        bool was_there = may_be_version(workspace, &changes->at[i]) && answer < asked.count &&
+                         asked.at[answer++].was_there;
         if (!was_there)
             changes->at[kept++] = changes->at[i];
     }

@@ -17,7 +17,7 @@ static int top(void)
 
 static int errno_of(int top_fd, const char *path, int flags)
 {
-    auto_fd int fd = open_beneath(top_fd, path, flags, flags & O_CREAT ? 0600 : 0);
+    auto_fd int fd = open_beneath(top_fd, path, flags, (flags & O_CREAT) ? 0600 : 0);
     return fd < 0 ? errno : 0;
 }
 

@@ -14,6 +14,7 @@
 static bool ignores_case;
 
 /* In the place of the C library's, for all of this program. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): there they begin with underscores */
 int fstatat(int directory_fd, const char *restrict path, struct stat *restrict status, int flags)
 {
     char lower[256];
