@@ -12,13 +12,14 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
-enum { ALL_LARGEST = 64 * 1024 * 1024, MOST_AT_START = 4000, DEEPEST = 128 };
+enum { AT_START_LARGEST = 1024 * 1024, MOST_AT_START = 4000, ALL_LARGEST = 256 * 1024 * 1024, DEEPEST = 128 };
 
 /* How a path is read. */
 struct reading {
     struct arena *arena;
     file_contents *contents;
     size_t most_files;
+    off_t largest; /* whose bytes are kept */
     bool opens_up;
 };
 
@@ -76,7 +77,7 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
                                    .inode = status.st_ino,
                                    .changed = status.st_ctim,
                                    .size = (size_t)status.st_size};
-    if (S_ISREG(status.st_mode) && status.st_size <= FILE_CONTENT_LARGEST && contents->bytes < ALL_LARGEST) {
+    if (S_ISREG(status.st_mode) && status.st_size <= reading->largest && contents->bytes < ALL_LARGEST) {
         auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd >= 0 && read_bytes(fd, reading->arena, &content))
             contents->bytes += content.size;
@@ -102,13 +103,14 @@ static void add(struct reading *reading, const char *path)
 
 void content_add(struct arena *arena, const char *path, file_contents *contents)
 {
-    struct reading reading = {arena, contents, .most_files = MOST_AT_START};
+    struct reading reading = {arena, contents, .most_files = MOST_AT_START, .largest = AT_START_LARGEST};
     add(&reading, path);
 }
 
 void content_add_all(struct arena *arena, const char *path, file_contents *contents)
 {
-    struct reading reading = {arena, contents, .most_files = SIZE_MAX, .opens_up = true};
+    struct reading reading = {arena, contents, .most_files = SIZE_MAX, .largest = FILE_CONTENT_LARGEST,
+                              .opens_up = true};
     add(&reading, path);
 }
 

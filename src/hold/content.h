@@ -27,11 +27,11 @@ typedef struct {
 } file_contents;
 
 /* Larger files are noticed when they change, and not brought back. */
-enum { FILE_CONTENT_LARGEST = 1024 * 1024 };
+enum { FILE_CONTENT_LARGEST = 16 * 1024 * 1024 };
 
 /*
  * A file, a link, or all that lies in a directory, following no link. What is missing adds nothing. At the start that is
- * no more than any folder of settings or hooks has; what goes beyond is found at the end.
+ * no more than any folder of settings or hooks has, and of each file a mebibyte; what goes beyond is found at the end.
  */
 void content_add(struct arena *arena, const char *path, file_contents *contents);
 

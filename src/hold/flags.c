@@ -31,6 +31,25 @@ static void add_name(struct flags *flags, const struct operation *operation)
     *map_at(&flags->names, name, strlen(name)) = flags;
 }
 
+/* "**\/.cargo/config.toml": a link `.cargo` would lead to a config.toml that lies elsewhere. */
+static void add_ways(struct flags *flags, const struct operation *operation)
+{
+    struct arena *arena = flags->hold->arena;
+    const char *at = operation->path + 1;
+    for (const char *slash; (slash = strchr(at, '/')); at = slash + 1) {
+        const char *name = arena_copy(arena, at, (size_t)(slash - at));
+        if (!operation->is_pattern)
+            *map_at(&flags->ways, name, strlen(name)) = flags;
+        else if (!pattern_has_wildcard(name))
+            *map_at(&flags->ways, pattern_literal(arena, name), strlen(pattern_literal(arena, name))) = flags;
+    }
+}
+
+bool flags_may_lead(const struct flags *flags, const char *name)
+{
+    return map_get(&flags->ways, name, strlen(name)) != NULL;
+}
+
 bool flags_may_be_flagged(const struct flags *flags, const char *name, size_t size)
 {
     if (!size || (!flags->first[(unsigned char)*name] && !flags->last[(unsigned char)name[size - 1]]))
@@ -134,8 +153,10 @@ static void read_names(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
     for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_FLAG)
-            add_name(flags, &plan->operations.at[i]);
+        if (plan->operations.at[i].kind != OP_FLAG)
+            continue;
+        add_name(flags, &plan->operations.at[i]);
+        add_ways(flags, &plan->operations.at[i]);
     }
 }
 
@@ -196,10 +217,13 @@ bool flags_is_new(struct flags *flags, const struct file_content *now, const str
 {
     struct arena *arena = flags->hold->arena;
     const struct file_content *before = content_find(&flags->before, now->path);
-    struct file_content *past = before ? NULL : arena_new(arena, struct file_content);
-    enum past_answer answer = past ? past_find(&flags->past, arena, now, past) : PAST_SOMETHING;
-    if (past && answer == PAST_SOMETHING)
-        before = past;
+    enum past_answer answer = PAST_SOMETHING;
+    if (!before || !before->bytes) { /* at the start less is kept than the snapshot has */
+        struct file_content *past = arena_new(arena, struct file_content);
+        answer = past_find(&flags->past, arena, now, past);
+        if (answer == PAST_SOMETHING)
+            before = past;
+    }
     *ret_before = before;
     return before ? !content_equal(before, now)
                   : answer == PAST_NOTHING || flags_is_since(flags, now->changed);
@@ -207,10 +231,10 @@ bool flags_is_new(struct flags *flags, const struct file_content *now, const str
 
 void flags_add_change(struct flags *flags, struct new_content change)
 {
-    for (size_t i = 0; i < flags->changes.count; i++) {
-        if (strcmp(flags->changes.at[i].now->path, change.now->path) == 0)
-            return; /* by another way to the same file */
-    }
+    void **place = map_at(&flags->changed, change.now->path, strlen(change.now->path));
+    if (*place)
+        return; /* by another way to the same file */
+    *place = flags;
     struct file_content *now = arena_new(flags->hold->arena, struct file_content);
     *now = *change.now;
     change.now = now;
@@ -228,12 +252,15 @@ int flags_hold(struct flags *flags, const struct new_content *change, struct err
     if (aside_move(hold->arena, hold->session->folder_fd, change->now->path, err) < 0)
         return -1;
     journal_event(&hold->session->journal, "held", "path", change->now->path);
-    return change->before && change->before->bytes ? content_restore(change->before, err) : 0;
+    bool was_file = change->before && (S_ISREG(change->before->mode) || S_ISLNK(change->before->mode));
+    return was_file ? content_restore(change->before, err) : 0;
 }
 
 void flags_free(struct flags *flags)
 {
     map_free(&flags->names);
+    map_free(&flags->ways);
+    map_free(&flags->changed);
     vec_free(&flags->name_patterns);
     vec_free(&flags->before);
     past_free(&flags->past);

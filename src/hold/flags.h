@@ -41,10 +41,12 @@ struct flags {
     struct past past;
     struct versions versions;
     struct map names;                /* last names of flagged paths */
+    struct map ways;                 /* names on the way to them, which a link may have */
     VEC(const char *) name_patterns; /* last names with wildcards */
     bool first[UCHAR_MAX + 1];       /* bytes with which one of these names begins … */
     bool last[UCHAR_MAX + 1];        /* … or, where it begins with a wildcard, ends */
     new_contents changes;
+    struct map changed; /* their paths */
     sighting_list sightings;
 };
 
@@ -58,6 +60,9 @@ bool flags_is_new(struct flags *flags, const struct file_content *now,
 /* Could a file of this name be flagged? And is it, at this path? */
 bool flags_may_be_flagged(const struct flags *flags, const char *name, size_t size);
 bool flags_is_flagged(const struct flags *flags, const char *path);
+
+/* Could something flagged lie in a directory of this name? */
+bool flags_may_lead(const struct flags *flags, const char *name);
 
 /* Before the launch: takes the time, and reads what is flagged and lies at known places or at the top of a tree. */
 void flags_begin(struct flags *flags);

@@ -158,19 +158,34 @@ static void look_at_known(struct flags *flags, const char *git_dir)
     look_for_new_parts(flags, path_join(arena, git_dir, "worktrees"), 0);
 }
 
+/* A file or link in the place of a `.git`, and the git directory that it names. */
+static void look_at_repository_link(struct flags *flags, const char *path)
+{
+    static const char start[] = "gitdir: ";
+    struct arena *arena = flags->hold->arena;
+    const struct file_content *before;
+    file_contents link = {0};
+    content_add(arena, path, &link);
+    bool is_new = link.count && flags_is_new(flags, &link.at[0], &before);
+    const char *text = link.count && link.at[0].bytes ? link.at[0].bytes : "";
+    if (is_new)
+        flags_add_sighting(flags, (struct sighting){"a new link to a git repository", path, obeyed});
+    if (link.count && !S_ISLNK(link.at[0].mode))
+        text = text_starts_with(text, start) ? text + strlen(start) : "";
+    const char *git_dir =
+        path_clean(arena, path_parent(arena, path), arena_copy(arena, text, strcspn(text, "\n")));
+    if (*text && !is_known(flags, git_dir))
+        look_inside(flags, git_dir, is_new);
+    vec_free(&link);
+}
+
 void nested_look(struct flags *flags, const char *git_dir)
 {
     if (is_known(flags, git_dir))
         return;
     auto_fd int fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0) {
-        /* A file or link that says where the repository is. */
-        const struct file_content *before;
-        file_contents link = {0};
-        content_add(flags->hold->arena, git_dir, &link);
-        if (link.count && flags_is_new(flags, &link.at[0], &before))
-            flags_add_sighting(flags, (struct sighting){"a new link to a git repository", git_dir, obeyed});
-        vec_free(&link);
+        look_at_repository_link(flags, git_dir);
         return;
     }
     if (!is_repository(fd))

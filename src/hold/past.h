@@ -17,7 +17,7 @@ struct past {
 enum past_answer { PAST_UNKNOWN, PAST_NOTHING, PAST_SOMETHING };
 
 /*
- * Fills in what lay at the path of `now`. Where that is the very same file, unchanged, or is no file of at most a mebibyte,
+ * Fills in what lay at the path of `now`. Where that is the very same file, unchanged, or is larger than what is kept,
  * its bytes are left out: content_equal() can do without.
  */
 enum past_answer past_find(struct past *past, struct arena *arena, const struct file_content *now,

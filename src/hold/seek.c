@@ -109,52 +109,80 @@ static int open_directory(const struct walk *walk, int parent_fd, const char *na
     return fd;
 }
 
-static void walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth);
+/*
+ * A folder on the way to something flagged may be a link: what lies where it leads is then flagged under the link's name. As
+ * with flagged links, that holds for places in the same tree.
+ */
+static void look_behind_link(struct walk *walk, const char *link)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (!flags_may_lead(walk->flags, path_name(link)) || fs_resolve(&walk->now, link, &place, &ignored) < 0 ||
+        place->kind != FILE_DIRECTORY || !path_is_beneath(place->real, walk->tree) ||
+        path_is_beneath(link, place->real))
+        return;
+    struct arena *arena = walk->flags->hold->arena;
+    file_contents found = {0};
+    content_add_all(arena, place->real, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        const char *alias = arena_printf(arena, "%s%s", link, found.at[i].path + strlen(place->real));
+        const struct file_content *before = NULL;
+        if (flags_is_flagged(walk->flags, alias) && flags_is_new(walk->flags, &found.at[i], &before))
+            flags_add_change(walk->flags, (struct new_content){&found.at[i], before});
+    }
+    vec_free(&found);
+}
 
-static void visit(struct walk *walk, int directory_fd, const char *path, const struct dirent *entry,
-                  unsigned depth)
+/* Returns whether it is a directory to be walked. */
+static bool visit(struct walk *walk, int directory_fd, const char *path, const struct dirent *entry)
 {
     struct arena *arena = walk->flags->hold->arena;
     const char *name = entry->d_name;
     if (strcmp(name, ".git") == 0 && walk->is_workspace) {
         nested_look(walk->flags, path_join(arena, path, name));
-        return;
+        return false;
     }
     if (flags_may_be_flagged(walk->flags, name, strlen(name))) {
         const char *full = path_join(arena, path, name);
         if (flags_is_flagged(walk->flags, full)) {
             compare(walk, full, false, 0);
-            return;
+            return false;
         }
     }
-    if (entry->d_type == DT_LNK && walk->is_workspace)
+    if (entry->d_type == DT_LNK && walk->is_workspace) {
         look_at_link(walk, directory_fd, path, name);
+        look_behind_link(walk, path_join(arena, path, name));
+    }
     if (strcmp(name, "HEAD") == 0 && walk->is_workspace)
         nested_look(walk->flags, path);
-    if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
-        return;
-    const char *full = path_join(arena, path, name);
-    int fd = is_other_tree(walk, full) ? -1 : open_directory(walk, directory_fd, name, full);
-    if (fd >= 0)
-        walk_directory(walk, fd, full, depth + 1);
+    return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
 }
 
-/* Takes the descriptor over. */
+/* First all that lies in it, then what lies deeper: who fills a folder with millions of files hides nothing above it. */
 static void walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth)
 {
-    DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
-    if (!directory) {
-        close(directory_fd);
+    fs_names folders = {0};
+    auto_fd int own_fd = directory_fd;
+    DIR *directory = depth > DEEPEST ? NULL : directories_list(own_fd);
+    if (!directory)
         flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
                                                           "look what it is for"});
-        return;
-    }
-    for (const struct dirent *entry; walk->entries < MOST_ENTRIES && (entry = readdir(directory));) {
+    for (const struct dirent *entry;
+         directory && walk->entries < MOST_ENTRIES && (entry = readdir(directory));) {
         walk->entries++;
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            visit(walk, dirfd(directory), path, entry, depth);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            visit(walk, own_fd, path, entry))
+            vec_push(&folders, arena_str(walk->flags->hold->arena, entry->d_name));
     }
-    closedir(directory);
+    if (directory)
+        closedir(directory);
+    for (size_t i = 0; i < folders.count && walk->entries < MOST_ENTRIES; i++) {
+        const char *full = path_join(walk->flags->hold->arena, path, folders.at[i]);
+        int fd = is_other_tree(walk, full) ? -1 : open_directory(walk, own_fd, folders.at[i], full);
+        if (fd >= 0)
+            walk_directory(walk, fd, full, depth + 1);
+    }
+    vec_free(&folders);
 }
 
 /* Caches that a toolchain may write hold hundreds of thousands of files, and nothing that is flagged. */
@@ -215,11 +243,9 @@ void flags_find(struct flags *flags)
             walk_directory(&walk, fd, walk.tree, 0);
         fs_free(&walk.now);
         if (walk.entries >= MOST_ENTRIES)
-            hold_note(
-                flags->hold, "flags-unfinished", walk.tree,
-                arena_printf(flags->hold->arena,
-                             "%s is too large to be searched for what the command left in flagged places",
-                             walk.tree));
+            flags_add_sighting(
+                flags, (struct sighting){"more files than can be searched for what is new in flagged places",
+                                         walk.tree, "look through it before you go on"});
     }
     const struct policy *policy = plan->policy;
     for (size_t i = 0; i < policy->workspaces.count; i++)

@@ -137,8 +137,28 @@ static int open_parent(struct root *root, const char *path, struct err *err)
     return fd;
 }
 
+static bool is_same_mount(int a, int b)
+{
+    struct statx one, other;
+    return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &one) == 0 &&
+           statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &other) == 0 &&
+           one.stx_mask & other.stx_mask & STATX_MNT_ID && one.stx_mnt_id == other.stx_mnt_id;
+}
+
+static bool is_in_private_home(const struct root *root, int fd)
+{
+    for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
+        const struct operation *operation = &root->launch->plan->operations.at[i];
+        auto_fd int home = operation->kind == OP_HOME ? open_place(root, operation->path, O_DIRECTORY) : -1;
+        if (home >= 0)
+            return is_same_mount(fd, home);
+    }
+    return false;
+}
+
 /* Makes an empty file or directory, for something to be mounted on; fine where one is there. */
-static int make_entry(int parent_fd, const char *path, bool is_directory, struct err *err)
+static int make_entry(const struct root *root, int parent_fd, const char *path, bool is_directory,
+                      struct err *err)
 {
     enum { TRIES = 2 };
     const char *name = path_name(path);
@@ -151,7 +171,9 @@ static int make_entry(int parent_fd, const char *path, bool is_directory, struct
             break;
         if (!S_ISLNK(status.st_mode))
             return 0;
-        /* A link where a place must be can only lie in the private home, planted by an earlier run: it has to go. */
+        /* In the private home a link where a place must be was planted by an earlier run: it has to go. */
+        if (!is_in_private_home(root, parent_fd))
+            return err_set(err, "%s has become a symbolic link, and nothing can be shown there", path);
         if (unlinkat(parent_fd, name, 0) < 0)
             return err_sys(err, errno, "cannot remove the link at %s in the private home", path);
     }
@@ -166,7 +188,7 @@ int root_make_place(struct root *root, const char *path, bool is_directory, stru
     if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
         return err_sys(err, errno, "cannot make a place for %s", path);
     int parent = open_parent(root, path, err);
-    if (parent < 0 || make_entry(parent, path, is_directory, err) < 0)
+    if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
         return -1;
     fd = open_place(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
     return fd < 0 ? err_sys(err, errno, "cannot make a place for %s", path) : fd;
@@ -190,7 +212,17 @@ static void forget_parent(struct root *root, const char *path)
 int root_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
 {
     int parent = open_parent(root, path, err);
-    if (parent < 0 || make_entry(parent, path, is_directory, err) < 0)
+    if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
+        return -1;
+    forget_parent(root, path);
+    return mount_attach_at(tree_fd, parent, path_name(path), path, err);
+}
+
+/* Shows a tree over what has the name already, a symbolic link perhaps; where nothing has, nothing is made. */
+static int attach_over_name(struct root *root, int tree_fd, const char *path, struct err *err)
+{
+    int parent = open_parent(root, path, err);
+    if (parent < 0)
         return -1;
     forget_parent(root, path);
     return mount_attach_at(tree_fd, parent, path_name(path), path, err);
@@ -203,6 +235,14 @@ static int attach_over(struct root *root, int tree_fd, int place_fd, const char 
     return mount_attach(tree_fd, place_fd, path, err);
 }
 
+static int attach_operation(struct root *root, int tree_fd, const struct operation *operation,
+                            struct err *err)
+{
+    return operation->kind == OP_FREEZE
+               ? attach_over_name(root, tree_fd, operation->path, err)
+               : root_attach(root, tree_fd, operation->path, is_directory_fd(tree_fd), err);
+}
+
 /*
  * Shows the tree of an operation. A file that the host replaces between the opening of its tree and this moment (as
  * useradd does with /etc/group) cannot be shown any more: its successor is opened instead.
@@ -212,11 +252,11 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
     enum { TRIES = 8 };
     const struct operation *operation = &root->launch->plan->operations.at[index];
     int *tree = &root->tree_fds[index];
-    int result = root_attach(root, *tree, operation->path, is_directory_fd(*tree), err);
+    int result = attach_operation(root, *tree, operation, err);
     for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT && !root->ids_are_mapped; i++) {
         close(*tree);
         *tree = open_tree_of(root->launch, operation, -1, err);
-        result = *tree < 0 ? -1 : root_attach(root, *tree, operation->path, is_directory_fd(*tree), err);
+        result = *tree < 0 ? -1 : attach_operation(root, *tree, operation, err);
     }
     return result;
 }
