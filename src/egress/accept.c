@@ -192,7 +192,7 @@ static void listener_ready(struct watcher *watcher, uint32_t events)
         }
         int fd = accept4(watcher->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
-            listeners_pause(egress, egress->connection_count > 0);
+            listeners_pause(egress, true);
         if (fd < 0)
             return;
         if (listener->published)
@@ -215,10 +215,11 @@ int listener_add(struct egress *egress, int fd, uint16_t published)
         return -1;
     }
     egress->listeners = listener;
+    egress->listener_count++;
     return 0;
 }
 
-/* With too many connections nobody is turned away: who comes waits in the kernel until one has ended. */
+/* With too many connections nobody is turned away: who comes waits in the kernel until one has ended, or a while. */
 void listeners_pause(struct egress *egress, bool pause)
 {
     if (egress->listeners_are_paused == pause)

@@ -32,7 +32,12 @@
 #include "egress/table.h"
 #include "kernel/ports.h"
 
-enum { MOST_NAMES = 4096, MOST_CONNECTIONS = 4096, MOST_ASKS = 1024, MOST_TOLD = 4096 };
+enum {
+    MOST_NAMES = 4096 /* below wildcards; beside them as many that a rule spells out */,
+    MOST_CONNECTIONS = 4096,
+    MOST_ASKS = 1024,
+    MOST_TOLD = 4096
+};
 
 struct egress;
 struct connection;
@@ -213,6 +218,7 @@ struct egress {
     VEC(struct name *) by_address; /* the n-th stands at 198.18.0.2 + n */
     struct lookup *lookup;
     struct listener *listeners;
+    size_t listener_count, most_listeners;
     bool listeners_are_paused;
     struct connection *connections;
     size_t connection_count;

@@ -25,12 +25,14 @@ int64_t now_milliseconds(void)
  */
 static int keep_time(struct egress *egress)
 {
-    if (!egress->pending)
+    if (!egress->pending && !egress->listeners_are_paused)
         return -1;
     int64_t now = now_milliseconds();
     if (now < egress->next_look)
         return TICK;
     egress->next_look = now + TICK;
+    if (egress->connection_count < MOST_CONNECTIONS)
+        listeners_pause(egress, false);
     for (struct connection *at = egress->connections, *next; at; at = next) {
         next = at->next;
         if (!at->deadline)
@@ -52,6 +54,7 @@ static int start(struct egress *egress, int settings_fd, int link_fd, int channe
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
+        egress->most_listeners = files.rlim_max / 2; /* the others are for connections */
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);

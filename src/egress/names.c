@@ -16,7 +16,7 @@ struct name *name_enter(struct egress *egress, const char *text, uint32_t addres
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
     size_t index = address ? address - address_at(0) : egress->by_address.count;
-    if (index >= MOST_NAMES || host_parse(&egress->arena, text, &host, &problem, &hint) < 0 ||
+    if (index >= 2 * (size_t)MOST_NAMES || host_parse(&egress->arena, text, &host, &problem, &hint) < 0 ||
         host.kind != HOST_NAME)
         return NULL;
     while (egress->by_address.count <= index)
@@ -66,6 +66,10 @@ void name_listen(struct name *name)
             is_known |= name->ports.at[j] == port;
         if (is_known)
             continue;
+        if (egress->listener_count >= egress->most_listeners) {
+            tell(egress, "trouble so many names were asked for that there are no more sockets for them");
+            break;
+        }
         vec_push(&name->ports, port);
         struct endpoint at = name->address;
         at.port = port;

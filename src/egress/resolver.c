@@ -60,15 +60,22 @@ static bool is_reverse(const char *name)
            (size > 9 && strcmp(name + size - 9, ".ip6.arpa") == 0);
 }
 
-static bool is_allowed(const struct egress *egress, const char *text)
+/* *ret_is_exact: a rule spells the name out. */
+static bool is_allowed(const struct egress *egress, const char *text, bool *ret_is_exact)
 {
     struct arena scratch = {0};
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
     bool allowed = false;
+    *ret_is_exact = false;
     if (host_parse(&scratch, text, &host, &problem, &hint) == 0 && host.kind == HOST_NAME) {
-        for (size_t i = 0; !allowed && i < egress->table.ports.count; i++)
-            allowed = table_allows(&egress->table, &host, egress->table.ports.at[i], NULL);
+        for (size_t i = 0; i < egress->table.ports.count; i++) {
+            struct rule rule;
+            if (!table_allows(&egress->table, &host, egress->table.ports.at[i], &rule))
+                continue;
+            allowed = true;
+            *ret_is_exact |= rule.host.kind == HOST_NAME;
+        }
     }
     arena_free(&scratch);
     return allowed;
@@ -109,10 +116,13 @@ static question_list *consider(struct egress *egress, const struct waiting_quest
         *ret_answer = answer_own(question);
         return NULL;
     }
-    if (!is_allowed(egress, question->name))
+    bool is_exact;
+    if (!is_allowed(egress, question->name, &is_exact))
         return consider_unlisted(egress, waiting, ret_answer);
     *ret_answer = (struct dns_answer){.code = DNS_FAILED};
-    struct name *name = name_enter(egress, question->name, 0);
+    bool has_room = is_exact || egress->by_address.count < MOST_NAMES ||
+                    map_get(&egress->names, question->name, strlen(question->name));
+    struct name *name = has_room ? name_enter(egress, question->name, 0) : NULL;
     if (!name) {
         tell(egress, "trouble more than %d different names were asked for", (int)MOST_NAMES);
         return NULL;

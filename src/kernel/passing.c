@@ -1,6 +1,7 @@
 #include "kernel/passing.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -44,7 +45,9 @@ ssize_t passing_receive(int socket_fd, void *bytes, size_t size, int *ret_fd)
         count = (int)(held < 4 ? held : 4);
         memcpy(fds, CMSG_DATA(header), (size_t)count * sizeof(int));
     }
-    if (count > 1 || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) {
+    /* One that finds no room among this process's descriptors is closed by the kernel: the message comes without it. */
+    bool has_no_room = count == 0 && message.msg_flags & MSG_CTRUNC;
+    if (count > 1 || message.msg_flags & MSG_TRUNC || (message.msg_flags & MSG_CTRUNC && !has_no_room)) {
         while (count > 0)
             close(fds[--count]);
         errno = EPROTO;

@@ -322,6 +322,32 @@ with dial("198.18.0.1", 53) as s:
     assert done.out == "198.18.0.2\n", done
 
 
+FLOOD = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)
+def ask(name):
+    s.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\\0\\0\\1\\0\\1",
+             ("198.18.0.1", 53))
+    return s.recv(512)[3] & 15
+codes = [ask(f"n{i}.example.test") for i in range(NAMES)]
+print(codes[0], codes[-1], exchange("allowed.test", 9000, b"x"))
+"""
+
+
+@test
+def names_below_a_wildcard_do_not_keep_out_those_that_a_rule_spells_out(session):
+    done = session.python(["connect *.example.test:9000", "connect allowed.test:9000"], FLOOD.replace("NAMES", "4200"), timeout=60)
+    assert done.out == "0 2 b'xthe end'\n", done  # 2: the server failed
+
+
+@test
+def with_few_descriptors_names_fail_and_connections_go_on(session):
+    process = session.start(["connect *.example.test:9000", "connect allowed.test:9000"], "/usr/bin/python3", "-c",
+                            HELPERS + 'print(exchange("allowed.test", 9000, b"x"))\n' + FLOOD.replace("NAMES", "300"), prefix=["prlimit", "--nofile=200:200"])
+    out, err = process.communicate(timeout=60)
+    assert out == "b'xthe end'\n0 2 b'xthe end'\n", out + err
+    assert "no more sockets" in session.events("network-trouble")[0]["why"] and session.events("helper-died") == []
+
+
 def helpers_of(pid) -> list:
     """The processes named bawn-egress that this bawn started."""
     children = open(f"/proc/{pid}/task/{pid}/children").read().split()
