@@ -17,7 +17,13 @@
 #include "attack.h"
 #include "table.h"
 
-enum { MOST_ARGUMENTS = 64, LARGEST_ANSWER = 64 * 1024, LONGEST_MILLISECONDS = 5000, STEP_MILLISECONDS = 5 };
+enum {
+    MOST_ARGUMENTS = 64,
+    LARGEST_ANSWER = 64 * 1024,
+    LONGEST_MICROSECONDS = 5 * 1000 * 1000,
+    OPEN_MICROSECONDS = 5000,
+    CLOSED_MICROSECONDS = 200,
+};
 
 static const struct attack *find(const char *name)
 {
@@ -103,13 +109,18 @@ static int answer_with(pid_t child, int from)
     size_t room = LARGEST_ANSWER;
     struct pollfd ready = {.fd = from, .events = POLLIN};
     while (waitpid(child, &status, WNOHANG) == 0) {
-        if (waited > LONGEST_MILLISECONDS)
+        if (waited > LONGEST_MICROSECONDS)
             kill(child, SIGKILL);
-        int events = poll(&ready, is_open, STEP_MILLISECONDS);
-        if (events > 0)
+        int step = is_open ? OPEN_MICROSECONDS
+                           : CLOSED_MICROSECONDS; /* one that has closed its end is about to go */
+        int events = poll(&ready, is_open, is_open ? OPEN_MICROSECONDS / 1000 : 0);
+        if (events > 0) {
             is_open = pass_on(from, &room) == 0;
-        else
-            waited += STEP_MILLISECONDS;
+            continue;
+        }
+        waited += step;
+        if (!is_open)
+            usleep(CLOSED_MICROSECONDS);
     }
     while (is_open && poll(&ready, 1, 0) > 0 && pass_on(from, &room) == 0) {
     }

@@ -7,8 +7,6 @@
  * The daemon keeps descriptor 0 open, the pipe to whoever started it, and ends when nobody reads from that any more.
  * case outlive: => done | harms outlives | prove-only
  *   processes: leave a daemon behind that outlives the run
- * case outlive-terminal: => done | harms outlives | pty | prove-only
- *   terminal: leave a daemon behind that keeps your terminal open
  */
 #include <poll.h>
 #include <sys/stat.h>

@@ -77,6 +77,7 @@ _bawn_flag_takes() {
     --limit) takes=limit ;;
     --use) takes=profile ;;
     --agent) takes=agent ;;
+    --report) takes=file ;;
     *) return 1 ;;
     esac
 }
@@ -98,7 +99,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor help'
+    local verbs='run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
     local around='--keep-flagged --notify --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -134,7 +135,7 @@ _bawn() {
             fi
         elif [[ -z $verb && " $verbs " == *" ${words[i]} "* ]]; then
             verb=${words[i]}
-        elif [[ $verb == '' || $verb == run || $verb == show ]]; then
+        elif [[ $verb == '' || $verb == run || $verb == show || $verb == prove ]]; then
             cur=${words[last]} _bawn_command "${at[i]}"
             return
         fi
@@ -170,6 +171,7 @@ _bawn() {
         undo) flags+=' --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;
+        prove) flags+=" --json --report $rules" ;;
         esac
         _bawn_values "$flags"
     else
@@ -182,7 +184,7 @@ _bawn() {
                 done < <(compgen -A command -- "$cur")
             fi
             ;;
-        run | show)
+        run | show | prove)
             _bawn_command "${at[last]}"
             return
             ;;

@@ -4,7 +4,7 @@
 # `command` where it belongs to the command. With --rest, prints the command's words so far instead.
 function __bawn_state
     set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect \
-        --refuse --publish --host-port --env --unset --limit --use --policy --agent --degrade
+        --refuse --publish --host-port --env --unset --limit --use --policy --agent --degrade --report
     set -l words (commandline -opc)
     set -l verb first
     set -l i 2
@@ -17,9 +17,9 @@ function __bawn_state
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor help
+                if test $verb = first; and contains -- $word run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help
                     set verb $word
-                else if contains -- $verb first run show
+                else if contains -- $verb first run show prove
                     set from $i
                 end
         end
@@ -88,18 +88,20 @@ complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or prin
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Show a running session's port on this machine"
 complete -c bawn -n '__bawn_at first' -a doctor -d 'What this machine can hold, and what would help'
+complete -c bawn -n '__bawn_at first' -a prove -d 'Attack the sandbox here, and show what came of it'
+complete -c bawn -n '__bawn_at prove' -l report -r -F -d 'The findings as a page'
 complete -c bawn -n '__bawn_at first' -a help -d 'The overview, or the usage of a verb'
 complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string collect)' -a '(__fish_complete_command)'
 
 # Words of the verbs.
-complete -c bawn -n '__bawn_at run show' -a '(__fish_complete_command)'
+complete -c bawn -n '__bawn_at run show prove' -a '(__fish_complete_command)'
 complete -c bawn -n '__bawn_at why check review diff apply discard undo' -F
 complete -c bawn -n '__bawn_at review diff apply discard log undo' -a '(__bawn_sessions)'
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -131,7 +133,7 @@ complete -c bawn -n '__bawn_at log' -l grep -x -d 'Only lines with a text'
 complete -c bawn -n '__bawn_at log' -l report -r -F -d 'A page of HTML'
 complete -c bawn -n '__bawn_at log' -l follow -d 'Go on until the session ends'
 complete -c bawn -n '__bawn_at log' -l verify -d 'Check that nothing was changed'
-complete -c bawn -n '__bawn_at first run show why check held diff sessions log profiles doctor' -l json -d 'Print JSON'
+complete -c bawn -n '__bawn_at first run show why check held diff sessions log profiles doctor prove' -l json -d 'Print JSON'
 complete -c bawn -n '__bawn_at trust home apply discard undo' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
@@ -142,7 +144,7 @@ complete -c bawn -n '__bawn_at first run' -l notify -d 'Say at once when a decoy
 complete -c bawn -n '__bawn_at first run' -l keep-flagged -d 'Keep what is new in flagged files without asking'
 
 # Rules as flags.
-set -l rules '__bawn_at first run show why check'
+set -l rules '__bawn_at first run show why check prove'
 complete -c bawn -n $rules -l read-only -d 'Nothing of the host can be written'
 complete -c bawn -n $rules -l review -d 'Keep what the command writes aside'
 complete -c bawn -n $rules -l discard -d 'Throw away what the command writes'

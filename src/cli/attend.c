@@ -21,7 +21,8 @@ static void begin_session(struct attendance *attendance)
 {
     const struct loaded *loaded = attendance->loaded;
     struct arena *arena = loaded->policy.arena;
-    const char *state = loaded->request.starts[START_STATE];
+    const char *state =
+        attendance->trial_state ? attendance->trial_state : loaded->request.starts[START_STATE];
     const char *workspace =
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct session *session = &attendance->session;
@@ -100,6 +101,8 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
 {
     if (attendance->session.folder_fd < 0)
         begin_session(attendance);
+    if (attendance->trial_state && !(attendance->args->flags & FLAG_DISCARD))
+        return 0;
     int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
                             attendance->args->flags, &attendance->keeping, err);
     attendance->launch->overlay_folder = keep_overlay(attendance->keeping, &attendance->session);
@@ -147,10 +150,8 @@ static int do_later(void *self, short events, struct err *err)
     return 0;
 }
 
-int attend_start(struct attendance *attendance, struct err *err)
+static void begin_flags(struct attendance *attendance)
 {
-    if (!attendance->keeping && begin_keeping(attendance, err) < 0)
-        return -1;
     attendance->asker = (struct git_asker){attendance->world, attendance->launch};
     attendance->flags = (struct flags){.hold = &attendance->guard.hold,
                                        .past = keep_past(attendance->keeping),
@@ -158,6 +159,14 @@ int attend_start(struct attendance *attendance, struct err *err)
     attendance->has_flags = true;
     flags_begin(&attendance->flags);
     flags_read(&attendance->flags);
+}
+
+int attend_start(struct attendance *attendance, struct err *err)
+{
+    if (!attendance->keeping && begin_keeping(attendance, err) < 0)
+        return -1;
+    if (!attendance->trial_state)
+        begin_flags(attendance);
     network_watch(&attendance->network, attendance->launched, &attendance->loop);
     attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (ring(attendance, 1))

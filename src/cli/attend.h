@@ -20,6 +20,8 @@ struct attendance {
     struct loaded *loaded;
     struct launch *launch;
     struct launched *launched;
+    const char *
+        trial_state; /* of a trial of the walls: where its session lies. Nothing of it is kept. NULL: a run */
     struct loop loop;
     struct session session;
     struct secrets secrets; /* the caller's, to be kept out of the journal */

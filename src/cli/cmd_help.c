@@ -29,7 +29,6 @@ static void print_overview(const struct world *world)
           "\n"
           "Examples:\n"
           "  bawn show -- claude                   what claude could do here\n"
-          "  bawn show --read /srv/data -- claude  the same with one more grant\n"
           "  bawn why ~/.ssh                       which rule hides it\n"
           "  bawn why api.anthropic.com -- claude  which rule lets it out\n"
           "\n"

@@ -10,6 +10,7 @@
 #include "cli/chronicle.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/run.h"
 #include "home/git_settings.h"
 #include "kernel/landlock.h"
 #include "launch/launch.h"
@@ -157,11 +158,11 @@ static size_t size_of_typed(const struct args *args)
     return (size_t)(end - *args->typed);
 }
 
-static int run(const struct world *world, const struct args *args, struct loaded *loaded,
-               struct launch *launch, struct launched *launched)
+static int run(const struct world *world, const struct args *args, const struct trial *trial,
+               struct loaded *loaded, struct launch *launch, struct launched *launched)
 {
     launch->plan = &loaded->plan;
-    launch->command = words_for(args, loaded);
+    launch->command = trial ? trial->command : words_for(args, loaded);
     launch->environment = environment_for(world, loaded);
     launch->directory = loaded->request.directory;
     launch->git_config = git_settings(&loaded->policy);
@@ -170,8 +171,12 @@ static int run(const struct world *world, const struct args *args, struct loaded
     launch->briefing = buf_text(&briefing);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch->seconds = time ? time->limit.most : UINT64_MAX;
-    struct attendance attendance = {
-        .world = world, .args = args, .loaded = loaded, .launch = launch, .launched = launched};
+    struct attendance attendance = {.world = world,
+                                    .args = args,
+                                    .loaded = loaded,
+                                    .launch = launch,
+                                    .launched = launched,
+                                    .trial_state = trial ? trial->state : NULL};
     struct outcome outcome = {.status = EXIT_REFUSED};
     struct err err = {0};
     int result = attend_begin(&attendance, &err);
@@ -199,20 +204,8 @@ static int run(const struct world *world, const struct args *args, struct loaded
     return outcome.status;
 }
 
-int cmd_run(const struct world *world, const struct args *args)
+int run_command(const struct world *world, const struct args *args, const struct trial *trial)
 {
-    if (!*args->command && (args->rules.count || args->verb_is_named)) {
-        say_problem(world, "there is no command to run", "`bawn --help` shows how one is given");
-        return EXIT_BAD_INPUT;
-    }
-    if (!*args->command)
-        return cmd_help(world, args);
-    if (args->flags & FLAG_FULL_ACCESS && !(args->flags & FLAG_I_KNOW)) {
-        say_problem(
-            world, "--full-access takes the walls around your files away",
-            "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
-        return EXIT_BAD_INPUT;
-    }
     struct machine machine;
     world->look_at_machine(args->degraded, &machine);
     struct world seen = *world;
@@ -235,11 +228,28 @@ int cmd_run(const struct world *world, const struct args *args)
     trace_point(world->trace, "outside", "policy and plan");
     if (status == 0 && is_held(world, &loaded)) {
         say_notes(world, &loaded);
-        status = run(world, args, &loaded, &launch, &launched);
+        status = run(world, args, trial, &loaded, &launch, &launched);
     } else {
         status = EXIT_REFUSED;
     }
     launch_abandon(&launched);
     loaded_free(&loaded);
     return status;
+}
+
+int cmd_run(const struct world *world, const struct args *args)
+{
+    if (!*args->command && (args->rules.count || args->verb_is_named)) {
+        say_problem(world, "there is no command to run", "`bawn --help` shows how one is given");
+        return EXIT_BAD_INPUT;
+    }
+    if (!*args->command)
+        return cmd_help(world, args);
+    if (args->flags & FLAG_FULL_ACCESS && !(args->flags & FLAG_I_KNOW)) {
+        say_problem(
+            world, "--full-access takes the walls around your files away",
+            "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
+        return EXIT_BAD_INPUT;
+    }
+    return run_command(world, args, NULL);
 }

@@ -15,6 +15,7 @@ int cmd_held(const struct world *world, const struct args *args);
 int cmd_profiles(const struct world *world, const struct args *args);
 int cmd_allow(const struct world *world, const struct args *args);
 int cmd_publish(const struct world *world, const struct args *args);
+int cmd_prove(const struct world *world, const struct args *args);
 int cmd_doctor(const struct world *world, const struct args *args);
 int cmd_diff(const struct world *world, const struct args *args);
 int cmd_apply(const struct world *world, const struct args *args);

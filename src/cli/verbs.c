@@ -367,6 +367,27 @@ const struct verb_entry verb_table[] = {
             "  bawn doctor --json | jq '.walls[] | select(.state != \"ok\")'\n",
     },
     {
+        .name = "prove",
+        .run = cmd_prove,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON | FLAG_REPORT,
+        .takes_command = true,
+        .summary = "attack the sandbox here, and show what came of it",
+        .usage =
+            "bawn prove [--json] [--report FILE] [MODE]... [--RULE OBJECT]... [-- CMD...]\n"
+            "\n"
+            "Tries some 250 attacks in the sandbox that these flags make here for CMD, and judges each from outside:\n"
+            "did a canary come out, did a file change, did a server hear, does the victim live. Each is first tried\n"
+            "without a sandbox, on decoys alone; what does not work there either is not applicable, never held.\n"
+            "Exit status 1 if anything escaped. docs/PROVE.md says what is tried, and how.\n"
+            "\n"
+            "  --json         the findings as JSON\n"
+            "  --report FILE  also as a page to hand on: one HTML file that needs nothing else\n"
+            "\n"
+            "  bawn prove\n"
+            "  bawn prove --agent claude\n"
+            "  bawn prove --net off --read ~/datasets -- make\n",
+    },
+    {
         .name = "help",
         .run = cmd_help,
         .words = "VERB",

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,27 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/text.h"
-
-const char *helper_find(struct arena *arena)
-{
-    not_zeroed char self[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof(self));
-    if (size <= 0 || (size_t)size >= sizeof(self))
-        return NULL;
-    const char *folder = path_parent(arena, arena_copy(arena, self, (size_t)size));
-    const char *const candidates[] = {
-        path_join(arena, folder, "bawn-egress"),
-        path_clean(arena, folder, "../libexec/bawn-egress"),
-        BAWN_LIBEXEC "/bawn-egress",
-    };
-    for (size_t i = 0; i < array_len(candidates); i++) {
-        if (access(candidates[i], X_OK) == 0)
-            return candidates[i];
-    }
-    return NULL;
-}
 
 /* A rule that a person wrote, and not a shipped profile: a name in it may lead into the company's own network. */
 static bool is_by_person(const struct rule *rule)

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "kernel/holder.h"
+#include "kernel/libexec.h"
 #include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "policy/decide.h"
@@ -301,7 +302,7 @@ void network_watch(struct network *network, const struct launched *launched, str
         return; /* there is nothing between the command and the host's network */
     network->port_fd = launched->port_fd;
     network->inside = launched->pid;
-    network->helper_path = helper_find(&network->arena);
+    network->helper_path = libexec_find(&network->arena, "bawn-egress");
     loop_add(loop, network->port_fd, POLLIN, ports_ready, network);
     watch_sockets(network, true);
 }

@@ -1,0 +1,255 @@
+/*
+ * Attacks the sandbox on this machine, and shows what came of it.
+ *
+ * Two processes: one does it all, and the other waits to remove whatever was made, also when the first was killed. Where
+ * the one that waits is killed, the first removes it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/proof.h"
+#include "cli/run.h"
+#include "kernel/libexec.h"
+#include "kernel/process.h"
+
+enum { EXIT_ESCAPED = 1 };
+
+/* What the two sides need. */
+struct sides {
+    const struct world *world; /* with decoys in its environment */
+    const struct args *args;   /* with what the battery needs beside what was asked for */
+    const struct targets *targets;
+};
+
+/* Without a sandbox. The environment is the one that a sandbox would be started with. */
+static void run_without(void *context, const char *const *command)
+{
+    const struct sides *sides = context;
+    execve(command[0], (char *const *)command, (char *const *)sides->world->environment);
+}
+
+/* Behind the walls: a run as any other, in this process. */
+static void run_inside(void *context, const char *const *command)
+{
+    const struct sides *sides = context;
+    struct world world = *sides->world;
+    world.in_is_terminal = isatty(STDIN_FILENO);
+    world.out_is_terminal = isatty(STDOUT_FILENO);
+    world.err_is_terminal = false;
+    struct trial trial = {command, sides->targets->state};
+    int status = run_command(&world, sides->args, &trial);
+    fflush(world.err);
+    _exit(status);
+}
+
+static uint64_t milliseconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+/*
+ * What was asked for, and beside it the decoy project to be written and the program to be executed. A home of its own, and
+ * nothing kept: the user's sessions and private homes stay as they are.
+ */
+static void prepare_args(const struct args *args, const struct targets *targets, struct args *ret_args)
+{
+    *ret_args = *args;
+    ret_args->rules.at = NULL;
+    ret_args->rules.count = ret_args->rules.capacity = 0;
+    for (size_t i = 0; i < args->rules.count; i++)
+        vec_push(&ret_args->rules, args->rules.at[i]);
+    vec_push(&ret_args->rules, (struct argument){VERB_WRITE, targets->project});
+    vec_push(&ret_args->rules, (struct argument){VERB_READ, targets->program});
+    ret_args->flags |= FLAG_FRESH_HOME;
+    if (ret_args->flags & FLAG_REVIEW)
+        ret_args->flags = (ret_args->flags & ~FLAG_REVIEW) | FLAG_DISCARD;
+}
+
+static const char *hash_plan(struct loaded *loaded, const char *const *command)
+{
+    auto_buf struct buf json = {0};
+    char hex[SHA256_HEX_SIZE];
+    plan_add_json(&loaded->plan, command, &json);
+    sha256_hex(json.bytes, json.size, hex);
+    return arena_str(&loaded->arena, hex);
+}
+
+static int show(struct proof *proof, const struct args *args)
+{
+    for (size_t i = 0; i < proof->findings.count; i++)
+        proof->counts[proof->findings.at[i].ruling]++;
+    (args->flags & FLAG_JSON ? proof_print_json : proof_print)(proof);
+    fflush(proof->world->out);
+    struct err err = {0};
+    if (args->report && proof_write_page(proof, args->report, &err) < 0) {
+        say_err(proof->world, &err);
+        return EXIT_REFUSED;
+    }
+    return proof->counts[RULING_ESCAPED] ? EXIT_ESCAPED : EXIT_FINE;
+}
+
+/* In the process that does it all. Returns the exit status. */
+static int prove(const struct world *world, const struct args *args, struct loaded *loaded,
+                 const struct targets *targets)
+{
+    struct world attacked = *world;
+    struct args trial;
+    struct err err = {0};
+    attacked.environment = targets_environment(targets, world->environment);
+    prepare_args(args, targets, &trial);
+    struct sides sides = {&attacked, &trial, targets};
+    struct proof proof = {.world = world,
+                          .loaded = loaded,
+                          .typed = (const char *const *)args->typed,
+                          .is_root = targets->is_root};
+    struct proof_context context = {loaded, targets->project};
+    struct battery battery = {
+        .targets = targets,
+        .catalogue = &proof.catalogue,
+        .without = {run_without, &sides},
+        .inside = {run_inside, &sides},
+        .granted = proof_granted,
+        .granted_context = &context,
+        .inside_is_host_tree = args->flags & FLAG_FULL_ACCESS,
+    };
+    proof.policy_hash = hash_plan(loaded, args->command);
+    uint64_t began = milliseconds();
+    int status = EXIT_REFUSED;
+    if (targets_make(targets, &err) < 0 ||
+        catalogue_read(targets->program, targets->arena, &proof.catalogue, &err) < 0 ||
+        judge(&battery, &proof.findings, &err) < 0) {
+        say_err(world, &err);
+    } else {
+        proof.milliseconds = milliseconds() - began;
+        status = show(&proof, args);
+    }
+    vec_free(&proof.findings);
+    catalogue_free(&proof.catalogue);
+    vec_free(&trial.rules);
+    return status;
+}
+
+static pid_t prover;
+
+static void pass_on(int signal)
+{
+    kill(prover, signal);
+}
+
+/* Those that end a program, and that only the one that waits may have to pass on. */
+static sigset_t ending_signals(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    return signals;
+}
+
+/* Waits for the one that does it all; a signal ends that one first, and this one removes what it made. */
+static int wait_and_remove(const struct targets *targets, pid_t child, const sigset_t *held_back)
+{
+    int status = 0;
+    prover = child;
+    struct sigaction action = {.sa_handler = pass_on};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    action.sa_handler = SIG_IGN; /* a terminal sends these to both */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGQUIT, &action, NULL);
+    sigprocmask(SIG_UNBLOCK, held_back, NULL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    targets_remove(targets);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int prove_and_remove(const struct world *world, const struct args *args, struct loaded *loaded,
+                            struct targets *targets)
+{
+    struct err err = {0};
+    auto_fd int lock = targets_begin(targets, &err);
+    fflush(world->out);
+    sigset_t held_back = ending_signals();
+    sigprocmask(SIG_BLOCK, &held_back, NULL);
+    pid_t parent = getpid(), child = lock < 0 ? -1 : fork();
+    if (lock >= 0 && child < 0)
+        err_sys(&err, errno, "cannot make a process");
+    if (child < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    if (child > 0)
+        return wait_and_remove(targets, child, &held_back);
+    sigprocmask(SIG_UNBLOCK, &held_back, NULL);
+    int status = prove(world, args, loaded, targets);
+    if (getppid() != parent)
+        targets_remove(targets);
+    _exit(status);
+}
+
+/* Is there a folder for the file, that the user may write to? Known before anything is done. */
+static bool can_write_beside(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct arena arena = {0};
+    const char *folder = !slash          ? "."
+                         : slash == path ? "/"
+                                         : arena_copy(&arena, path, (size_t)(slash - path));
+    bool can = *path && access(folder, W_OK) == 0;
+    arena_free(&arena);
+    return can;
+}
+
+static bool is_own_folder(const char *path)
+{
+    struct stat status;
+    return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
+int cmd_prove(const struct world *world, const struct args *args)
+{
+    if (args->report && !can_write_beside(args->report)) {
+        say_problem(world, "the folder for the report is not there, or cannot be written",
+                    "give --report a file in another one");
+        return EXIT_BAD_INPUT;
+    }
+    struct loaded loaded = {0};
+    int status = load_plan(world, args, &loaded);
+    struct targets targets = {
+        .arena = &loaded.arena,
+        .program = libexec_find(&loaded.arena, "bawn-prove"),
+        .user_home = loaded.request.home,
+        .is_root = process_is_real_root(),
+    };
+    if (status == 0 && !targets.program) {
+        say_problem(world, "bawn-prove, which has the attacks, is not there",
+                    "it belongs beside bawn, or into " BAWN_LIBEXEC);
+        status = EXIT_REFUSED;
+    }
+    if (status == 0) {
+        if (is_own_folder(loaded.request.starts[START_RUNTIME]))
+            targets.user_runtime = loaded.request.starts[START_RUNTIME];
+        targets.states = path_join(&loaded.arena, loaded.request.starts[START_STATE], "bawn");
+        if (world->err_is_terminal)
+            say_problem(
+                world,
+                "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
+                NULL);
+        status = prove_and_remove(world, args, &loaded, &targets);
+    }
+    loaded_free(&loaded);
+    return status;
+}

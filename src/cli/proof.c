@@ -1,0 +1,109 @@
+/* What an attack got may be what the policy gives: then it is no escape, and which rule gives it is said. */
+#include "cli/proof.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "policy/decide.h"
+
+static const char *by_rule(const struct loaded *loaded, const struct rule *rule)
+{
+    struct arena *arena = loaded->policy.arena;
+    return arena_printf(arena, "`%s` gives it (%s)", verb_word(rule->verb), rule_origin(arena, rule));
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* The place on the host that an argument of an attack leads to: from the decoy project, and through links. */
+static const char *place_of(struct arena *arena, const char *project, const char *argument)
+{
+    static const char *const roots[] = {"/proc/self/root", "/proc/thread-self/root"};
+    static const char cwd[] = "/proc/self/cwd";
+    if (!argument)
+        return NULL;
+    for (size_t i = 0; i < array_len(roots); i++) {
+        if (text_starts_with(argument, roots[i]))
+            argument += strlen(roots[i]);
+    }
+    if (text_starts_with(argument, cwd))
+        argument = arena_printf(arena, ".%s", argument + strlen(cwd));
+    const char *path = *argument == '/' ? argument : arena_printf(arena, "%s/%s", project, argument);
+    auto_free char *real = realpath(path, NULL);
+    return real ? arena_str(arena, real) : path_clean(arena, "/", path);
+}
+
+static const char *granted_path(const struct loaded *loaded, const struct attack_case *attack,
+                                const char *path)
+{
+    static const char *const readers[] = {"read_file", "same_file", "list_names", "connect_unix", NULL};
+    static const char *const writers[] = {"write_file", "open_writable", NULL};
+    bool reads = is_one_of(attack->attack, readers), writes = is_one_of(attack->attack, writers);
+    if (!path || (!reads && !writes))
+        return NULL;
+    struct path_verdict verdict = decide_path(&loaded->policy, path, NULL);
+    bool is_given = writes ? verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED
+                           : verdict.access != ACCESS_NONE;
+    return is_given && verdict.decides ? by_rule(loaded, verdict.decides->rule) : NULL;
+}
+
+static const char *granted_network(const struct loaded *loaded, const struct attack_case *attack)
+{
+    const struct rule *rule = decide_net(&loaded->policy, NULL).decides;
+    bool is_open = rule && rule->net == NET_OPEN && attack->promise == PROMISE_NETWORK;
+    return is_open ? by_rule(loaded, rule) : NULL;
+}
+
+/* A wall that the caller did without. */
+static const char *given_up(const struct loaded *loaded, const struct attack_case *attack)
+{
+    const struct plan *plan = &loaded->plan;
+    static const char *const by_path[] = {"connect_unix",  "same_file", "list_names", "read_file",
+                                          "open_writable", "ipc",       NULL};
+    bool is_of_files = attack->promise == PROMISE_FILES || attack->promise == PROMISE_PERSISTENCE ||
+                       is_one_of(attack->attack, by_path);
+    bool is_of_calls = attack->promise == PROMISE_KERNEL || attack->promise == PROMISE_TERMINAL;
+    for (size_t i = 0; i < plan->given_up.count; i++) {
+        const struct given_up *one = &plan->given_up.at[i];
+        bool explains = one->wall == WALL_FILES || one->wall == WALL_ROOT ? is_of_files
+                        : one->wall == WALL_SECCOMP                       ? is_of_calls
+                        : one->wall == WALL_LANDLOCK ? plan->request.nested && is_of_calls
+                                                     : false;
+        if (explains)
+            return arena_printf(loaded->policy.arena, "%s gives the wall up", one->by);
+    }
+    return NULL;
+}
+
+/* Those that hold a canary; targets_environment() sets them. */
+static const char *const decoy_variables[] = {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "http_proxy"};
+
+static const char *granted_variable(const struct loaded *loaded, const char *name)
+{
+    const struct rule *rule = decide_env(&loaded->policy, name, NULL).decides;
+    return rule && rule->verb == VERB_ENV ? by_rule(loaded, rule) : NULL;
+}
+
+const char *proof_granted(void *context, const struct attack_case *attack, const char *const *arguments)
+{
+    const struct proof_context *proof = context;
+    const struct loaded *loaded = proof->loaded;
+    if (strcmp(attack->attack, "variable") == 0)
+        return granted_variable(loaded, arguments[0]);
+    for (size_t i = 0; strcmp(attack->attack, "find_secret") == 0 && i < array_len(decoy_variables); i++) {
+        const char *reason = granted_variable(loaded, decoy_variables[i]);
+        if (reason)
+            return reason;
+    }
+    const char *reason = given_up(loaded, attack);
+    if (!reason)
+        reason = granted_network(loaded, attack);
+    return reason
+               ? reason
+               : granted_path(loaded, attack, place_of(loaded->policy.arena, proof->project, arguments[0]));
+}

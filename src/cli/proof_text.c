@@ -1,0 +1,167 @@
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "cli/proof.h"
+
+/* The errno that a name like ENOENT stands for; 0 for none. */
+static int errno_of(const char *name, size_t size)
+{
+    enum { LAST_ERRNO = 133 };
+    for (int number = 1; number <= LAST_ERRNO; number++) {
+        const char *known = strerrorname_np(number);
+        if (known && strlen(known) == size && strncmp(known, name, size) == 0)
+            return number;
+    }
+    return 0;
+}
+
+const char *proof_words(struct arena *arena, const struct finding *finding)
+{
+    const char *said = finding->said;
+    if (!said)
+        return "";
+    size_t size = strcspn(said, " ");
+    int number = errno_of(said, size);
+    if (number && said[size])
+        return arena_printf(arena, "%s: %s", said + size + 1, strerrordesc_np(number));
+    if (strcmp(said, "killed") == 0)
+        return "the kernel ended it";
+    if (strcmp(said, "done") == 0 && finding->ruling == RULING_HELD)
+        return "it worked, and nothing of it came out";
+    return strcmp(said, "done") == 0 ? "it worked" : arena_printf(arena, "it saw: %s", said);
+}
+
+static const enum colour colours[] = {
+    [RULING_NOT_APPLICABLE] = COLOUR_DIM,
+    [RULING_HELD] = COLOUR_GREEN,
+    [RULING_GRANTED] = COLOUR_YELLOW,
+    [RULING_ESCAPED] = COLOUR_RED,
+};
+
+const char *proof_remark(struct arena *arena, const struct finding *finding)
+{
+    const char *words = proof_words(arena, finding);
+    if (finding->ruling == RULING_NOT_APPLICABLE)
+        return finding->reason;
+    if (finding->ruling == RULING_GRANTED)
+        return arena_printf(arena, "%s: %s", words, finding->reason);
+    for (enum sensor sensor = 0; finding->ruling == RULING_ESCAPED && sensor < SENSOR_COUNT; sensor++) {
+        if (finding->tripped & 1u << sensor)
+            return arena_printf(arena, "%s: %s", words, sensor_says(sensor));
+    }
+    return words;
+}
+
+static void add_finding(const struct style *style, struct buf *out, const struct finding *finding,
+                        struct arena *arena)
+{
+    enum { WORD_COLUMNS = 9, SENTENCE_COLUMNS = 75 };
+    enum colour text = finding->ruling == RULING_NOT_APPLICABLE ? COLOUR_DIM : COLOUR_PLAIN;
+    buf_add_str(out, "  ");
+    size_t columns = style_add(style, out, colours[finding->ruling], ruling_word(finding->ruling));
+    for (; columns < WORD_COLUMNS; columns++)
+        buf_add_char(out, ' ');
+    columns = style_add(style, out, text, finding->attack->says);
+    do
+        buf_add_char(out, ' ');
+    while (++columns < SENTENCE_COLUMNS);
+    style_add(style, out, COLOUR_DIM, proof_remark(arena, finding));
+    buf_add_char(out, '\n');
+}
+
+static const char *user_word(const struct proof *proof)
+{
+    return proof->is_root ? "root" : "an ordinary user";
+}
+
+void proof_print(const struct proof *proof)
+{
+    struct style style = style_for_out(proof->world);
+    struct arena arena = {0};
+    auto_buf struct buf out = {0};
+    struct utsname machine = {0};
+    uname(&machine);
+    buf_printf(&out, "Linux %s on %s, as %s\n", machine.release, machine.machine, user_word(proof));
+    for (enum promise promise = 0; promise < PROMISE_COUNT; promise++) {
+        buf_add_char(&out, '\n');
+        style_add(&style, &out, COLOUR_BOLD, promise_title(promise));
+        buf_add_char(&out, '\n');
+        for (size_t i = 0; i < proof->findings.count; i++) {
+            if (proof->findings.at[i].attack->promise == promise)
+                add_finding(&style, &out, &proof->findings.at[i], &arena);
+        }
+    }
+    const size_t *counts = proof->counts;
+    buf_printf(&out, "\n%zu attacks: ", proof->findings.count);
+    style_add(&style, &out, COLOUR_GREEN, arena_printf(&arena, "%zu held", counts[RULING_HELD]));
+    if (counts[RULING_GRANTED])
+        style_add(&style, &out, COLOUR_YELLOW,
+                  arena_printf(&arena, ", %zu granted by the policy", counts[RULING_GRANTED]));
+    buf_printf(&out, ", %zu not applicable here, ", counts[RULING_NOT_APPLICABLE]);
+    style_add(&style, &out, counts[RULING_ESCAPED] ? COLOUR_RED : COLOUR_GREEN,
+              counts[RULING_ESCAPED] ? arena_printf(&arena, "%zu ESCAPED", counts[RULING_ESCAPED])
+                                     : "none escaped");
+    buf_printf(&out, "; %llu.%llu s\n", (unsigned long long)proof->milliseconds / 1000,
+               (unsigned long long)proof->milliseconds % 1000 / 100);
+    put(proof->world->out, &out);
+    arena_free(&arena);
+}
+
+static void add_tripped(struct json *json, const char *key, sensor_set tripped)
+{
+    json_open(json, key, '[');
+    for (enum sensor sensor = 0; sensor < SENSOR_COUNT; sensor++) {
+        if (tripped & 1u << sensor)
+            json_str(json, NULL, sensor_says(sensor));
+    }
+    json_close(json, ']');
+}
+
+static void add_finding_json(struct json *json, const struct finding *finding)
+{
+    const struct attack_case *attack = finding->attack;
+    json_open(json, NULL, '{');
+    json_str(json, "name", attack->name);
+    json_str(json, "promise", promise_name(attack->promise));
+    json_str(json, "tried", attack->says);
+    json_str(json, "verdict", ruling_name(finding->ruling));
+    if (finding->said)
+        json_str(json, "said", finding->said);
+    if (finding->said_without)
+        json_str(json, "said_without_sandbox", finding->said_without);
+    if (finding->tripped)
+        add_tripped(json, "effects", finding->tripped);
+    if (finding->tripped_without)
+        add_tripped(json, "effects_without_sandbox", finding->tripped_without);
+    if (finding->reason)
+        json_str(json, "reason", finding->reason);
+    json_close(json, '}');
+}
+
+void proof_print_json(const struct proof *proof)
+{
+    auto_buf struct buf out = {0};
+    struct json json = {.out = &out};
+    struct utsname machine = {0};
+    uname(&machine);
+    json_open(&json, NULL, '{');
+    json_str(&json, "schema", "bawn.prove");
+    json_int(&json, "version", 1);
+    json_str(&json, "bawn", BAWN_VERSION);
+    json_str(&json, "kernel", machine.release);
+    json_str(&json, "architecture", machine.machine);
+    json_bool(&json, "root", proof->is_root);
+    json_str(&json, "policy_sha256", proof->policy_hash);
+    json_int(&json, "milliseconds", (int64_t)proof->milliseconds);
+    json_open(&json, "counts", '{');
+    for (enum ruling ruling = 0; ruling < RULING_COUNT; ruling++)
+        json_int(&json, ruling_name(ruling), (int64_t)proof->counts[ruling]);
+    json_close(&json, '}');
+    json_open(&json, "attacks", '[');
+    for (size_t i = 0; i < proof->findings.count; i++)
+        add_finding_json(&json, &proof->findings.at[i]);
+    json_close(&json, ']');
+    json_close(&json, '}');
+    put(proof->world->out, &out);
+}

@@ -1,0 +1,52 @@
+/* Looks from outside whether an attack had an effect: on files, on a process, on listening sockets. */
+#pragma once
+
+#include "base/vec.h"
+#include "prove/targets.h"
+
+#define SENSORS(X)                                                                                           \
+    X(CANARY, "a canary came out")                                                                           \
+    X(FILES, "a decoy file was changed")                                                                     \
+    X(VICTIM, "a process of the host was reached")                                                           \
+    X(LISTENERS, "a server of the host was reached")                                                         \
+    X(TERMINAL, "something was typed into the terminal")                                                     \
+    X(OUTLIVES, "a process lived on after the run")
+
+enum sensor {
+#define X(id, says) SENSOR_##id,
+    SENSORS(X)
+#undef X
+        SENSOR_COUNT
+};
+
+typedef unsigned sensor_set;
+
+const char *sensor_says(enum sensor sensor);
+
+struct listener {
+    int fd;
+    bool is_datagram;
+};
+
+struct sensors {
+    const struct targets *targets;
+    VEC(struct listener) listeners;
+    unsigned tcp_port, tcp6_port, udp_port; /* 0: there is none */
+    pid_t victim;                           /* leads a process group of its own */
+    /* How things are while nothing happens. */
+    uint64_t files;
+    struct rlimit limit;
+    int nice;
+};
+
+int sensors_begin(const struct targets *targets, struct sensors *ret_sensors, struct err *err) must_check;
+void sensors_end(struct sensors *sensors);
+
+/* From here on, this is how things are. */
+void sensors_calm(struct sensors *sensors);
+
+/* Which of files, victim and listeners show something. */
+sensor_set sensors_read(struct sensors *sensors);
+
+/* Puts back what these showed. Files are made anew: whoever stands in them must be started again. */
+int sensors_repair(struct sensors *sensors, sensor_set tripped, struct err *err) must_check;
