@@ -215,10 +215,11 @@ def copy_bawn(folder):
     target = pathlib.Path(folder) / "bawn"
     shutil.copy(source, target)
     target.chmod(0o755)
-    helper = pathlib.Path(source).with_name("bawn-egress")
-    if helper.exists():
-        shutil.copy(helper, pathlib.Path(folder))
-        (pathlib.Path(folder) / helper.name).chmod(0o755)
+    for helper in ("bawn-egress", "bawn-prove", "tests/bawn-weakened"):  # found beside it
+        path = pathlib.Path(source).parent / helper
+        if path.exists():
+            shutil.copy(path, target.with_name(path.name))
+            target.with_name(path.name).chmod(0o755)
     return target
 
 
