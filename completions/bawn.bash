@@ -77,7 +77,6 @@ _bawn_flag_takes() {
     --limit) takes=limit ;;
     --use) takes=profile ;;
     --agent) takes=agent ;;
-    --report) takes=file ;;
     *) return 1 ;;
     esac
 }

@@ -59,6 +59,38 @@ size_t text_add_printable(struct buf *buf, const char *bytes, size_t size)
     return columns;
 }
 
+void text_add_html(struct buf *buf, const char *text)
+{
+    auto_buf struct buf printable = {0};
+    text_add_printable(&printable, text, strlen(text));
+    text_add_html_as_is(buf, buf_text(&printable));
+}
+
+void text_add_html_as_is(struct buf *buf, const char *printable)
+{
+    for (const char *at = printable; *at; at++) {
+        switch (*at) {
+        case '&':
+            buf_add_str(buf, "&amp;");
+            break;
+        case '<':
+            buf_add_str(buf, "&lt;");
+            break;
+        case '>':
+            buf_add_str(buf, "&gt;");
+            break;
+        case '"':
+            buf_add_str(buf, "&quot;");
+            break;
+        case '\'':
+            buf_add_str(buf, "&#39;");
+            break;
+        default:
+            buf_add_char(buf, *at);
+        }
+    }
+}
+
 bool text_starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -17,6 +17,10 @@ size_t utf8_decode(const char *bytes, size_t size, uint32_t *ret_code);
 /* Adds the bytes in printable form; returns the number of columns (code points) that were added. */
 size_t text_add_printable(struct buf *buf, const char *bytes, size_t size);
 
+/* The same for a page of HTML: shown there, and never read as more than text. */
+void text_add_html(struct buf *buf, const char *text);
+void text_add_html_as_is(struct buf *buf, const char *printable); /* which is printable already */
+
 bool text_starts_with(const char *text, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 

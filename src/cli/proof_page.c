@@ -30,35 +30,10 @@ static const char head[] =
     "details{margin:.2rem 0}summary{cursor:pointer}\n"
     "@media print{body{margin:0;max-width:none;font-size:11px}}\n</style>\n</head>\n<body>\n";
 
-/* Text of any origin: shown, never obeyed. */
-static void add_text(struct buf *out, const char *text)
-{
-    auto_buf struct buf printable = {0};
-    text_add_printable(&printable, text, strlen(text));
-    for (const char *at = buf_text(&printable); *at; at++) {
-        switch (*at) {
-        case '&':
-            buf_add_str(out, "&amp;");
-            break;
-        case '<':
-            buf_add_str(out, "&lt;");
-            break;
-        case '>':
-            buf_add_str(out, "&gt;");
-            break;
-        case '"':
-            buf_add_str(out, "&quot;");
-            break;
-        default:
-            buf_add_char(out, *at);
-        }
-    }
-}
-
 static void add_fact(struct buf *out, const char *name, const char *value)
 {
     buf_printf(out, "<tr><th>%s</th><td>", name);
-    add_text(out, value);
+    text_add_html(out, value);
     buf_add_str(out, "</td></tr>\n");
 }
 
@@ -133,18 +108,18 @@ static void add_row(struct buf *out, const struct finding *finding, struct arena
     const char *class = ruling_name(finding->ruling);
     buf_printf(out, "<tr class=\"%s\"><td class=\"v %s\">%s</td><td><details><summary>",
                finding->ruling == RULING_NOT_APPLICABLE ? class : "", class, ruling_word(finding->ruling));
-    add_text(out, finding->attack->says);
+    text_add_html(out, finding->attack->says);
     buf_add_str(out, "</summary><p>Why: ");
-    add_text(out, finding->attack->why);
+    text_add_html(out, finding->attack->why);
     buf_add_str(out, "</p><p>Seen: ");
-    add_text(out, finding->attack->seen);
+    text_add_html(out, finding->attack->seen);
     buf_add_str(out, "</p><p>Without a sandbox: ");
-    add_text(out, finding->said_without ? finding->said_without : "not tried");
+    text_add_html(out, finding->said_without ? finding->said_without : "not tried");
     buf_printf(
         out,
         "</p><p>Source: <code>attacks/%s.c</code>, case <code>%s</code></p></details></td><td class=\"k\">",
         finding->attack->attack, finding->attack->name);
-    add_text(out, proof_remark(arena, finding));
+    text_add_html(out, proof_remark(arena, finding));
     buf_add_str(out, "</td></tr>\n");
 }
 

@@ -24,39 +24,6 @@ static const char style_sheet[] =
 
 /* --- text ------------------------------------------------------------------------------------------------------------- */
 
-/* Printable text, with what HTML reads as more than text written out. */
-static void add_escaped(struct buf *out, const char *printable)
-{
-    for (; *printable; printable++) {
-        switch (*printable) {
-        case '&':
-            buf_add_str(out, "&amp;");
-            break;
-        case '<':
-            buf_add_str(out, "&lt;");
-            break;
-        case '>':
-            buf_add_str(out, "&gt;");
-            break;
-        case '"':
-            buf_add_str(out, "&quot;");
-            break;
-        case '\'':
-            buf_add_str(out, "&#39;");
-            break;
-        default:
-            buf_add_char(out, *printable);
-        }
-    }
-}
-
-static void add_text(struct buf *out, const char *text)
-{
-    auto_buf struct buf printable = {0};
-    text_add_printable(&printable, text, strlen(text));
-    add_escaped(out, buf_text(&printable));
-}
-
 static const char *time_text(struct arena *arena, const struct journal_record *record, const char *format)
 {
     struct timespec time;
@@ -90,7 +57,7 @@ static void add_row(struct buf *out, const char *label, const char *text)
     if (!*text)
         return;
     buf_printf(out, "<tr><th>%s</th><td class=m>", label);
-    add_text(out, text);
+    text_add_html(out, text);
     buf_add_str(out, "</td></tr>\n");
 }
 
@@ -102,11 +69,11 @@ static void add_head(struct buf *out, struct arena *arena, const struct page *pa
                      "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src "
                      "'unsafe-inline'\">\n"
                      "<meta name=viewport content=\"width=device-width\">\n<title>bawn: ");
-    add_text(out, page->session);
+    text_add_html(out, page->session);
     buf_printf(out, "</title>\n<style>%s</style></head><body>\n<h1>", style_sheet);
-    add_text(out, page->session);
+    text_add_html(out, page->session);
     buf_printf(out, "</h1>\n<p class=%s>", page->is_whole ? "good" : "bad");
-    add_text(out, page->integrity);
+    text_add_html(out, page->integrity);
     buf_add_str(out, "</p>\n<table>\n");
     add_row(out, "workspace", field(start, "workspace"));
     add_row(out, "command", *field(plan, "arguments") ? field(plan, "arguments") : field(start, "command"));
@@ -134,9 +101,9 @@ static void add_changes(struct buf *out, const struct page *page)
     for (size_t i = 0; i < page->changes.count; i++) {
         const struct page_change *change = &page->changes.at[i];
         buf_printf(out, "<tr><td class=t>%c</td><td class=m>", change->letter);
-        add_text(out, change->path);
+        text_add_html(out, change->path);
         buf_add_str(out, "</td><td class=risk>");
-        add_text(out, change->risk ? change->risk : "");
+        text_add_html(out, change->risk ? change->risk : "");
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, "</table>\n");
@@ -195,14 +162,14 @@ static void add_hosts(struct buf *out, const struct page *page)
     for (size_t i = 0; i < hosts.count; i++) {
         const struct host *host = &hosts.at[i];
         buf_printf(out, "<tr%s><td class=m>", host->refused ? " class=denied" : "");
-        add_text(out, host->name);
+        text_add_html(out, host->name);
         buf_add_str(out, *host->port ? ":" : "");
-        add_text(out, host->port);
+        text_add_html(out, host->port);
         buf_printf(out,
                    "</td><td class=n>%" PRIu64 "</td><td class=n>%" PRIu64 "</td><td class=n>%" PRIu64
                    "</td><td class=e>",
                    host->connections, host->sent, host->received);
-        add_text(out, host->refused ? host->why : "");
+        text_add_html(out, host->refused ? host->why : "");
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, hosts.count ? "</table>\n" : "");
@@ -215,14 +182,14 @@ static void add_process(struct buf *out, const struct processes *processes, size
     enum { DEEPEST = 64 };
     const struct process *process = &processes->all.at[index];
     buf_add_str(out, "<li>");
-    add_text(out, process->arguments);
+    text_add_html(out, process->arguments);
     buf_add_str(out, " <span class=dim>");
-    add_text(out, process->pid);
+    text_add_html(out, process->pid);
     buf_add_str(out, *process->ending ? ", " : "");
     buf_add_str(out, "</span>");
     if (*process->ending) {
         buf_printf(out, "<span class=%s>", process->failed ? "bad" : "dim");
-        add_text(out, process->ending);
+        text_add_html(out, process->ending);
         buf_add_str(out, "</span>");
     }
     bool has_children = false;
@@ -262,11 +229,11 @@ static void add_timeline(struct buf *out, struct arena *arena, const struct page
         event_add_sentence(&sentence, record, page->home);
         bool is_denial = event_kinds(record->event) & EVENT_DENIED;
         buf_printf(out, "<tr%s><td class=t>", is_denial ? " class=denied" : "");
-        add_text(out, time_text(arena, record, "%H:%M:%S"));
+        text_add_html(out, time_text(arena, record, "%H:%M:%S"));
         buf_add_str(out, "</td><td class=e>");
-        add_text(out, record->event);
+        text_add_html(out, record->event);
         buf_add_str(out, "</td><td class=m>");
-        add_escaped(out, buf_text(&sentence)); /* printable already */
+        text_add_html_as_is(out, buf_text(&sentence)); /* printable already */
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, "</table>\n");
