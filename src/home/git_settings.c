@@ -19,7 +19,7 @@ static const char always[] = "[push]\n\tdefault = current\n"
 
 /* What is taken over, and in which section and under which name. */
 struct taken {
-    const char *name, *email, *default_branch;
+    const char *name, *email, *default_branch, *line_ends;
     struct buf aliases;
     size_t alias_count;
 };
@@ -40,7 +40,8 @@ static void take(void *context, const struct git_setting *setting)
         const char *section, *name, **value;
     } wanted[] = {{"user", "name", &taken->name},
                   {"user", "email", &taken->email},
-                  {"init", "defaultbranch", &taken->default_branch}};
+                  {"init", "defaultbranch", &taken->default_branch},
+                  {"core", "autocrlf", &taken->line_ends}};
     for (size_t i = 0; i < array_len(wanted); i++) {
         if (setting->value && !*setting->subsection && strcmp(setting->section, wanted[i].section) == 0 &&
             strcmp(setting->name, wanted[i].name) == 0)
@@ -89,6 +90,7 @@ const char *git_settings(const struct policy *policy)
     add_if_set(&out, "user", "name", taken.name);
     add_if_set(&out, "user", "email", taken.email);
     add_if_set(&out, "init", "defaultBranch", taken.default_branch);
+    add_if_set(&out, "core", "autocrlf", taken.line_ends);
     if (taken.aliases.size)
         buf_printf(&out, "[alias]\n%s", buf_text(&taken.aliases));
     buf_free(&taken.aliases);

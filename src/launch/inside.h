@@ -79,6 +79,7 @@ int root_assemble(struct root *root, struct err *err) must_check;
 int root_make_place(struct root *root, const char *path, bool is_directory, struct err *err) must_check;
 
 /* root.c: the same for a place that is there already; -1 where it is not. */
+bool root_shows_device(const struct operation *operation);
 int root_find_place(const struct root *root, const char *path);
 
 /* root.c: shows a tree at a path, for which a place is made. */

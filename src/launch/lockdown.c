@@ -36,8 +36,9 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
         return -1;
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
-        bool is_device = operation->kind == OP_PRIVATE &&
-                         (strcmp(operation->path, "/dev") == 0 || strcmp(operation->path, "/proc") == 0);
+        bool is_device = root_shows_device(operation) ||
+                         (operation->kind == OP_PRIVATE &&
+                          (strcmp(operation->path, "/dev") == 0 || strcmp(operation->path, "/proc") == 0));
         bool is_written = operation->kind == OP_BIND_WRITE || operation->kind == OP_HOME ||
                           operation->kind == OP_PRIVATE || operation->kind == OP_SOCKET;
         /* "/" has a rule for all that can be seen; one more where most files are read keeps the kernel's walk short. */
@@ -90,7 +91,7 @@ static int try_mounts(const struct launch *launch, struct err *err)
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
         bool reads = operation->kind == OP_BIND_READ && !furnish_makes(operation) && !tried_read,
-             writes = operation->kind == OP_BIND_WRITE && !tried_write;
+             writes = operation->kind == OP_BIND_WRITE && !root_shows_device(operation) && !tried_write;
         tried_read |= reads;
         tried_write |= writes;
         if ((reads || writes) &&

@@ -46,13 +46,20 @@ static bool lies_in_kernel_tree(const char *path)
     return path_is_beneath(path, "/sys") || path_is_beneath(path, "/proc") || path_is_beneath(path, "/dev");
 }
 
+/* Only a rule that names a device, or a folder of them, brings one in; everywhere else their nodes are dead. */
+bool root_shows_device(const struct operation *operation)
+{
+    return operation->kind == OP_BIND_WRITE && path_is_beneath(operation->path, "/dev") &&
+           strcmp(operation->path, "/dev") != 0;
+}
+
 /* The host's tree for an operation, restricted and, with a user namespace, with its ids mapped. Returns its fd. */
 static int open_tree_of(const struct launch *launch, const struct operation *operation, int userns_fd,
                         struct err *err)
 {
     const char *source = operation->kind == OP_HOME ? launch->home : operation->path;
     bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
-    auto_fd int fd = mount_open_restricted(AT_FDCWD, source, read_only, false, err);
+    auto_fd int fd = mount_open_restricted(AT_FDCWD, source, read_only, root_shows_device(operation), err);
     if (fd < 0)
         return -1;
     if (userns_fd >= 0 && !lies_in_kernel_tree(source) && mount_map_ids(fd, userns_fd, err) < 0) {
