@@ -98,7 +98,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
+    local verbs='run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
     local around='--keep-flagged --notify --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -123,7 +123,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            trust | home | held | review | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
+            init | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -196,6 +196,7 @@ _bawn() {
         held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values held; else _bawn_values file; fi ;;
         review | diff | apply | discard | log | undo) _bawn_values session ;;
         profiles) _bawn_values profile ;;
+        shell-init) _bawn_values 'bash zsh fish' ;;
         help) _bawn_values "$verbs" ;;
         esac
     fi

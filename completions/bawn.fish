@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb trust home held review diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help
+                if test $verb = first; and contains -- $word run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help
                     set verb $word
                 else if contains -- $verb first run show prove
                     set from $i
@@ -87,6 +87,8 @@ complete -c bawn -n '__bawn_at first' -a undo -d 'Take back what a run changed'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Show a running session's port on this machine"
+complete -c bawn -n '__bawn_at first' -a init -d 'Write a first .bawn for the repository here'
+complete -c bawn -n '__bawn_at first' -a shell-init -d 'Functions that make an agent mean that agent in bawn'
 complete -c bawn -n '__bawn_at first' -a doctor -d 'What this machine can hold, and what would help'
 complete -c bawn -n '__bawn_at first' -a prove -d 'Attack the sandbox here, and show what came of it'
 complete -c bawn -n '__bawn_at prove' -l report -r -F -d 'The findings as a page'
@@ -100,8 +102,9 @@ complete -c bawn -n '__bawn_at review diff apply discard log undo' -a '(__bawn_s
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
+complete -c bawn -n '__bawn_at shell-init' -a 'bash zsh fish'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'

@@ -9,6 +9,8 @@ int cmd_run(const struct world *world, const struct args *args);
 int cmd_check(const struct world *world, const struct args *args);
 int cmd_why(const struct world *world, const struct args *args);
 int cmd_show(const struct world *world, const struct args *args);
+int cmd_init(const struct world *world, const struct args *args);
+int cmd_shell_init(const struct world *world, const struct args *args);
 int cmd_trust(const struct world *world, const struct args *args);
 int cmd_home(const struct world *world, const struct args *args);
 int cmd_held(const struct world *world, const struct args *args);

@@ -96,6 +96,32 @@ const struct verb_entry verb_table[] = {
             "  bawn check -- claude\n",
     },
     {
+        .name = "init",
+        .run = cmd_init,
+        .summary = "write a first .bawn for the repository here",
+        .usage =
+            "bawn init\n"
+            "\n"
+            "Writes .bawn at the top of the workspace: the rules that a repository may have, as comments, with what was\n"
+            "found here. Take out the # before those that you want. A .bawn that is there is left as it is.\n"
+            "\n"
+            "  bawn init && $EDITOR .bawn && bawn check\n",
+    },
+    {
+        .name = "shell-init",
+        .run = cmd_shell_init,
+        .words = "bash|zsh|fish",
+        .summary = "functions that make `claude` mean `bawn claude`",
+        .usage =
+            "bawn shell-init bash|zsh|fish\n"
+            "\n"
+            "Prints a function for each agent that is on your PATH, so that its name alone runs it in bawn. The agent\n"
+            "itself is still there: `command claude`. Inside a sandbox it prints nothing.\n"
+            "\n"
+            "  eval \"$(bawn shell-init bash)\"      in ~/.bashrc; likewise zsh in ~/.zshrc\n"
+            "  bawn shell-init fish | source       in ~/.config/fish/config.fish\n",
+    },
+    {
         .name = "trust",
         .run = cmd_trust,
         .flags = FLAG_REVOKE | FLAG_YES,

@@ -133,7 +133,7 @@ static const char *find_in_builtin(const struct source *source, enum verb verb,
 
 /* The first rule of a verb in a profile's own lines whose text fits; any does where `fits` is NULL. */
 static const char *find_text_rule(const struct profile_finder *finder, const char *name, enum verb verb,
-                                  bool (*fits)(const char *text, const void *context), const void *context)
+                                  bool (*fits)(const char *text, void *context), void *context)
 {
     struct source source;
     struct err ignored;
@@ -164,7 +164,7 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
     return found;
 }
 
-static bool is_one_of(const char *text, const void *context)
+static bool is_one_of(const char *text, void *context)
 {
     const fs_names *names = context;
     for (size_t i = 0; i < names->count; i++) {
@@ -174,7 +174,7 @@ static bool is_one_of(const char *text, const void *context)
     return false;
 }
 
-const char *profile_for_command(const struct profile_finder *finder, const fs_names *commands)
+const char *profile_for_command(const struct profile_finder *finder, fs_names *commands)
 {
     fs_names names = {0};
     const char *chosen = NULL;
@@ -188,7 +188,25 @@ const char *profile_for_command(const struct profile_finder *finder, const fs_na
     return chosen;
 }
 
-static bool is_name_of_one(const char *pattern, const void *context)
+/* Takes every one, and finds none. */
+static bool take_name(const char *text, void *context)
+{
+    vec_push((fs_names *)context, text);
+    return false;
+}
+
+void profile_commands(const struct profile_finder *finder, fs_names *ret_commands)
+{
+    fs_names names = {0};
+    profile_names(finder, &names);
+    for (size_t i = 0; i < names.count; i++) {
+        if (text_starts_with(names.at[i], "agent/"))
+            find_text_rule(finder, names.at[i], VERB_MATCH, take_name, ret_commands);
+    }
+    vec_free(&names);
+}
+
+static bool is_name_of_one(const char *pattern, void *context)
 {
     const fs_names *names = context;
     for (size_t i = 0; i < names->count; i++) {
@@ -198,7 +216,7 @@ static bool is_name_of_one(const char *pattern, const void *context)
     return false;
 }
 
-void profiles_detected(const struct profile_finder *finder, const fs_names *names, fs_names *ret_found)
+void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found)
 {
     fs_names all = {0};
     profile_names(finder, &all);

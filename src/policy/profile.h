@@ -17,10 +17,13 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
                  struct err *err) must_check;
 
 /* The agent profile whose `match` has one of these names of a command, or NULL. */
-const char *profile_for_command(const struct profile_finder *finder, const fs_names *commands);
+const char *profile_for_command(const struct profile_finder *finder, fs_names *commands);
+
+/* Every name that chooses an agent's profile. */
+void profile_commands(const struct profile_finder *finder, fs_names *ret_commands);
 
 /* The toolchain profiles whose `detect` has one of these names. */
-void profiles_detected(const struct profile_finder *finder, const fs_names *names, fs_names *ret_found);
+void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found);
 
 /* The profile that a name was probably meant to be, or NULL. */
 const char *profile_closest(const struct profile_finder *finder, const char *name);

@@ -162,5 +162,73 @@ EOF
     run "$BAWN" --net off --read "$HOME/bin" -- env X=1 "$HOME/bin/codex" --version
     [ "$output" = '3 -c sandbox_mode=danger-full-access --version' ]
     run "$BAWN" --net off --agent codex -- sh -c 'echo $#'
-    [ "$output" = 0 ]
+    [ "$output" = 0 ] || {
+        echo "$output"
+        return 1
+    }
+}
+
+@test "init writes a .bawn of comments, once, at the top of the repository" {
+    mkdir sub secrets
+    touch Cargo.toml .env
+    cd sub
+    run "$BAWN" init
+    [ "$status" = 0 ]
+    [ "$output" = '~/app/.bawn is written. All of it is comments: take out the # before what you want.' ]
+    cd ..
+    [ "$(grep -vc '^#\|^$' .bawn)" = 0 ]
+    grep -q '^# hide     .env  secrets/$' .bawn
+    grep -q 'in use without being named: toolchain/rust' .bawn
+    # What it proposes is the language: every line is right once the # is gone.
+    grep -E '^# (hide|read|flag|refuse|limit|use|connect|host-port|env) ' .bawn | sed 's/^# //' >rules.bawn
+    [ "$(wc -l <rules.bawn)" = 9 ]
+    run "$BAWN" check rules.bawn
+    [ "$status" = 0 ]
+    before=$(cat .bawn)
+    run "$BAWN" init
+    [ "$status" = 2 ]
+    [[ $output == *'.bawn is there already'* ]]
+    [ "$before" = "$(cat .bawn)" ]
+}
+
+@test "init follows no link and leaves nothing where it cannot write" {
+    ln -s "$HOME/elsewhere" .bawn
+    run "$BAWN" init
+    [ "$status" = 2 ]
+    [ ! -e "$HOME/elsewhere" ]
+    cd /
+    run "$BAWN" init
+    [ "$status" = 2 ]
+    [[ $output == *'cannot make / the workspace'* ]]
+    [ ! -e /.bawn ]
+}
+
+@test "shell-init makes an agent's name mean that agent in bawn" {
+    for name in claude codex; do
+        printf '#!/bin/sh\necho "%s in ${BAWN:-nothing}: $*"\n' "$name" >"$HOME/bin/$name"
+        chmod +x "$HOME/bin/$name"
+    done
+    ln -s "$BAWN" "$HOME/bin/bawn"
+    mkdir -p "$HOME/.config/bawn"
+    printf 'read ~/bin\nnet off\n' >"$HOME/.config/bawn/policy.bawn"
+    script='claude -p "a b"; command claude -p "a b"; type gemini >/dev/null 2>&1 || echo no gemini'
+    want='claude in 1: -p a b
+claude in nothing: -p a b
+no gemini'
+    run env -u BAWN bash -c "eval \"\$(bawn shell-init bash)\"; $script"
+    [ "$output" = "$want" ]
+    if command -v zsh >/dev/null; then
+        run env -u BAWN zsh -fc "eval \"\$(bawn shell-init zsh)\"; $script"
+        [ "$output" = "$want" ]
+    fi
+    if command -v fish >/dev/null; then
+        run env -u BAWN fish --no-config -c "bawn shell-init fish | source; $script"
+        [ "$output" = "$want" ]
+    fi
+    BAWN=1 run bawn shell-init bash
+    [ -z "$output" ]
+    run bawn shell-init tcsh
+    [ "$status" = 2 ]
+    run bawn shell-init
+    [ "$status" = 2 ]
 }

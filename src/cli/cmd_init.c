@@ -1,0 +1,139 @@
+/* Writes a first .bawn for the repository here: everything in it is a comment, until its owner says otherwise. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "kernel/beneath.h"
+
+/* Names that often hold what is no business of an agent's. */
+static const char *const secret_names[] = {
+    ".env",    ".env.local",       ".env.production",      ".env.prod",
+    "secrets", "credentials.json", "service-account.json", "terraform.tfstate"};
+
+static void add_toolchains(const struct loaded *loaded, struct buf *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < loaded->policy.profiles_in_use.count; i++) {
+        const char *name = loaded->policy.profiles_in_use.at[i];
+        if (!text_starts_with(name, "toolchain/"))
+            continue;
+        buf_printf(out, "%s %s", any ? "," : "# Found here, and in use without being named:", name);
+        any = true;
+    }
+    buf_add_str(out, any ? ".\n" : "# None of the known toolchains was found here.\n");
+}
+
+/* "# hide     .env  secrets/": what is there, or an example. */
+static void add_secrets(const struct loaded *loaded, struct buf *out)
+{
+    const char *workspace = loaded->policy.workspaces.at[0].path;
+    bool any = false;
+    buf_add_str(out, "# hide     ");
+    for (size_t i = 0; i < array_len(secret_names); i++) {
+        const char *path = path_join(loaded->policy.arena, workspace, secret_names[i]);
+        enum file_kind kind = fs_kind(loaded->request.fs, path);
+        if (kind != FILE_REGULAR && kind != FILE_DIRECTORY)
+            continue;
+        buf_printf(out, "%s%s%s", any ? "  " : "", secret_names[i], kind == FILE_DIRECTORY ? "/" : "");
+        any = true;
+    }
+    buf_add_str(out, any ? "\n" : "secrets/  .env.production\n");
+}
+
+static void add_text(const struct loaded *loaded, struct buf *out)
+{
+    buf_add_str(
+        out,
+        "# What agents may do in this repository, beside what every sandbox has. One rule a line; take out the #\n"
+        "# before those that you want. bawn-policy(5) has the language, `bawn show -- claude` what holds in all,\n"
+        "# `bawn check` looks for mistakes.\n"
+        "#\n"
+        "# For everybody who clones this repository the rules of this file only take away, until they have read it\n"
+        "# and said `bawn trust`. Inside it is frozen: no agent changes it.\n"
+        "\n"
+        "# ---- take away: holds at once ----\n"
+        "\n"
+        "# Not there, though it lies in the repository:\n");
+    add_secrets(loaded, out);
+    buf_add_str(out, "\n"
+                     "# There, and not to be written:\n"
+                     "# read     vendor/  docs/adr/\n"
+                     "\n"
+                     "# Shown to you at the end of the run before it stays:\n"
+                     "# flag     deploy/  Makefile\n"
+                     "\n"
+                     "# Out of reach, though a profile allows it:\n"
+                     "# refuse   registry.npmjs.org\n"
+                     "\n"
+                     "# limit    memory=8G  time=2h\n"
+                     "\n"
+                     "# ---- give: holds after `bawn trust` ----\n"
+                     "\n");
+    add_toolchains(loaded, out);
+    buf_add_str(out, "# use      net/github  toolchain/python\n"
+                     "\n"
+                     "# Hosts that the work needs, with a port where it is not 443:\n"
+                     "# connect  api.example.com  db.example.com:5432\n"
+                     "\n"
+                     "# A service of the machine itself, such as a database on localhost:\n"
+                     "# host-port 5432\n"
+                     "\n"
+                     "# Variables: passed on, or set:\n"
+                     "# env      DATABASE_URL  NODE_ENV=development\n");
+}
+
+static int write_new(const struct world *world, const char *path, const struct buf *text, struct err *err)
+{
+    const char *name;
+    auto_fd int folder = open_parent_beneath(world->root_fd, path + 1, &name);
+    auto_fd int fd =
+        folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0 && errno == EEXIST) {
+        err_set(err, "%s is there already", path);
+        return err_hint(err, "it was left as it is; `bawn check` looks for mistakes in it");
+    }
+    if (fd < 0)
+        return err_sys(err, errno, "cannot make %s", path);
+    if (write_whole(fd, text->bytes, text->size) < 0) {
+        err_sys(err, errno, "cannot write %s", path);
+        unlinkat(folder, name, 0);
+        return -1;
+    }
+    return 0;
+}
+
+int cmd_init(const struct world *world, const struct args *args)
+{
+    struct loaded loaded = {0};
+    int status = load_policy(world, args, &loaded);
+    struct style style = style_for_err(world);
+    style.home = loaded.request.home;
+    if (status == 0 && loaded.policy.workspaces.count == 0) {
+        say_diags(world, &style, &loaded.diags);
+        status = EXIT_BAD_INPUT;
+    }
+    if (status == 0) {
+        auto_buf struct buf text = {0};
+        add_text(&loaded, &text);
+        const char *path = path_join(&loaded.arena, loaded.policy.workspaces.at[0].path, ".bawn");
+        struct err err = {0};
+        status = write_new(world, path, &text, &err) < 0 ? EXIT_BAD_INPUT : EXIT_FINE;
+        auto_buf struct buf out = {0};
+        style = style_for_out(world);
+        style.home = loaded.request.home;
+        style_add_path(&style, &out, COLOUR_BOLD, path);
+        buf_add_str(&out, " is written. All of it is comments: take out the # before what you want.\n");
+        if (status == EXIT_FINE)
+            put(world->out, &out);
+        else
+            say_err(world, &err);
+    }
+    loaded_free(&loaded);
+    return status;
+}

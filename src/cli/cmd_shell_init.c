@@ -1,0 +1,93 @@
+/* Prints functions for a shell that make an agent's name mean that agent in bawn. */
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "policy/profile.h"
+
+static const struct {
+    const char *name, *function; /* %s is the command's name */
+} shells[] = {
+    {"bash", "%s() { command bawn -- %s \"$@\"; }\n"},
+    {"zsh", "%s() { command bawn -- %s \"$@\"; }\n"},
+    {"fish", "function %s --wraps %s\n    command bawn -- %s $argv\nend\n"},
+};
+
+/* A name that needs no quotes in any shell. Profiles of the user's own may match anything. */
+static bool is_plain(const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    return *name && *name != '-' && name[strspn(name, plain)] == '\0';
+}
+
+static bool is_on_path(struct loaded *loaded, const char *name)
+{
+    const char *folders = text_variable(loaded->request.environment, "PATH");
+    for (const char *at = folders ? folders : ""; *at;) {
+        size_t size = strcspn(at, ":");
+        const struct fs_place *place = NULL;
+        struct err ignored;
+        const char *folder = arena_copy(&loaded->arena, at, size);
+        if (*folder == '/' &&
+            fs_resolve(&loaded->fs, path_join(&loaded->arena, path_clean(&loaded->arena, "/", folder), name),
+                       &place, &ignored) == 0 &&
+            place->kind == FILE_REGULAR)
+            return true;
+        at += size + (at[size] == ':');
+    }
+    return false;
+}
+
+static void add_function(struct buf *out, size_t shell, const char *command)
+{
+    for (const char *at = shells[shell].function; *at; at++) {
+        if (at[0] == '%' && at[1] == 's') {
+            buf_add_str(out, command);
+            at++;
+        } else {
+            buf_add_char(out, *at);
+        }
+    }
+}
+
+/* The commands of all agents' profiles that the caller has. */
+static void add_agents(struct loaded *loaded, size_t shell, struct buf *out)
+{
+    struct profile_finder finder = {
+        .fs = &loaded->fs,
+        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
+        .admin_directory = "/etc/bawn/profiles",
+    };
+    fs_names commands = {0};
+    profile_commands(&finder, &commands);
+    for (size_t i = 0; i < commands.count; i++) {
+        if (is_plain(commands.at[i]) && is_on_path(loaded, commands.at[i]))
+            add_function(out, shell, commands.at[i]);
+    }
+    vec_free(&commands);
+}
+
+int cmd_shell_init(const struct world *world, const struct args *args)
+{
+    size_t shell = 0;
+    while (args->words.count == 1 && shell < array_len(shells) &&
+           strcmp(args->words.at[0], shells[shell].name) != 0)
+        shell++;
+    if (args->words.count != 1 || shell == array_len(shells)) {
+        say_problem(world, "which shell? There are bash, zsh and fish",
+                    "`bawn shell-init --help` says where the line belongs");
+        return EXIT_BAD_INPUT;
+    }
+    if (text_equal(world_variable(world, "BAWN"), "1"))
+        return EXIT_FINE; /* inside, an agent's name means the agent */
+    struct loaded loaded = {0};
+    int status = load_request(world, &loaded);
+    auto_buf struct buf out = {0};
+    if (status == 0)
+        add_agents(&loaded, shell, &out);
+    put(world->out, &out);
+    loaded_free(&loaded);
+    return status;
+}
