@@ -30,7 +30,6 @@ static void print_overview(const struct world *world)
           "Examples:\n"
           "  bawn show -- claude                   what claude could do here\n"
           "  bawn why ~/.ssh                       which rule hides it\n"
-          "  bawn why api.anthropic.com -- claude  which rule lets it out\n"
           "\n"
           "`bawn VERB --help` says more; `man 5 bawn-policy` describes the language.\n",
           world->out);

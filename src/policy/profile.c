@@ -118,7 +118,7 @@ const char *profile_closest(const struct profile_finder *finder, const char *nam
 }
 
 static const char *find_in_builtin(const struct source *source, enum verb verb,
-                                   bool (*fits)(const char *text, const void *context), const void *context)
+                                   bool (*fits)(const char *text, void *context), void *context)
 {
     for (size_t i = 0; i < source->builtin->rule_count; i++) {
         const struct builtin_rule *builtin = &source->builtin->rules[i];
