@@ -15,6 +15,7 @@
 #include "cli/style.h"
 #include "cli/summary.h"
 #include "cli/tripped.h"
+#include "hold/sockets.h"
 
 /* Without a place for the journal the run goes on, and the user is told. */
 static void begin_session(struct attendance *attendance)
@@ -106,6 +107,8 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
     int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
                             attendance->args->flags, &attendance->keeping, err);
     attendance->launch->overlay_folder = keep_overlay(attendance->keeping, &attendance->session);
+    struct past past = keep_past(attendance->keeping);
+    sockets_hide(&attendance->loaded->plan, attendance->loaded->policy.arena, &past);
     return result;
 }
 

@@ -60,9 +60,6 @@ _Noreturn void child_run(const struct child *child);
 /* start.c: adds to an error what can be done about it where namespaces cannot be made. Returns -1. */
 int explain_namespaces(struct err *err);
 
-/* mask.c: the host's sockets, as text. Must be called while the host's network is there. */
-const char *mask_read_sockets(struct arena *arena) returns_text;
-
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown, which are open. */
 int mask_find(struct root *root, struct err *err) must_check;
 

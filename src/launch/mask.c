@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/pattern.h"
+#include "kernel/unix_sockets.h"
 #include "launch/inside.h"
 
 enum { MOST_ENTRIES = 1000000, DEEPEST = 128 };
@@ -110,36 +110,15 @@ static bool is_masked(const struct root *root, const char *path)
     return i < root->masked.count;
 }
 
-/*
- * Each line of /proc/net/unix ends in the socket's path, if it has one; "@…" is an abstract name. A server's path stands
- * there once more for each of its clients.
- */
+/* In a tree that is shown, a daemon's socket would answer through every mount. A server's stands there for each client too. */
 static void find_sockets(struct root *root)
 {
-    for (const char *line = root->socket_list; line && *line;) {
-        size_t size = strcspn(line, "\n");
-        const char *slash = memchr(line, '/', size);
-        if (slash && slash > line && slash[-1] == ' ') {
-            const char *path = arena_copy(&root->arena, slash, size - (size_t)(slash - line));
-            if (!is_named(root->launch->plan, path) && !is_masked(root, path) && is_shown_socket(root, path))
-                vec_push(&root->masked, path);
-        }
-        line += size + (line[size] == '\n');
+    const char *list = root->socket_list;
+    for (const char *path; list && (path = unix_sockets_next(&list, &root->arena));) {
+        if (*path == '/' && !is_named(root->launch->plan, path) && !is_masked(root, path) &&
+            is_shown_socket(root, path))
+            vec_push(&root->masked, path);
     }
-}
-
-/*
- * Unix sockets of the host that somebody listens at now, by their paths: in a tree that is shown, a daemon's socket would
- * answer through every mount.
- */
-const char *mask_read_sockets(struct arena *arena)
-{
-    enum { LARGEST = 4 * 1024 * 1024 };
-    auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
-    auto_buf struct buf list = {0};
-    if (fd >= 0)
-        buf_read(&list, fd, LARGEST);
-    return arena_copy(arena, list.bytes, list.size);
 }
 
 int mask_find(struct root *root, struct err *err)

@@ -278,6 +278,8 @@ static int visit_children(struct walk *walk, const char *path, child_list *child
         const char *full =
             *path ? arena_printf(arena, "%s/%s", path, child->name) : arena_str(arena, child->name);
         /* Sockets are made by whoever listens; a longer path than the kernel takes can only be walked to by hand. */
+        if (S_ISSOCK(child->status.st_mode))
+            vec_push(&walk->scan->tree.sockets, full);
         if (S_ISSOCK(child->status.st_mode) || strlen(full) >= PATH_LONGEST)
             continue;
         size_t own = walk->scan->tree.entries.count;

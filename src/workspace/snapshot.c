@@ -221,6 +221,8 @@ int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree,
     struct err ignored;
     if (process_in_own_namespace(take_again, &retry, &ignored) == 0 &&
         load_cached(request, &again, &ignored) == 1) {
+        for (size_t i = 0; i < ret_tree->sockets.count; i++)
+            vec_push(&again.sockets, arena_str(&again.arena, ret_tree->sockets.at[i]));
         tree_free(ret_tree);
         *ret_tree = again;
         again = (struct tree){0};

@@ -261,6 +261,7 @@ int tree_revise(int folder_fd, const char *name, const revision_list *revisions,
 void tree_free(struct tree *tree)
 {
     vec_free(&tree->entries);
+    vec_free(&tree->sockets);
     arena_free(&tree->arena);
     if (tree->mapped)
         munmap(tree->mapped, tree->mapped_size);

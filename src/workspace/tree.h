@@ -47,8 +47,9 @@ struct entry {
 struct tree {
     struct arena arena; /* of whatever is not in `mapped` */
     VEC(struct entry) entries;
-    struct timespec taken; /* when the walk began */
-    void *mapped;          /* the file that it was read from */
+    struct timespec taken;     /* when the walk began */
+    VEC(const char *) sockets; /* paths of those that it met, which are no entries and are not kept */
+    void *mapped;              /* the file that it was read from */
     size_t mapped_size;
 };
 

@@ -1,0 +1,29 @@
+#include "hold/sockets.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "kernel/unix_sockets.h"
+
+/* Does somebody have a socket of this name, wherever it lies? */
+static bool is_bound(const char *list, struct arena *arena, const char *name)
+{
+    for (const char *bound; (bound = unix_sockets_next(&list, arena));) {
+        const char *slash = strrchr(bound, '/');
+        if (*bound != '/' && strcmp(slash ? slash + 1 : bound, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void sockets_hide(struct plan *plan, struct arena *arena, const struct past *past)
+{
+    if (!past->tree || !past->tree->sockets.count)
+        return;
+    const char *list = unix_sockets_read(arena);
+    for (size_t i = 0; i < past->tree->sockets.count; i++) {
+        const char *path = path_join(arena, past->workspace, past->tree->sockets.at[i]);
+        if (is_bound(list, arena, path_name(path)))
+            vec_push(&plan->operations, (struct operation){.kind = OP_HIDE, .path = path});
+    }
+}

@@ -1,0 +1,11 @@
+/*
+ * Sockets of the host that lie in the workspace. Where one was bound by its whole path, the launcher finds it; a relative
+ * path, as daemons like to use, says too little. But the snapshot has seen every socket of the workspace.
+ */
+#pragma once
+
+#include "hold/past.h"
+#include "plan/plan.h"
+
+/* Before the launch: hides those that somebody listens at now. What nobody listens at may be made anew. */
+void sockets_hide(struct plan *plan, struct arena *arena, const struct past *past);
