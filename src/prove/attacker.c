@@ -268,11 +268,11 @@ int attacker_in_terminal(const struct side *side, const char *const *command, st
                          bool *ret_typed, struct err *err)
 {
     *ret_answer = (struct answer){0};
-    int master = -1, terminal = -1, tell[2];
+    auto_fd int master = -1;
+    int terminal = -1, tell[2];
     struct termios raw;
     if (openpty(&master, &terminal, NULL, NULL, NULL) < 0)
         return err_sys(err, errno, "cannot make a terminal");
-    auto_fd int master_fd = master;
     fcntl(master, F_SETFD, FD_CLOEXEC);
     fcntl(terminal, F_SETFD, FD_CLOEXEC);
     if (tcgetattr(terminal, &raw) < 0 || pipe2(tell, O_CLOEXEC) < 0) {
