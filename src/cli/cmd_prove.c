@@ -90,7 +90,10 @@ static int show(struct proof *proof, const struct args *args)
 {
     for (size_t i = 0; i < proof->findings.count; i++)
         proof->counts[proof->findings.at[i].ruling]++;
-    (args->flags & FLAG_JSON ? proof_print_json : proof_print)(proof);
+    if (args->flags & FLAG_JSON)
+        proof_print_json(proof);
+    else
+        proof_print(proof);
     fflush(proof->world->out);
     struct err err = {0};
     if (args->report && proof_write_page(proof, args->report, &err) < 0) {

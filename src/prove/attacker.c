@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "prove/moment.h"
 
 enum {
     ANSWER_MILLISECONDS = 10 * 1000, /* bawn-prove itself ends an attack after half of it */
@@ -203,7 +204,7 @@ static void wait_for_end(pid_t pid)
     while (waitpid(pid, NULL, WNOHANG) == 0) {
         if (now() > end)
             kill(pid, SIGKILL);
-        usleep(2000);
+        moment(2000);
     }
 }
 

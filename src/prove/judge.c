@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "prove/fill.h"
+#include "prove/moment.h"
 
 enum { MOST_WORDS = 32, CONTROL_TRIES = 200, INSIDE_TRIES = 20, TRY_MICROSECONDS = 2500 };
 
@@ -127,7 +128,7 @@ static int attack_in_terminal(struct court *court, const char *const *words, str
                               sensor_set *tripped, struct err *err)
 {
     const char *command[MOST_WORDS + 2] = {court->battery->targets->program};
-    for (size_t i = 1; words[i] && i < MOST_WORDS; i++)
+    for (size_t i = 1; i < MOST_WORDS && words[i]; i++)
         command[i] = words[i];
     bool is_typed;
     if (attacker_in_terminal(court->side, command, answer, &is_typed, err) < 0)
@@ -139,12 +140,12 @@ static int attack_in_terminal(struct court *court, const char *const *words, str
 /* A signal takes a moment to arrive: what says that it worked gets some time to trip its sensor. */
 static sensor_set wait_for_sensor(struct court *court, const struct attack_case *attack, int tries)
 {
-    sensor_set wanted = wanted_sensor(attack) & ~(1u << SENSOR_TERMINAL | 1u << SENSOR_OUTLIVES), tripped;
+    sensor_set wanted = wanted_sensor(attack) & ~(1u << SENSOR_TERMINAL | 1u << SENSOR_OUTLIVES);
     for (int i = 0;; i++) {
-        tripped = read_sensors(court, attack);
+        sensor_set tripped = read_sensors(court, attack);
         if (!(wanted & ~tripped) || i >= tries)
             return tripped;
-        usleep(TRY_MICROSECONDS);
+        moment(TRY_MICROSECONDS);
     }
 }
 

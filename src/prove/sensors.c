@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "prove/moment.h"
 
 const char *sensor_says(enum sensor sensor)
 {
@@ -152,7 +153,7 @@ static int start_victim(struct sensors *sensors, struct err *err)
             sensors->victim = -1;
             break;
         }
-        usleep(1000);
+        moment(1000);
     }
     return sensors->victim > 0 && victim_waits(sensors)
                ? 0

@@ -199,9 +199,9 @@ static int make_home(const struct targets *targets, struct err *err)
 static void make_ipc(const struct targets *targets)
 {
     enum { FLAGS = IPC_CREAT | IPC_EXCL | 0600 };
-    shmget(targets->ipc_key, 4096, FLAGS);
-    msgget(targets->ipc_key, FLAGS);
-    semget(targets->ipc_key, 1, FLAGS);
+    if (shmget(targets->ipc_key, 4096, FLAGS) < 0 || msgget(targets->ipc_key, FLAGS) < 0 ||
+        semget(targets->ipc_key, 1, FLAGS) < 0)
+        return;
     mqd_t queue =
         mq_open(arena_printf(targets->arena, "/%s", targets->mark), O_CREAT | O_RDWR | O_CLOEXEC, 0600, NULL);
     if (queue != (mqd_t)-1)
