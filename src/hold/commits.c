@@ -80,7 +80,8 @@ static void read_answer(struct touching *touching, const struct buf *output)
         const char *word = output->bytes + at, *end = memchr(word, '\0', output->size - at);
         size = end ? (size_t)(end - word) : output->size - at;
         const char *copy = arena_copy(touching->flags->hold->arena, word, size);
-        bool is_commit = size == SHA1_DIGITS && (!end || end[1] == '\n');
+        bool is_last = at + size + 1 >= output->size;
+        bool is_commit = size == SHA1_DIGITS && (is_last || word[size + 1] == '\n');
         if (is_commit) {
             end_commit(touching);
             touching->commit = copy;

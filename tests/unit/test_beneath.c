@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "kernel/directories.h"
+#include "kernel/unix_sockets.h"
 #include "machine.h"
 #include "unit.h"
 
@@ -89,6 +90,22 @@ TEST(directories_are_made_through_no_link)
     CHECK(through_file < 0);
     CHECK_INT(errno, ENOTDIR);
     machine_remove();
+}
+
+TEST(sockets_by_the_names_that_they_were_bound_to)
+{
+    const char *list = "Num       RefCount Protocol Flags    Type St Inode Path\n"
+                       "0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/a b.sock\n"
+                       "0000000000000000: 00000002 00000000 00010000 0001 01     6 @abstract\n"
+                       "0000000000000000: 00000003 00000000 00000000 0001 03 12346\n"
+                       "0000000000000000: 00000002 00000000 00010000 0001 01 12347 .git/ipc\n"
+                       "0000000000000000: 00000002 00000000 00010000 0001 01 12348 last";
+    struct arena arena = {0};
+    CHECK_STR(unix_sockets_next(&list, &arena), "/run/a b.sock");
+    CHECK_STR(unix_sockets_next(&list, &arena), ".git/ipc");
+    CHECK_STR(unix_sockets_next(&list, &arena), "last");
+    CHECK(!unix_sockets_next(&list, &arena));
+    arena_free(&arena);
 }
 
 UNIT_MAIN()
