@@ -77,7 +77,7 @@ static size_t key_size(const char *text, size_t size, size_t *ret_prefix)
 {
     for (size_t i = 0; i < array_len(makers); i++) {
         size_t prefix = strlen(makers[i].prefix), end = prefix;
-        if (size < prefix || memcmp(text, makers[i].prefix, prefix) != 0)
+        if (*text != *makers[i].prefix || size < prefix || memcmp(text, makers[i].prefix, prefix) != 0)
             continue;
         while (end < size && is_of_key(text[end]))
             end++;
@@ -91,30 +91,45 @@ static size_t key_size(const char *text, size_t size, size_t *ret_prefix)
 
 /* --- assignments: password=…, "token": "…", Authorization: Bearer … ------------------------------------------------ */
 
-/* How much of the text here says that a secret comes next; 0: nothing does. */
-static size_t introduction_size(const char *text, size_t size)
+/* Does the text before `end` end in this word, in whichever case? */
+static bool ends_in(const char *text, size_t end, const char *word)
 {
-    static const char *const words[] = {"password",      "passwd", "passphrase",   "secret",     "token",
-                                        "api-key",       "apikey", "api_key",      "access_key", "access-key",
-                                        "client_secret", "bearer", "authorization"};
-    for (size_t i = 0; i < array_len(words); i++) {
-        size_t end = strlen(words[i]);
-        if (size < end || strncasecmp(text, words[i], end) != 0)
-            continue;
-        size_t word = end;
-        while (end < size && (text[end] == '"' || text[end] == '\''))
-            end++;
-        bool is_bearer = *words[i] == 'b' && end < size && text[end] == ' ';
-        if (!is_bearer && (end == size || (text[end] != '=' && text[end] != ':')))
-            continue;
-        end++;
-        while (end < size && strchr(" \"'", text[end]) && text[end])
-            end++;
-        if (end > word && end < size &&
-            strncasecmp(text + end, "bearer ", size - end < 7 ? size - end : 7) != 0)
-            return end;
+    size_t size = strlen(word);
+    return end >= size && strncasecmp(text + end - size, word, size) == 0;
+}
+
+static size_t skip_back(const char *text, size_t end, const char *skipped)
+{
+    while (end && strchr(skipped, text[end - 1]))
+        end--;
+    return end;
+}
+
+/* Does what stands before `at` say that a secret comes next? */
+static bool is_introduced(const char *text, size_t at, size_t size)
+{
+    static const char *const words[] = {"password",   "passwd",     "passphrase", "secret",
+                                        "token",      "api-key",    "apikey",     "api_key",
+                                        "access_key", "access-key", "pwd",        "authorization"};
+    static const char *const schemes[] = {"bearer", "basic"};
+    if (!at || !strchr("=: \"'", text[at - 1]) || strchr("=: \"'[", text[at]))
+        return false;
+    size_t end = skip_back(text, at, " \"'");
+    for (size_t i = 0; i < array_len(schemes); i++) {
+        if (text[at - 1] == ' ' && ends_in(text, end, schemes[i]))
+            return true;
+        size_t length = strlen(schemes[i]);
+        if (size - at > length && strncasecmp(text + at, schemes[i], length) == 0 && text[at + length] == ' ')
+            return false; /* the word is not the secret, what follows it is */
     }
-    return 0;
+    if (!end || (text[end - 1] != '=' && text[end - 1] != ':'))
+        return false;
+    end = skip_back(text, end - 1, " \"'");
+    for (size_t i = 0; i < array_len(words); i++) {
+        if (ends_in(text, end, words[i]))
+            return true;
+    }
+    return false;
 }
 
 static size_t value_size(const char *text, size_t size)
@@ -144,7 +159,7 @@ static const struct secret *known_secret(const struct secrets *secrets, const ch
 {
     for (size_t i = 0; secrets && i < secrets->known.count; i++) {
         const struct secret *secret = &secrets->known.at[i];
-        if (secret->size <= size && memcmp(text, secret->value, secret->size) == 0)
+        if (*text == *secret->value && secret->size <= size && memcmp(text, secret->value, secret->size) == 0)
             return secret;
     }
     return NULL;
@@ -172,13 +187,9 @@ static size_t pass_over(struct buf *out, const struct secrets *secrets, const ch
         buf_add_str(out, word);
         return at + end;
     }
-    if ((end = introduction_size(here, left))) {
-        size_t value = value_size(here + end, left - end);
-        if (value && here[end] != '[') {
-            buf_add(out, here, end);
-            buf_add_str(out, word);
-            return at + end + value;
-        }
+    if (is_introduced(text, at, size) && (end = value_size(here, left))) {
+        buf_add_str(out, word);
+        return at + end;
     }
     return at;
 }
@@ -193,7 +204,8 @@ void redact_add(struct buf *out, const struct secrets *secrets, const char *text
             continue;
         }
         /* A key in armour takes the rest with it. */
-        if (size - at > sizeof(armour) && memcmp(text + at, armour, sizeof(armour) - 1) == 0 &&
+        if (text[at] == '-' && size - at > sizeof(armour) &&
+            memcmp(text + at, armour, sizeof(armour) - 1) == 0 &&
             memmem(text + at, size - at, "PRIVATE KEY", strlen("PRIVATE KEY"))) {
             buf_add_str(out, "[redacted]");
             return;

@@ -1,0 +1,142 @@
+#include "kernel/exec_notice.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+/* Headers of the floor's distributions do not have it (Linux 6.13; the end since 6.15). */
+struct process_information {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t exit_code;
+};
+#define PROCESS_GET_INFORMATION _IOWR(0xFF, 11, struct process_information)
+#define PROCESS_INFORMATION_END (UINT64_C(1) << 3)
+
+int exec_notice_begin(struct err *err)
+{
+    /* Another architecture's calls are refused by the other filter. */
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+    };
+    const struct sock_fprog program = {.len = array_len(code), .filter = code};
+    unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    int fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+    if (fd >= 0)
+        return fd;
+    int errnum = errno;
+    err_sys(err, errnum, "cannot record processes");
+    return err_hint(err, errnum == EBUSY
+                             ? "something around this sandbox listens already; leave --log-exec out"
+                             : "this kernel lacks seccomp's notifications; leave --log-exec out");
+}
+
+/* A text of the process's, up to its NUL. Read in parts: what lies behind it may not be there. */
+static size_t read_text(pid_t pid, uint64_t address, char *out, size_t capacity)
+{
+    enum { PART = 256 };
+    size_t size = 0;
+    while (size + 1 < capacity) {
+        size_t wanted = PART - (address + size) % PART;
+        wanted = wanted < capacity - 1 - size ? wanted : capacity - 1 - size;
+        struct iovec here = {out + size, wanted}, there = {(void *)(uintptr_t)(address + size), wanted};
+        ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+        if (got <= 0)
+            break;
+        const char *end = memchr(out + size, '\0', (size_t)got);
+        if (end)
+            return (size_t)(end - out);
+        size += (size_t)got;
+    }
+    out[size] = '\0';
+    return size;
+}
+
+static void read_arguments(struct exec_notice *notice, uint64_t address)
+{
+    enum { MOST = 64 };
+    uint64_t pointers[MOST + 1] = {0};
+    for (size_t i = 0; i < MOST; i++) {
+        struct iovec here = {&pointers[i], sizeof(pointers[i])},
+                     there = {(void *)(uintptr_t)(address + i * sizeof(pointers[i])), sizeof(pointers[i])};
+        if (process_vm_readv(notice->pid, &here, 1, &there, 1, 0) != sizeof(pointers[i]) || !pointers[i])
+            break;
+        size_t room = sizeof(notice->arguments) - notice->arguments_size;
+        if (room < 2)
+            break;
+        notice->arguments_size +=
+            read_text(notice->pid, pointers[i], notice->arguments + notice->arguments_size, room) + 1;
+    }
+}
+
+/* Looked for from the process's own root, from which no link leads out; nothing is opened but its name. */
+static bool is_there(const struct exec_notice *notice)
+{
+    char place[64];
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    bool is_absolute = *notice->path == '/';
+    if (!*notice->path)
+        return true; /* by a descriptor, or not to be read */
+    snprintf(place, sizeof(place), "/proc/%d/%s", (int)notice->pid, is_absolute ? "root" : "cwd");
+    auto_fd int start = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (start < 0)
+        return true;
+    if (!is_absolute)
+        how.resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
+    auto_fd int file = (int)syscall(SYS_openat2, start, notice->path, &how, sizeof(how));
+    return file >= 0 || errno != ENOENT;
+}
+
+int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
+{
+    union {
+        struct seccomp_notif notice;
+        char room[512]; /* kernels to come may say more */
+    } asked = {0};
+    union {
+        struct seccomp_notif_resp answer;
+        char room[512];
+    } said = {0};
+    *ret_notice = (struct exec_notice){0};
+    if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)
+        return errno == EINTR || errno == ENOENT || errno == EAGAIN ? 0 : -1;
+    bool is_at = asked.notice.data.nr == SYS_execveat;
+    ret_notice->pid = (pid_t)asked.notice.pid;
+    read_text(ret_notice->pid, asked.notice.data.args[is_at], ret_notice->path, sizeof(ret_notice->path));
+    read_arguments(ret_notice, asked.notice.data.args[1 + is_at]);
+    ret_notice->is_there = is_there(ret_notice);
+    said.answer =
+        (struct seccomp_notif_resp){.id = asked.notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+    return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &said) < 0 ? 0 : 1; /* it was killed meanwhile */
+}
+
+int exec_watch_end(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool exec_read_end(int pid_fd, int *ret_status)
+{
+    struct process_information information = {.mask = PROCESS_INFORMATION_END};
+    if (ioctl(pid_fd, PROCESS_GET_INFORMATION, &information) < 0 ||
+        !(information.mask & PROCESS_INFORMATION_END))
+        return false;
+    *ret_status = information.exit_code;
+    return true;
+}

@@ -1,0 +1,128 @@
+#include "supervise/execs.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "kernel/exec_notice.h"
+
+/* Words that a shell would take apart are put between quotes. For people: no shell is meant to read it. */
+static void add_arguments(struct buf *out, const struct exec_notice *notice)
+{
+    for (size_t at = 0; at < notice->arguments_size; at += strlen(notice->arguments + at) + 1) {
+        const char *word = notice->arguments + at;
+        bool is_plain = *word && !strpbrk(word, " \t\n'\"\\$&|;<>()*?");
+        buf_printf(out, "%s%s%s%s", at ? " " : "", is_plain ? "" : "'", word, is_plain ? "" : "'");
+    }
+}
+
+/* "4711 (name) S 12 …": the name may hold anything, parentheses too. "" where it cannot be read any more. */
+static void read_parent(pid_t pid, char *ret_parent, size_t capacity)
+{
+    char path[64], text[1024] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    const char *end = size > 0 ? strrchr(text, ')') : NULL;
+    *ret_parent = '\0';
+    if (end && strlen(end) > 4)
+        snprintf(ret_parent, capacity, "%.*s", (int)strspn(end + 4, "0123456789"), end + 4);
+}
+
+static void note_end(struct execs *execs, size_t index, const char *how)
+{
+    char pid[16];
+    snprintf(pid, sizeof(pid), "%d", (int)execs->watched[index].pid);
+    journal_event(execs->journal, "exit", "pid", pid, "how", how);
+}
+
+static void read_end(struct execs *execs, size_t index)
+{
+    int status;
+    char how[32] = "";
+    if (exec_read_end(execs->watched[index].pid_fd, &status)) {
+        snprintf(how, sizeof(how), WIFSIGNALED(status) ? "signal %d" : "status %d",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        note_end(execs, index, how);
+    }
+}
+
+static int has_ended(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    struct execs *execs = self;
+    for (size_t i = 0; i < EXECS_WATCHED; i++) {
+        struct pollfd ready = {.fd = execs->watched[i].pid_fd};
+        if (ready.fd <= 0 || poll(&ready, 1, 0) <= 0)
+            continue;
+        read_end(execs, i);
+        loop_remove(execs->loop, ready.fd);
+        close(ready.fd);
+        execs->watched[i].pid_fd = 0;
+    }
+    return 0;
+}
+
+static void watch_end(struct execs *execs, pid_t pid)
+{
+    size_t free_place = EXECS_WATCHED;
+    for (size_t i = 0; i < EXECS_WATCHED; i++) {
+        if (execs->watched[i].pid_fd > 0 && execs->watched[i].pid == pid)
+            return; /* the same process, another program */
+        if (execs->watched[i].pid_fd <= 0 && free_place == EXECS_WATCHED)
+            free_place = i;
+    }
+    int fd = free_place < EXECS_WATCHED ? exec_watch_end(pid) : -1;
+    if (fd <= 0)
+        return;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    execs->watched[free_place].pid_fd = fd;
+    execs->watched[free_place].pid = pid;
+    loop_add(execs->loop, fd, 0, has_ended, execs); /* POLLHUP comes unasked */
+}
+
+static int somebody_executes(void *self, short events, struct err *err)
+{
+    (void)err;
+    struct execs *execs = self;
+    struct exec_notice notice;
+    int result = events & POLLIN ? exec_notice_take(execs->listener_fd, &notice) : -1;
+    if (result < 0)
+        loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
+    if (result <= 0 || !notice.is_there)
+        return 0;
+    char pid[16], parent[16];
+    auto_buf struct buf arguments = {0};
+    snprintf(pid, sizeof(pid), "%d", (int)notice.pid);
+    watch_end(execs, notice.pid);
+    read_parent(notice.pid, parent, sizeof(parent));
+    add_arguments(&arguments, &notice);
+    journal_event(execs->journal, "exec", "pid", pid, "parent", parent, "path", notice.path, "arguments",
+                  buf_text(&arguments));
+    return 0;
+}
+
+void execs_begin(struct execs *execs, int listener_fd, struct journal *journal, struct loop *loop)
+{
+    *execs = (struct execs){.journal = journal, .loop = loop, .listener_fd = listener_fd};
+    loop_add(loop, listener_fd, POLLIN, somebody_executes, execs);
+}
+
+void execs_end(struct execs *execs)
+{
+    for (size_t i = 0; execs->listener_fd >= 0 && i < EXECS_WATCHED; i++) {
+        if (execs->watched[i].pid_fd <= 0)
+            continue;
+        read_end(execs, i);
+        close(execs->watched[i].pid_fd);
+    }
+    if (execs->listener_fd >= 0)
+        close(execs->listener_fd);
+    execs->listener_fd = -1;
+}

@@ -1,0 +1,26 @@
+/*
+ * --log-exec: writes down which programs are executed inside, by whom, with which arguments, and how they end. Reads the
+ * memory of processes inside, each text bounded, and believes none of it.
+ */
+#pragma once
+
+#include "journal/journal.h"
+#include "supervise/loop.h"
+
+enum { EXECS_WATCHED = 256 };
+
+struct execs {
+    struct journal *journal;
+    struct loop *loop;
+    int listener_fd; /* -1: nothing is recorded */
+    struct {
+        int pid_fd; /* 0: none */
+        pid_t pid;
+    } watched[EXECS_WATCHED]; /* whose end is awaited */
+};
+
+/* The listener becomes the execs' own. */
+void execs_begin(struct execs *execs, int listener_fd, struct journal *journal, struct loop *loop);
+
+/* What has ended by now is written down too. */
+void execs_end(struct execs *execs);
