@@ -141,6 +141,7 @@ complete -c bawn -n '__bawn_at trust home apply discard undo' -s y -l yes -d 'Do
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
 complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'
+complete -c bawn -n '__bawn_at first run' -l log-exec -d 'Record which programs are executed'
 complete -c bawn -n '__bawn_at first run' -l on-exit -x -d 'Run a command afterwards'
 complete -c bawn -n '__bawn_at first run' -l quiet -d 'No summary at the end'
 complete -c bawn -n '__bawn_at first run' -l notify -d 'Say at once when a decoy is opened'

@@ -15,6 +15,7 @@ static const struct {
     {"--json", FLAG_JSON},
     {"--quiet", FLAG_QUIET},
     {"--follow", FLAG_FOLLOW},
+    {"--log-exec", FLAG_RECORD_EXEC},
     {"--net", FLAG_LOG_NET}, /* elsewhere a rule */
     {"--files", FLAG_LOG_FILES},
     {"--exec", FLAG_LOG_EXEC},

@@ -52,10 +52,12 @@ typedef uint64_t flag_set;
 #define FLAG_LOG_NET      (UINT64_C(1) << 44)
 #define FLAG_LOG_FILES    (UINT64_C(1) << 45)
 #define FLAG_LOG_EXEC     (UINT64_C(1) << 46)
-#define FLAG_SINCE        (UINT64_C(1) << 47)                                   /* takes a length of time */
-#define FLAG_GREP         (UINT64_C(1) << 48)                                   /* takes a text */
-#define FLAG_REPORT       (UINT64_C(1) << 49)                                   /* takes a file */
-#define FLAG_ENDING       (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON) /* what is told of a run */
+#define FLAG_SINCE        (UINT64_C(1) << 47) /* takes a length of time */
+#define FLAG_GREP         (UINT64_C(1) << 48) /* takes a text */
+#define FLAG_REPORT       (UINT64_C(1) << 49) /* takes a file */
+#define FLAG_RECORD_EXEC  (UINT64_C(1) << 50)
+#define FLAG_ENDING                                                                                          \
+    (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON | FLAG_RECORD_EXEC) /* what is told of a run */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
      FLAG_REVIEW | FLAG_DISCARD | FLAG_AGENT)

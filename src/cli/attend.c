@@ -118,6 +118,7 @@ int attend_begin(struct attendance *attendance, struct err *err)
     attendance->home = HOME_NONE;
     attendance->control = CONTROL_NONE;
     attendance->later_fd = -1;
+    attendance->execs.listener_fd = -1;
     clock_gettime(CLOCK_MONOTONIC, &attendance->began);
     if (keeps_before_launch(attendance) && begin_keeping(attendance, err) < 0)
         return -1;
@@ -172,6 +173,11 @@ int attend_start(struct attendance *attendance, struct err *err)
         begin_flags(attendance);
     network_watch(&attendance->network, attendance->launched, &attendance->loop);
     attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int listener_fd = attendance->launch->log_exec ? launch_take_listener(attendance->launched) : -1;
+    if (listener_fd >= 0) /* otherwise the child has failed, and says why */
+        execs_begin(&attendance->execs, listener_fd,
+                    chronicle_command(attendance->loaded->policy.arena, attendance->args->command),
+                    &attendance->session.journal, &attendance->loop);
     if (ring(attendance, 1))
         loop_add(&attendance->loop, attendance->later_fd, POLLIN, do_later, attendance);
     return 0;
@@ -259,6 +265,7 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
         summary.settlement =
             settle(world, &attendance->flags, args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
     }
+    execs_end(&attendance->execs);
     control_close(&attendance->control);
     if (attendance->later_fd >= 0)
         close(attendance->later_fd);

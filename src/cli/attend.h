@@ -11,6 +11,7 @@
 #include "hold/flags.h"
 #include "home/home.h"
 #include "supervise/control.h"
+#include "supervise/execs.h"
 #include "supervise/guard.h"
 #include "supervise/supervise.h"
 
@@ -29,6 +30,7 @@ struct attendance {
     struct network network;
     struct guard guard;
     struct control control;
+    struct execs execs;
     int later_fd; /* rings when the control socket is to be opened */
     struct git_asker asker;
     struct flags flags;

@@ -43,8 +43,7 @@ static void hash_plan(const struct plan *plan, char ret_hash[SHA256_HEX_SIZE])
     sha256_hex(text.bytes, text.size, ret_hash);
 }
 
-/* The command as it would be typed. */
-static const char *command_line(struct arena *arena, const char *const *command)
+const char *chronicle_command(struct arena *arena, const char *const *command)
 {
     enum { LONGEST = 16384 };
     auto_buf struct buf line = {0};
@@ -100,11 +99,12 @@ void chronicle_plan(struct attendance *attendance)
     hash_policy(&loaded->policy, attendance->args, policy);
     hash_plan(&loaded->plan, plan);
     uname(&machine);
-    journal_event(journal, "plan", "arguments", command_line(arena, attendance->args->command), "directory",
-                  loaded->request.directory, "agent", loaded->policy.agent ? loaded->policy.agent : "",
-                  "mode", mode_of(attendance->args), "net", net_of(&loaded->plan), "walls",
-                  walls_of(arena, &loaded->plan), "policy", policy, "plan", plan, "bawn", BAWN_VERSION,
-                  "kernel", arena_printf(arena, "%s %s", machine.release, machine.machine));
+    journal_event(journal, "plan", "arguments", chronicle_command(arena, attendance->args->command),
+                  "directory", loaded->request.directory, "agent",
+                  loaded->policy.agent ? loaded->policy.agent : "", "mode", mode_of(attendance->args), "net",
+                  net_of(&loaded->plan), "walls", walls_of(arena, &loaded->plan), "policy", policy, "plan",
+                  plan, "bawn", BAWN_VERSION, "kernel",
+                  arena_printf(arena, "%s %s", machine.release, machine.machine));
     system_log_head(attendance->session.name, "begins", journal);
 }
 

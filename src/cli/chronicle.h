@@ -15,5 +15,8 @@ void chronicle_plan(struct attendance *attendance);
 /* Nothing runs inside any more, and its control group is still there. */
 void chronicle_limits(struct attendance *attendance, const struct outcome *outcome);
 
+/* A command as it would be typed. */
+const char *chronicle_command(struct arena *arena, const char *const *command);
+
 void chronicle_end(struct attendance *attendance, const struct outcome *outcome, uint64_t milliseconds,
                    uint64_t changes);

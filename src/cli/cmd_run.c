@@ -214,6 +214,7 @@ int run_command(const struct world *world, const struct args *args, const struct
         .own_arguments = *args->typed,
         .own_arguments_size = size_of_typed(args),
         .nested = args->flags & FLAG_NESTED,
+        .log_exec = args->flags & FLAG_RECORD_EXEC,
         .probably_no_names = asks_for_no_network(args),
         .cgroup_place = &machine.cgroup,
         .trace = world->trace,

@@ -34,6 +34,7 @@ const struct verb_entry verb_table[] = {
             "  --notify[=COMMAND]\n"
             "                says at once when CMD reads a decoy (see docs/JOURNAL.md), by notify-send or by COMMAND,\n"
             "                which the shell runs with $BAWN_TEXT, $BAWN_PATH, $BAWN_PROCESS and $BAWN_SESSION\n"
+            "  --log-exec    records which programs are executed, and how they end, for `bawn log`\n"
             "  --on-exit COMMAND\n"
             "                afterwards, with $BAWN_TEXT, $BAWN_SESSION, $BAWN_STATUS and $BAWN_CHANGES\n"
             "  --quiet       no summary at the end\n"

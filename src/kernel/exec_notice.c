@@ -68,20 +68,38 @@ static size_t read_text(pid_t pid, uint64_t address, char *out, size_t capacity)
     return size;
 }
 
+enum { MOST_ARGUMENTS = 64, ARGUMENT_LONGEST = 256 };
+
+static void add_argument(struct exec_notice *notice, const char *text, size_t size)
+{
+    size_t room = sizeof(notice->arguments) - notice->arguments_size;
+    if (room < size + 1)
+        return;
+    memcpy(notice->arguments + notice->arguments_size, text, size);
+    notice->arguments[notice->arguments_size + size] = '\0';
+    notice->arguments_size += size + 1;
+}
+
+/* Two calls, however many there are: the addresses, then what lies there. */
 static void read_arguments(struct exec_notice *notice, uint64_t address)
 {
-    enum { MOST = 64 };
-    uint64_t pointers[MOST + 1] = {0};
-    for (size_t i = 0; i < MOST; i++) {
-        struct iovec here = {&pointers[i], sizeof(pointers[i])},
-                     there = {(void *)(uintptr_t)(address + i * sizeof(pointers[i])), sizeof(pointers[i])};
-        if (process_vm_readv(notice->pid, &here, 1, &there, 1, 0) != sizeof(pointers[i]) || !pointers[i])
-            break;
-        size_t room = sizeof(notice->arguments) - notice->arguments_size;
-        if (room < 2)
-            break;
-        notice->arguments_size +=
-            read_text(notice->pid, pointers[i], notice->arguments + notice->arguments_size, room) + 1;
+    uint64_t pointers[MOST_ARGUMENTS] = {0};
+    char texts[MOST_ARGUMENTS][ARGUMENT_LONGEST];
+    struct iovec here = {pointers, sizeof(pointers)}, there = {(void *)(uintptr_t)address, sizeof(pointers)};
+    ssize_t got = process_vm_readv(notice->pid, &here, 1, &there, 1, 0);
+    size_t count = 0, most = got > 0 ? (size_t)got / sizeof(*pointers) : 0;
+    struct iovec theirs[MOST_ARGUMENTS], ours[MOST_ARGUMENTS];
+    for (; count < most && pointers[count]; count++) {
+        theirs[count] = (struct iovec){(void *)(uintptr_t)pointers[count], ARGUMENT_LONGEST};
+        ours[count] = (struct iovec){texts[count], ARGUMENT_LONGEST};
+    }
+    got = count ? process_vm_readv(notice->pid, ours, count, theirs, count, 0) : 0;
+    size_t whole = got > 0 ? (size_t)got / ARGUMENT_LONGEST : 0;
+    for (size_t i = 0; i < count; i++) {
+        /* What lies at the end of a page that is the last: by itself. */
+        size_t size = i < whole ? strnlen(texts[i], ARGUMENT_LONGEST - 1)
+                                : read_text(notice->pid, pointers[i], texts[i], ARGUMENT_LONGEST);
+        add_argument(notice, texts[i], size);
     }
 }
 
@@ -103,6 +121,18 @@ static bool is_there(const struct exec_notice *notice)
     return file >= 0 || errno != ENOENT;
 }
 
+/* "4711 (name) S 12 …": the name may hold anything, parentheses too. "" where it cannot be read any more. */
+static void read_parent(struct exec_notice *notice)
+{
+    char path[64], text[1024] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)notice->pid);
+    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    const char *end = size > 0 ? strrchr(text, ')') : NULL;
+    if (end && strlen(end) > 4)
+        snprintf(notice->parent, sizeof(notice->parent), "%.*s", (int)strspn(end + 4, "0123456789"), end + 4);
+}
+
 int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
 {
     union {
@@ -121,6 +151,8 @@ int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
     read_text(ret_notice->pid, asked.notice.data.args[is_at], ret_notice->path, sizeof(ret_notice->path));
     read_arguments(ret_notice, asked.notice.data.args[1 + is_at]);
     ret_notice->is_there = is_there(ret_notice);
+    if (ret_notice->is_there)
+        read_parent(ret_notice); /* it may have ended as soon as it goes on */
     said.answer =
         (struct seccomp_notif_resp){.id = asked.notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &said) < 0 ? 0 : 1; /* it was killed meanwhile */

@@ -17,8 +17,9 @@ int exec_notice_begin(struct err *err) must_check;
 
 struct exec_notice {
     pid_t pid;
-    char path[4096];      /* as it was given; "" where that could not be read */
-    char arguments[4096]; /* each ended by NUL; the rest is left out */
+    char parent[16];      /* its number; "" where it is not known */
+    char path[4096];      /* as it was given; "" where that could not be read, as of process 1's own memory */
+    char arguments[4096]; /* each cut at 255 bytes and ended by NUL; the rest is left out */
     size_t arguments_size;
     bool is_there; /* is there such a file, as the process sees it? */
 };

@@ -150,6 +150,12 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
     sigprocmask(SIG_SETMASK, &all, NULL);
     init.signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     decoys_arm(&kept->decoys);
+    /* The command's own execution is the first of which the listener hears: it must be the supervisor's by then. */
+    if (kept->listener_fd >= 0) {
+        if (passing_send(control_fd, "x", 1, kept->listener_fd) < 0)
+            _exit(0);
+        close(kept->listener_fd);
+    }
     /* The first order is to begin: until then the supervisor may still be taking note of how things are. */
     struct order begin;
     if (read(control_fd, &begin, sizeof(begin)) != sizeof(begin))

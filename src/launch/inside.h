@@ -158,12 +158,13 @@ bool ports_have(const struct plan *plan, enum operation_kind kind);
 int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err) must_check;
 
 /* lockdown.c */
-int lockdown(const struct launch *launch, struct err *err) must_check;
+int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err) must_check;
 
 /* init.c: never returns. */
 struct kept {
     struct namespaces namespaces;
     struct decoy_fds decoys;
+    int listener_fd; /* of executions, for the supervisor; -1: there is none */
 };
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
                         const struct kept *kept);

@@ -35,6 +35,7 @@ struct launch {
     int terminal_fd;        /* the caller's terminal, or -1 */
     bool foreground;        /* the caller has the terminal to itself: the command shall have it */
     bool own_group;         /* the command gets a process group of its own */
+    bool log_exec;          /* a listener hears of every program that is executed */
     bool nested;            /* the command may make namespaces; the plan lets it write nothing of the host */
     bool probably_no_names; /* the plan will probably have no network but the sandbox's own */
     const struct cgroup_place *cgroup_place; /* as cgroup_find() has it */
@@ -129,6 +130,9 @@ int launch_repin(const struct launch *launch, struct launched *launched, enum pi
 
 /* The folder that holds the decoys, one of each name. To be called once the command runs. Returns its descriptor. */
 int launch_open_decoys(const struct launched *launched, struct err *err) must_check;
+
+/* With log_exec: waits until the walls are up, and takes the listener (kernel/exec_notice.h). -1 where the child failed. */
+int launch_take_listener(const struct launched *launched);
 
 /* Nothing will be pinned again. */
 void launch_forget_namespaces(struct launched *launched);

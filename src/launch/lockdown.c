@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/exec_notice.h"
 #include "kernel/landlock.h"
 #include "kernel/process.h"
 #include "kernel/seccomp.h"
@@ -148,12 +149,16 @@ static int raise_landlock(const struct launch *launch, struct raised *raised, st
     return settle(plan, WALL_LANDLOCK, raise_file_rules(launch, err), &raised->file_rules, err);
 }
 
-int lockdown(const struct launch *launch, struct err *err)
+int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
 {
     struct raised raised = {0};
     const struct plan *plan = launch->plan;
     if (process_no_new_privileges(err) < 0 || raise_landlock(launch, &raised, err) < 0 ||
         process_drop_capabilities(err) < 0)
+        return -1;
+    /* Before the filter after which no other can be added. */
+    *ret_listener_fd = launch->log_exec ? exec_notice_begin(err) : -1;
+    if (launch->log_exec && *ret_listener_fd < 0)
         return -1;
     /* With full access root's files are root's affair; and where nothing is written, nothing becomes set-uid. */
     enum seccomp_kind kind = launch->nested ? SECCOMP_NESTED

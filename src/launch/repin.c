@@ -111,6 +111,16 @@ static int get_namespaces(struct launched *launched, struct err *err)
     return receive_kept(launched->control_fd, 'm', &launched->namespaces.mount_fd, err);
 }
 
+int launch_take_listener(const struct launched *launched)
+{
+    struct pollfd ready = {.fd = launched->control_fd, .events = POLLIN};
+    char letter = '\0';
+    int fd = -1;
+    while (poll(&ready, 1, -1) < 0 && errno == EINTR) {
+    }
+    return passing_receive(launched->control_fd, &letter, 1, &fd) == 1 && letter == 'x' ? fd : -1;
+}
+
 int launch_open_decoys(const struct launched *launched, struct err *err)
 {
     int fd = -1;

@@ -21,19 +21,6 @@ static void add_arguments(struct buf *out, const struct exec_notice *notice)
     }
 }
 
-/* "4711 (name) S 12 …": the name may hold anything, parentheses too. "" where it cannot be read any more. */
-static void read_parent(pid_t pid, char *ret_parent, size_t capacity)
-{
-    char path[64], text[1024] = "";
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    const char *end = size > 0 ? strrchr(text, ')') : NULL;
-    *ret_parent = '\0';
-    if (end && strlen(end) > 4)
-        snprintf(ret_parent, capacity, "%.*s", (int)strspn(end + 4, "0123456789"), end + 4);
-}
-
 static void note_end(struct execs *execs, size_t index, const char *how)
 {
     char pid[16];
@@ -97,20 +84,28 @@ static int somebody_executes(void *self, short events, struct err *err)
         loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
     if (result <= 0 || !notice.is_there)
         return 0;
-    char pid[16], parent[16];
+    /* The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */
+    bool is_first = !*notice.path && !notice.arguments_size && (!execs->first || execs->first == notice.pid);
+    if (is_first && execs->first)
+        return 0;
+    char pid[16];
     auto_buf struct buf arguments = {0};
     snprintf(pid, sizeof(pid), "%d", (int)notice.pid);
     watch_end(execs, notice.pid);
-    read_parent(notice.pid, parent, sizeof(parent));
+    if (is_first) {
+        execs->first = notice.pid;
+        buf_add_str(&arguments, execs->command);
+    }
     add_arguments(&arguments, &notice);
-    journal_event(execs->journal, "exec", "pid", pid, "parent", parent, "path", notice.path, "arguments",
-                  buf_text(&arguments));
+    journal_event(execs->journal, "exec", "pid", pid, "parent", notice.parent, "path", notice.path,
+                  "arguments", buf_text(&arguments));
     return 0;
 }
 
-void execs_begin(struct execs *execs, int listener_fd, struct journal *journal, struct loop *loop)
+void execs_begin(struct execs *execs, int listener_fd, const char *command, struct journal *journal,
+                 struct loop *loop)
 {
-    *execs = (struct execs){.journal = journal, .loop = loop, .listener_fd = listener_fd};
+    *execs = (struct execs){.journal = journal, .loop = loop, .listener_fd = listener_fd, .command = command};
     loop_add(loop, listener_fd, POLLIN, somebody_executes, execs);
 }
 

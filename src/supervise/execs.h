@@ -12,7 +12,9 @@ enum { EXECS_WATCHED = 256 };
 struct execs {
     struct journal *journal;
     struct loop *loop;
-    int listener_fd; /* -1: nothing is recorded */
+    int listener_fd;     /* -1: nothing is recorded */
+    const char *command; /* what the run is about, as it was typed */
+    pid_t first;         /* who became that; 0: not yet */
     struct {
         int pid_fd; /* 0: none */
         pid_t pid;
@@ -20,7 +22,8 @@ struct execs {
 };
 
 /* The listener becomes the execs' own. */
-void execs_begin(struct execs *execs, int listener_fd, struct journal *journal, struct loop *loop);
+void execs_begin(struct execs *execs, int listener_fd, const char *command, struct journal *journal,
+                 struct loop *loop);
 
 /* What has ended by now is written down too. */
 void execs_end(struct execs *execs);
