@@ -125,18 +125,30 @@ static void add_used(struct page *page)
     buf_add_char(&page->out, '\n');
 }
 
+static void add_host(struct page *page, enum colour colour, const char *label,
+                     const struct refused_host *host)
+{
+    begin_line(page, colour, label);
+    add(page, COLOUR_PLAIN, refused_object(page->arena, host));
+    add(page, COLOUR_DIM, arena_printf(page->arena, " %s", host->sentence));
+    buf_add_char(&page->out, '\n');
+}
+
+/* What a rule allows, and something else does not. */
+static void add_unreachable(struct page *page)
+{
+    const struct network *network = page->summary->network;
+    for (size_t i = 0; network && i < network->unreachable.count && i < MOST_SHOWN; i++)
+        add_host(page, COLOUR_YELLOW, i ? "" : "failed", &network->unreachable.at[i]);
+}
+
 static void add_refused(struct page *page)
 {
     const struct network *network = page->summary->network;
     if (!network)
         return;
-    for (size_t i = 0; i < network->refused.count && i < MOST_SHOWN; i++) {
-        const struct refused_host *refused = &network->refused.at[i];
-        begin_line(page, COLOUR_RED, i ? "" : "refused");
-        add(page, COLOUR_PLAIN, refused_object(page->arena, refused));
-        add(page, COLOUR_DIM, arena_printf(page->arena, " %s", refused->sentence));
-        buf_add_char(&page->out, '\n');
-    }
+    for (size_t i = 0; i < network->refused.count && i < MOST_SHOWN; i++)
+        add_host(page, COLOUR_RED, i ? "" : "refused", &network->refused.at[i]);
     if (network->refused_in_all > MOST_SHOWN) {
         begin_line(page, COLOUR_PLAIN, "");
         buf_printf(&page->out, "and %zu more\n", network->refused_in_all - MOST_SHOWN);
@@ -217,7 +229,8 @@ static void add_commands(struct page *page)
 
 static bool is_worth_telling(const struct summary *summary)
 {
-    return summary->changed->count || (summary->network && summary->network->refused_in_all) ||
+    const struct network *network = summary->network;
+    return summary->changed->count || (network && (network->refused_in_all || network->unreachable.count)) ||
            (summary->tripwires && summary->tripwires->fired.count) ||
            (summary->left && summary->left->files.count) ||
            summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
@@ -234,6 +247,7 @@ static void say_page(const struct summary *summary)
                summary->status ? arena_printf(page.arena, " with status %d", summary->status) : "");
     add_files(&page);
     add_used(&page);
+    add_unreachable(&page);
     add_refused(&page);
     add_tripwires(&page);
     add_walls(&page);

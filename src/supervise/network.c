@@ -75,15 +75,21 @@ static const char *next_word(char **rest)
     return word ? word : "";
 }
 
-static void note_refused(struct network *network, const char *host, const char *port, const char *sentence)
+static struct refused_host kept_host(struct network *network, const char *host, const char *port,
+                                     const char *sentence)
 {
     uint16_t number = 0;
     if (!port_parse(port, &number))
         number = 0;
+    return (struct refused_host){arena_str(&network->arena, host), number,
+                                 arena_str(&network->arena, sentence)};
+}
+
+static void note_refused(struct network *network, const char *host, const char *port, const char *sentence)
+{
     network->refused_in_all++;
     if (network->refused.count < MOST_REFUSED)
-        vec_push(&network->refused, (struct refused_host){arena_str(&network->arena, host), number,
-                                                          arena_str(&network->arena, sentence)});
+        vec_push(&network->refused, kept_host(network, host, port, sentence));
 }
 
 static int send_line(struct network *network, const char *line, int fd, struct err *err)
@@ -181,6 +187,8 @@ static void take_event(struct network *network, char *line)
         note_refused(network, host, port, detail);
         journal_event(network->journal, "refused", "host", host, "port", port, "why", detail);
     } else if (strcmp(what, "failed") == 0) {
+        if (network->unreachable.count < MOST_REFUSED)
+            vec_push(&network->unreachable, kept_host(network, host, port, detail));
         journal_event(network->journal, "unreachable", "host", host, "port", port, "why", detail);
     } else if (strcmp(what, "connected") == 0 || strcmp(what, "published") == 0) {
         if (*what == 'c')
@@ -415,5 +423,6 @@ void network_free(struct network *network)
     vec_free(&network->added);
     vec_free(&network->refused);
     vec_free(&network->used);
+    vec_free(&network->unreachable);
     arena_free(&network->arena);
 }

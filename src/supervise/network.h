@@ -11,7 +11,7 @@
 #include "launch/launch.h"
 #include "supervise/loop.h"
 
-/* Something that was asked for and not given. */
+/* Something that was asked for and not given, or not to be had. */
 struct refused_host {
     const char *host;
     uint16_t port; /* 0: the name was asked for, and no port */
@@ -45,7 +45,7 @@ struct network {
     VEC(struct standing_socket) sockets;
     VEC(int) host_fds;       /* those of the sockets that are the host's: nothing inside must hold them */
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
-    VEC(struct refused_host) refused;
+    VEC(struct refused_host) refused, unreachable;
     size_t refused_in_all;
     VEC(struct used_host) used; /* each once */
 };

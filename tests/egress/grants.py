@@ -107,6 +107,35 @@ def a_port_that_is_taken_is_an_error_before_anything_runs(session):
 
 
 @test
+def a_socket_in_a_rule_is_reached_and_no_other_beside_it(session):
+    folder = session.home / "run"
+    folder.mkdir()
+    servers = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+    for server, name in zip(servers, ("one", "two")):
+        server.bind(str(folder / name))
+        (folder / name).chmod(0o777)
+        server.listen(4)
+    code = f"""
+for name in ("one", "two"):
+    s = socket.socket(socket.AF_UNIX)
+    print(attempt(lambda: s.connect("{folder}/" + name)))"""
+    assert session.outside(code).out == "None\nNone\n"
+    assert session.python([f"socket {folder}/one"], code).out == "None\nENOENT\n"
+
+
+@test
+def the_end_tells_what_was_not_reached_and_offers_one_line_for_all_of_it(session):
+    names = " ".join(f"host{i}.test" for i in range(14))
+    said = session.on_terminal(["connect allowed.test:1", "connect corp.test", "connect *.test:9000"], "sh", "-c",
+                               f"for name in {names}; do curl -s -m 5 https://$name.example/; done; curl -s http://allowed.test:1/; curl -s corp.test:9000")
+    assert "refused   host0.test.example is not on the list of hosts\n" in said and "and 7 more\n" in said, said
+    everything = " ".join(f"{name}.example" for name in names.split())
+    assert f"bawn allow --always {everything}  from now on\n" in said, said
+    assert "failed    allowed.test:1 Connection refused\n" in said, said
+    assert session.run(["connect allowed.test"], "curl", "-s", "https://other.test/").err == ""  # in a pipe bawn adds no byte
+
+
+@test
 def the_callers_proxy_is_used_by_the_helper(session):
     rules = ["connect allowed.test:9000", "connect from-hosts-file.test:9000", "connect forbidden.test:9000"]
     env = {"HTTPS_PROXY": f"http://me:secret@{labs.PUBLIC}:3128", "NO_PROXY": "from-hosts-file.test"}

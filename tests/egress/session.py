@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pty
 import shutil
 import socket
 import subprocess
@@ -61,6 +62,22 @@ class Session:
     def python(self, rules, code, env=None, timeout=30) -> Result:
         """A program inside, with a few words that every test needs."""
         return self.run(rules, "/usr/bin/python3", "-c", HELPERS + code, env=env, timeout=timeout)
+
+    def on_terminal(self, rules, *command) -> str:
+        """What bawn says to a person: its standard error is a terminal."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(self.command(rules, command), cwd=self.work, env=self.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        try:
+            while part := os.read(ours, 4096):
+                said += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        process.wait(timeout=30)
+        return said.decode().replace("\r\n", "\n")
 
     def outside(self, code, prefix=()) -> Result:
         """The same program on the lab's host, without bawn: the control."""
