@@ -18,6 +18,10 @@ static void add_strings(struct json *json, const struct summary *summary)
     for (size_t i = 0; network && i < network->refused.count; i++)
         json_str(json, NULL, refused_object(arena, &network->refused.at[i]));
     json_close(json, ']');
+    json_open(json, "unreachable", '[');
+    for (size_t i = 0; network && i < network->unreachable.count; i++)
+        json_str(json, NULL, refused_object(arena, &network->unreachable.at[i]));
+    json_close(json, ']');
     json_open(json, "tripwires", '[');
     for (size_t i = 0; summary->tripwires && i < summary->tripwires->fired.count; i++)
         json_str(json, NULL, summary->tripwires->fired.at[i].path);

@@ -191,6 +191,9 @@ void tell(struct egress *egress, const char *format, ...) printf_like(2, 3);
 /* The same, told once for each `subject`. Returns false where it was told before, or too much was. */
 bool tell_about(struct egress *egress, const char *subject, const char *line);
 
+/* Waits a while for bawn to read what it has not been told yet. */
+void tell_rest(struct egress *egress);
+
 /* However much was told before: the caller sees to a bound. */
 void tell_always(struct egress *egress, const char *line);
 

@@ -93,5 +93,6 @@ int main(int argument_count, char **arguments)
         poller_run_once(&egress.poller, keep_time(&egress));
     for (const struct connection *open = egress.connections; open; open = open->next)
         connection_account(open);
+    tell_rest(&egress);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* What bawn tells this program, and what it tells bawn: lines of words. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -162,6 +163,15 @@ static void tell_untold(struct egress *egress)
     }
     egress->untold.count = egress->untold_sent = 0;
     poller_change(&egress->poller, &egress->link, EPOLLIN);
+}
+
+void tell_rest(struct egress *egress)
+{
+    enum { PATIENCE = 2000 }; /* milliseconds; bawn ends this program before that */
+    struct pollfd ready = {.fd = egress->link.fd, .events = POLLOUT};
+    do
+        tell_untold(egress);
+    while (egress->untold.count && poll(&ready, 1, PATIENCE) > 0 && !(ready.revents & (POLLERR | POLLHUP)));
 }
 
 static void link_ready(struct watcher *watcher, uint32_t events)

@@ -398,7 +398,7 @@ int network_publish(struct network *network, uint16_t inside, uint16_t outside, 
 
 void network_end(struct network *network)
 {
-    enum { LAST_WORD_MILLISECONDS = 200 };
+    enum { LAST_WORD_MILLISECONDS = 1000 };
     network->inside = 0; /* the number may soon be another's */
     /* It ends by itself when process 1 has, and tells before that what is still open. */
     struct pollfd ready = {.fd = network->link_fd, .events = POLLIN};
