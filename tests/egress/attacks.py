@@ -4,7 +4,7 @@ import signal
 import time
 
 import lab as labs
-from session import HELPERS, Host
+from session import HELPERS, Host, sanitized_too
 
 TESTS = []
 
@@ -55,6 +55,7 @@ print(attempt(lambda: exchange("rebinds.test", 9000, b"x")))""")
 
 
 @test
+@sanitized_too
 def names_do_not_lead_to_this_machine_or_its_clouds_metadata(session):
     names = ("leads-home", "leads-host", "leads-metadata", "leads-mapped", "leads-nat64", "leads-zero")
     code = f"""print([attempt(lambda: exchange(name + ".test", 9000, b"x")) for name in {names}])"""
@@ -113,6 +114,7 @@ def TLS_for_another_host_is_reset(session):
 
 
 @test
+@sanitized_too
 def TLS_without_a_name_and_other_words_on_443_are_reset(session):
     done = session.python(["connect allowed.test"], """
 import ssl
@@ -138,6 +140,7 @@ print(attempt(lambda: shake(None)), attempt(lambda: shake("allowed.test")), atte
 
 
 @test
+@sanitized_too
 def a_hello_cut_into_pieces_is_read_whole(session):
     done = session.python(["connect allowed.test"], """
 import ssl
@@ -164,6 +167,7 @@ print(attempt(lambda: shake("allowed.test", False)), attempt(lambda: shake("allo
 
 
 @test
+@sanitized_too
 def plain_HTTP_for_another_host_gets_a_403_that_says_why(session):
     rules = ["connect allowed.test:80"]
     fine = session.run(rules, "curl", "-sS", "-m", "5", "http://allowed.test/a", "http://allowed.test/b")
@@ -180,6 +184,7 @@ print(attempt(lambda: exchange("allowed.test", 80, two))[-200:])""")
 
 
 @test
+@sanitized_too
 def a_request_is_found_whatever_stands_before_it(session):
     """Servers skip empty lines before a request, and take any word for a method."""
     requests = [b"\r\nGET /hidden HTTP/1.1\r\n", b"PROPFIND /hidden HTTP/1.1\r\n", b"SSH-2.0-x /hidden HTTP/1.1\r\n", b"get /hidden http/1.1\r\n"]
@@ -215,6 +220,7 @@ def an_allowed_host_is_no_proxy(session):
 
 
 @test
+@sanitized_too
 def a_change_of_protocol_hides_no_second_request(session):
     done = session.python(["connect allowed.test:80"], """
 head = b"GET %s HTTP/1.1\\r\\nHost: allowed.test\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n"
@@ -289,6 +295,7 @@ print(type(attempt(lambda: s.recv(512))) is bytes)"""
 
 
 @test
+@sanitized_too
 def garbage_at_every_parser_does_no_harm(session):
     done = session.python(["connect allowed.test", "connect allowed.test:80", "connect allowed.test:9000"], """
 import random
@@ -312,6 +319,7 @@ print(exchange("allowed.test", 9000, b"still there"))""", timeout=60)
 
 
 @test
+@sanitized_too
 def who_asks_for_names_and_says_nothing_keeps_nobody_out(session):
     done = session.python(["connect allowed.test:9000"], """
 held = [dial("198.18.0.1", 53) for i in range(200)]
@@ -340,6 +348,7 @@ def names_below_a_wildcard_do_not_keep_out_those_that_a_rule_spells_out(session)
 
 
 @test
+@sanitized_too
 def with_few_descriptors_names_fail_and_connections_go_on(session):
     process = session.start(["connect *.example.test:9000", "connect allowed.test:9000"], "/usr/bin/python3", "-c",
                             HELPERS + 'print(exchange("allowed.test", 9000, b"x"))\n' + FLOOD.replace("NAMES", "300"), prefix=["prlimit", "--nofile=200:200"])
@@ -374,6 +383,7 @@ def chat(session):
 
 
 @test
+@sanitized_too
 def when_the_helper_dies_connections_break_and_the_next_one_is_served_by_another(session):
     process, helper = chat(session)
     os.kill(helper, signal.SIGKILL)
@@ -435,6 +445,7 @@ def the_helper_ends_with_the_run_and_with_a_killed_bawn(session):
 
 
 @test
+@sanitized_too
 def the_helper_itself_is_locked_in(session):
     process, helper = chat(session)
     status = dict(line.split(":\t", 1) for line in open(f"/proc/{helper}/status").read().splitlines() if ":\t" in line)

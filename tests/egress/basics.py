@@ -1,5 +1,6 @@
 """That it works at all, and that nothing else does."""
 import lab as labs
+from session import sanitized_too
 
 TESTS = []
 
@@ -10,6 +11,7 @@ def test(function):
 
 
 @test
+@sanitized_too
 def curl_reaches_an_allowed_name_over_TLS(session):
     done = session.run(["connect allowed.test"], "curl", "-sS", "-m", "10", "--cacert", "cert.pem", "https://allowed.test/x")
     assert done.status == 0 and done.out == "hello from 203.0.113.5 for allowed.test\n", done
@@ -72,6 +74,7 @@ print(exchange("wild.example.test", 9000, b"x"), attempt(lambda: dial("example.t
 
 
 @test
+@sanitized_too
 def names_have_one_meaning(session):
     done = session.python(["connect allowed.test:9000"], """
 for name in ("ALLOWED.Test", "allowed.test.", "xn--allowed-.test", "allowed.test.test", "0x7f.1", "2130706433", "0177.0.0.1",
@@ -107,6 +110,7 @@ print(server.accept()[1][0], exchange("allowed.test", 5432, b"again"))""")
 
 
 @test
+@sanitized_too
 def half_close_greetings_resets_and_silence_are_kept(session):
     done = session.python(["connect allowed.test:9000", "connect allowed.test:2525", "connect allowed.test:9002",
                            "connect nobody.test:9000", "connect allowed.test:1"], """
@@ -126,6 +130,7 @@ print(attempt(reset), attempt(lambda: dial("allowed.test", 1).recv(1)))""")
 
 
 @test
+@sanitized_too
 def both_families_are_dialled_and_a_dead_one_costs_little(session):
     done = session.python([f"connect {name}:9000" for name in ("six.test", "both.test", "half.test")], """
 began = time.monotonic()
@@ -141,6 +146,7 @@ def names_are_looked_up_as_the_host_does(session):
 
 
 @test
+@sanitized_too
 def DNS_over_TCP_answers_too_and_refusals_say_why(session):
     done = session.run(["connect allowed.test"], "sh", "-c",
                        "dig +tcp +short allowed.test; dig +short AAAA allowed.test; dig +short HTTPS allowed.test;"
@@ -152,6 +158,7 @@ def DNS_over_TCP_answers_too_and_refusals_say_why(session):
 
 
 @test
+@sanitized_too
 def who_asked_for_a_refused_name_is_recorded(session):
     done = session.run(["connect allowed.test"], "sh", "-c", "dig +short one.test; dig +tcp +short two.test; cp /usr/bin/dig ./my-dig && ./my-dig three.test >/dev/null")
     assert done.status == 0, done

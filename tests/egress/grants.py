@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import lab as labs
-from session import BAWN, HELPERS, Host
+from session import BAWN, HELPERS, Host, sanitized_too
 
 TESTS = []
 
@@ -136,6 +136,7 @@ def the_end_tells_what_was_not_reached_and_offers_one_line_for_all_of_it(session
 
 
 @test
+@sanitized_too
 def the_callers_proxy_is_used_by_the_helper(session):
     rules = ["connect allowed.test:9000", "connect from-hosts-file.test:9000", "connect forbidden.test:9000"]
     env = {"HTTPS_PROXY": f"http://me:secret@{labs.PUBLIC}:3128", "NO_PROXY": "from-hosts-file.test"}
@@ -182,6 +183,7 @@ def bawn(session, *words):
 
 
 @test
+@sanitized_too
 def a_host_is_allowed_while_the_command_runs(session):
     process, say = waiting(session, ["connect allowed.test:9000"])
     assert say('exchange("other.test", 9000, b"x")') == "EAI-2"

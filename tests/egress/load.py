@@ -2,7 +2,7 @@
 import os
 import time
 
-from session import HELPERS
+from session import HELPERS, sanitized_too
 
 TESTS = []
 
@@ -21,6 +21,7 @@ def a_large_transfer_is_whole(session):
 
 
 @test
+@sanitized_too
 def a_thousand_connections_at_once(session):
     done = session.python(["connect allowed.test:9000"], """
 import resource
@@ -66,6 +67,7 @@ print(result)""", timeout=60)
 
 
 @test
+@sanitized_too
 def a_client_that_vanishes_ends_the_connection_outside(session):
     process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + """
 s = dial("allowed.test", 9000)

@@ -16,6 +16,12 @@ class Skip(Exception):
     pass
 
 
+def sanitized_too(test):
+    """It feeds the parsers, the relay or the table: with the sanitizers, where a start takes a second, only these are run."""
+    test.sanitized_too = True
+    return test
+
+
 class Result:
     def __init__(self, done):
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
