@@ -83,4 +83,4 @@ sys.stdin.readline()""")
         time.sleep(0.01)
     assert ("broke", 104) in session.lab.ask() and process.poll() is None
     process.stdin.close()
-    process.wait(timeout=10)
+    process.wait(timeout=60)
