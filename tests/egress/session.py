@@ -42,7 +42,8 @@ class Session:
             shutil.copy(lab.folder / name, self.work / name)
 
     def environment(self, more=None) -> dict:
-        return {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8",
+        sanitizers = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
+        return {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", **sanitizers,
                 **(more or {})}
 
     def command(self, rules, command) -> list:
