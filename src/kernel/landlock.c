@@ -1,7 +1,6 @@
 #include "kernel/landlock.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,15 +74,13 @@ static uint64_t rights_of(enum landlock_grant grant)
 
 int landlock_allow(const struct landlock *landlock, int path_fd, enum landlock_grant grant, struct err *err)
 {
-    struct stat status;
-    if (fstat(path_fd, &status) < 0)
-        return err_sys(err, errno, "cannot look at a granted path");
     uint64_t rights = rights_of(grant) & landlock->handled;
-    struct bawn_landlock_path_beneath_attr rule = {
-        .allowed_access = S_ISDIR(status.st_mode) ? rights : rights & file_rights,
-        .parent_fd = path_fd,
-    };
-    if (syscall(SYS_landlock_add_rule, landlock->fd, BAWN_LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+    struct bawn_landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = path_fd};
+    if (syscall(SYS_landlock_add_rule, landlock->fd, BAWN_LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0)
+        return 0;
+    rule.allowed_access = rights & file_rights; /* a file takes no others; most are directories */
+    if (errno != EINVAL ||
+        syscall(SYS_landlock_add_rule, landlock->fd, BAWN_LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
         return err_sys(err, errno, "cannot add a Landlock rule");
     return 0;
 }

@@ -156,7 +156,7 @@ int furnish_own_view(struct root *root, const char *path, struct err *err)
 
 static int write_file(struct root *root, const char *path, const char *text, struct err *err)
 {
-    auto_fd int parent = root_make_place(root, path_parent(&root->arena, path), true, err);
+    int parent = root_open_parent(root, path, err);
     if (parent < 0)
         return -1;
     auto_fd int file =
@@ -199,10 +199,13 @@ static int explain_root(struct root *root, struct err *err)
         auto_fd int place = root_find_place(root, programs[i]);
         if (place < 0)
             continue;
-        if (script < 0 && (script = make_nameless(root, text, 0755, err)) < 0)
+        /* The first is shown itself, and the others are copies of it. */
+        auto_fd int copy = script < 0 ? -1 : mount_open_tree(script, "", err);
+        if (script < 0)
+            script = make_nameless(root, text, 0755, err);
+        else if (copy < 0)
             return -1;
-        auto_fd int copy = mount_open_tree(script, "", err);
-        if (copy < 0 || mount_attach(copy, place, programs[i], err) < 0)
+        if (script < 0 || mount_attach(copy < 0 ? script : copy, place, programs[i], err) < 0)
             return -1;
     }
     return script < 0 ? 0 : drop_name(root, err);

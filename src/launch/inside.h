@@ -79,6 +79,9 @@ int root_make_place(struct root *root, const char *path, bool is_directory, stru
 bool root_shows_device(const struct operation *operation);
 int root_find_place(const struct root *root, const char *path);
 
+/* root.c: opens the directory that holds a path, made where it is missing. The descriptor stays the root's. */
+int root_open_parent(struct root *root, const char *path, struct err *err) must_check;
+
 /* root.c: shows a tree at a path, for which a place is made. */
 int root_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
     must_check;

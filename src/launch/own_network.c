@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +27,14 @@ static int open_low_ports(struct err *err)
     return 0;
 }
 
+/* The network that the calling thread is in. A socket knows it, and is asked sooner than /proc. */
+static int open_network(struct err *err)
+{
+    auto_fd int any_socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = any_socket < 0 ? -1 : ioctl(any_socket, SIOCGSKNS);
+    return fd < 0 ? err_sys(err, errno, "cannot open the sandbox's network") : fd;
+}
+
 /* Only the calling thread comes to be in it. */
 static int make(struct own_network *network)
 {
@@ -36,8 +47,8 @@ static int make(struct own_network *network)
                                             : loopback_bring_up(err);
     if (result < 0 || open_low_ports(err) < 0)
         return -1;
-    network->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    return network->fd < 0 ? err_sys(err, errno, "cannot open the sandbox's network") : 0;
+    network->fd = open_network(err);
+    return network->fd < 0 ? -1 : 0;
 }
 
 static void *make_in_thread(void *network)
@@ -69,8 +80,11 @@ int own_network_enter(struct own_network *network, const struct plan *plan, stru
     if (setns(fd, CLONE_NEWNET) < 0)
         return err_sys(err, errno, "cannot enter the sandbox's network");
     /* Tried as every wall is. */
+    auto_fd int entered_fd = open_network(err);
     struct stat own, entered;
-    if (fstat(fd, &own) < 0 || stat("/proc/self/ns/net", &entered) < 0 || own.st_ino != entered.st_ino ||
+    if (entered_fd < 0)
+        return -1;
+    if (fstat(fd, &own) < 0 || fstat(entered_fd, &entered) < 0 || own.st_ino != entered.st_ino ||
         own.st_dev != entered.st_dev) {
         err_set(err, "the network wall does not hold: bawn is not in the network that it made");
         return err_hint(err, "nothing was run; please report this with the output of `uname -a`");

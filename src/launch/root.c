@@ -128,7 +128,7 @@ int root_find_place(const struct root *root, const char *path)
  * Opens the directory that holds a path, made with all that is above it where it is missing. The plan goes through a
  * directory entry by entry: it stays open for the next. The descriptor stays the root's.
  */
-static int open_parent(struct root *root, const char *path, struct err *err)
+int root_open_parent(struct root *root, const char *path, struct err *err)
 {
     size_t size = path_parent_size(path, strlen(path));
     if (root->parent && strlen(root->parent) == size && memcmp(root->parent, path, size) == 0)
@@ -194,7 +194,7 @@ int root_make_place(struct root *root, const char *path, bool is_directory, stru
         return fd;
     if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
         return err_sys(err, errno, "cannot make a place for %s", path);
-    int parent = open_parent(root, path, err);
+    int parent = root_open_parent(root, path, err);
     if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
         return -1;
     fd = open_place(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
@@ -218,7 +218,7 @@ static void forget_parent(struct root *root, const char *path)
 
 int root_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
 {
-    int parent = open_parent(root, path, err);
+    int parent = root_open_parent(root, path, err);
     if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
         return -1;
     forget_parent(root, path);
@@ -228,7 +228,7 @@ int root_attach(struct root *root, int tree_fd, const char *path, bool is_direct
 /* Shows a tree over what has the name already, a symbolic link perhaps; where nothing has, nothing is made. */
 static int attach_over_name(struct root *root, int tree_fd, const char *path, struct err *err)
 {
-    int parent = open_parent(root, path, err);
+    int parent = root_open_parent(root, path, err);
     if (parent < 0)
         return -1;
     forget_parent(root, path);
@@ -242,12 +242,13 @@ static int attach_over(struct root *root, int tree_fd, int place_fd, const char 
     return mount_attach(tree_fd, place_fd, path, err);
 }
 
+/* The plan has found out what is a directory: it is not asked again. */
 static int attach_operation(struct root *root, int tree_fd, const struct operation *operation,
                             struct err *err)
 {
-    return operation->kind == OP_FREEZE
-               ? attach_over_name(root, tree_fd, operation->path, err)
-               : root_attach(root, tree_fd, operation->path, is_directory_fd(tree_fd), err);
+    bool is_directory = operation->is_directory || operation->kind == OP_HOME;
+    return operation->kind == OP_FREEZE ? attach_over_name(root, tree_fd, operation->path, err)
+                                        : root_attach(root, tree_fd, operation->path, is_directory, err);
 }
 
 /*
@@ -329,7 +330,7 @@ int root_pin_parents(struct root *root, const char *path, struct err *err)
 
 static int make_link(struct root *root, const struct operation *operation, struct err *err)
 {
-    int parent = open_parent(root, operation->path, err);
+    int parent = root_open_parent(root, operation->path, err);
     if (parent < 0)
         return -1;
     if (symlinkat(operation->source, parent, path_name(operation->path)) < 0 && errno != EEXIST)
