@@ -53,6 +53,17 @@ static bool is_listed(const char *const *list, struct span name)
     return false;
 }
 
+/* Sections and keys go out as they are written: only plain words do, which cannot hold an URL. "@scope:key" is one. */
+static bool is_plain_name(struct span name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:\"";
+    for (size_t i = 0; i < name.size; i++) {
+        if (!strchr(plain, name.at[i]) && !(i == 0 && *name.at == '@'))
+            return false;
+    }
+    return true;
+}
+
 static struct span trim(struct span span)
 {
     while (span.size && strchr(" \t\r\n", *span.at)) {
@@ -175,7 +186,8 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         is_kept = false;
         if (dialect->has_sections && take_section(line, &section))
             continue;
-        if (!take_setting(line, &key, &value) || (dialect->is_toml && !is_whole_toml(value)))
+        if (!take_setting(line, &key, &value) || !is_plain_name(section) || !is_plain_name(key) ||
+            (dialect->is_toml && !is_whole_toml(value)))
             continue;
         auto_buf struct buf full = {0};
         if (section.size)

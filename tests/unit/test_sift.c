@@ -47,6 +47,14 @@ TEST(a_password_with_an_at_sign_goes_as_a_whole)
     CHECK_STR(sifted(SIFTED_NPM, "registry=https://SECRET@"), "registry = https://\n");
 }
 
+TEST(a_password_in_a_section_or_a_key_keeps_all_of_it_out)
+{
+    CHECK_STR(sifted(SIFTED_PIP, "[x https://u:SECRET@h]\nindex-url = https://one.test/\n"), "");
+    CHECK_STR(sifted(SIFTED_CARGO, "[source.\"https://u:SECRET@h\"]\nreplace-with = \"a\"\n"), "");
+    CHECK_STR(
+        sifted(SIFTED_NPM, "@u:SECRET@h:registry = https://one.test/\n@https://u:SECRET@h:registry=x\n"), "");
+}
+
 TEST(pip_keeps_indexes_of_several_lines)
 {
     CHECK_STR(sifted(SIFTED_PIP, "[global]\n"
