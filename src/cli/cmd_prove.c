@@ -72,7 +72,8 @@ static void prepare_args(const struct args *args, const struct targets *targets,
         vec_push(&ret_args->rules, args->rules.at[i]);
     vec_push(&ret_args->rules, (struct argument){VERB_WRITE, targets->project});
     vec_push(&ret_args->rules, (struct argument){VERB_READ, targets->program});
-    ret_args->flags |= FLAG_FRESH_HOME;
+    ret_args->flags =
+        (args->flags & ~FLAG_ENDING) | FLAG_QUIET | FLAG_FRESH_HOME; /* what bawn says is no answer */
     if (ret_args->flags & FLAG_REVIEW)
         ret_args->flags = (ret_args->flags & ~FLAG_REVIEW) | FLAG_DISCARD;
 }
