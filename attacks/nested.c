@@ -4,7 +4,8 @@
  * Why: a process under Landlock's file rules cannot mount, so that --nested gives this wall up. What is left must hold
  * alone: mounts that came from a namespace with more privilege cannot be taken apart, and stay read-only.
  * Seen: with the workspace writable, frozen paths fell: hold a descriptor of .git, pivot_root, let go of the old root
- * lazily, then rename through the descriptor. Hence --nested is read-only.
+ * lazily, then rename through the descriptor. Hence what --nested lets be written goes to overlays, and the host's files
+ * stay as they are (an overlay renames no folder that it did not make); or it is read-only.
  *
  * case nested-works: mount => done | flags --nested
  * case nested-maps-root: map => done; root: EPERM write the map | flags --nested
@@ -17,9 +18,11 @@
  * case nested-umount-proc-sys: umount /proc/sys => EINVAL umount | flags --nested | control-by nobody: it is a mount only inside
  * case nested-bind-below-mask: bind-read {home}/wide hidden/secret => EINVAL mount | flags --nested --read {home}/wide --hide {home}/wide/hidden
  * case nested-detach-and-read: detach-read {home}/wide hidden/secret => ENOENT openat | flags --nested --read {home}/wide --hide {home}/wide/hidden
- * case nested-detach-and-rename: detach-rename {ws}/.git hooks => EROFS renameat | flags --nested | harms workspace
+ * case nested-detach-and-rename: detach-rename {ws}/.git hooks => EXDEV renameat | flags --nested | harms workspace
+ * case nested-detach-and-rename-read-only: detach-rename {ws}/.git hooks => EROFS renameat | flags --nested --read-only | harms workspace
  * case nested-detach-and-unmask: detach-unmask {home}/wide hidden => EROFS renameat | flags --nested --read {home}/wide --hide {home}/wide/hidden
- * case nested-write-workspace: write {ws}/work => EROFS open | flags --nested
+ * case nested-write-workspace: write {ws}/work => done | flags --nested
+ * case nested-write-read-only: write {ws}/work => EROFS open | flags --nested --read-only
  * case nested-read-key: read {home}/.ssh/id_work => ENOENT open | flags --nested
  * case nested-core-pattern: write /proc/sys/kernel/core_pattern => EACCES open | flags --nested | control-by nobody: it would be changed
  * case nested-signal-host: kill {victim} => ESRCH kill | flags --nested | harms victim

@@ -99,7 +99,7 @@ _bawn() {
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local verbs='run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
-    local around='--keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
+    local around='--branch --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where

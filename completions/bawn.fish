@@ -4,7 +4,7 @@
 # `command` where it belongs to the command. With --rest, prints the command's words so far instead.
 function __bawn_state
     set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect \
-        --refuse --publish --host-port --env --unset --limit --use --policy --agent --degrade --report
+        --refuse --publish --host-port --env --unset --limit --use --policy --agent --degrade --report --branch
     set -l words (commandline -opc)
     set -l verb first
     set -l i 2
@@ -144,6 +144,7 @@ complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'
 complete -c bawn -n '__bawn_at first run' -l log-exec -d 'Record which programs are executed'
 complete -c bawn -n '__bawn_at first run' -l on-exit -x -d 'Run a command afterwards'
 complete -c bawn -n '__bawn_at first run' -l quiet -d 'No summary at the end'
+complete -c bawn -n '__bawn_at first run' -l branch -x -a '(command git branch --format="%(refname:short)" 2>/dev/null)' -d 'Work in a git worktree of its own on a branch'
 complete -c bawn -n '__bawn_at first run' -l notify -d 'Say at once when a decoy is opened'
 complete -c bawn -n '__bawn_at first run' -l keep-flagged -d 'Keep what is new in flagged files without asking'
 

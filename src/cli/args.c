@@ -64,6 +64,7 @@ static const struct {
     bool may_lack; /* without '=', it is "" */
 } valued_flags[] = {
     {"--agent", FLAG_AGENT, offsetof(struct args, agent), "the name of an agent", false},
+    {"--branch", FLAG_BRANCH, offsetof(struct args, branch), "the name of a branch", false},
     {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
     {"--since", FLAG_SINCE, offsetof(struct args, since), "a length of time", false},
     {"--report", FLAG_REPORT, offsetof(struct args, report), "a file", false},
@@ -284,8 +285,13 @@ static int parse_flag(struct parser *parser)
     if (valued < array_len(valued_flags))
         return parse_valued(parser, &flag, valued);
     if (plain & allowed) {
-        if (flag.value) {
-            say_problem(parser->world, arena_printf(parser->arena, "%s takes no value", flag.name), NULL);
+        bool is_all = plain == FLAG_REVIEW && flag.value && strcmp(flag.value, "all") == 0;
+        parser->args->flags |= is_all ? FLAG_REVIEW_ALL : 0;
+        if (flag.value && !is_all) {
+            say_problem(parser->world,
+                        arena_printf(parser->arena, "%s takes no value%s", flag.name,
+                                     plain == FLAG_REVIEW ? " but `all`" : ""),
+                        NULL);
             return EXIT_BAD_INPUT;
         }
         parser->args->flags |= plain;
@@ -342,18 +348,24 @@ static int check_conflicts(const struct world *world, const struct args *args)
 static int check_modes(const struct world *world, const struct args *args)
 {
     bool is_aside = args->flags & (FLAG_REVIEW | FLAG_DISCARD);
+    if (args->flags & FLAG_BRANCH &&
+        args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS)) {
+        say_problem(world, "--branch is a mode of its own, and goes with no other", "leave one of them out");
+        return EXIT_BAD_INPUT;
+    }
     if (is_aside && (args->flags & FLAG_REVIEW && args->flags & FLAG_DISCARD)) {
         say_problem(world, "--review and --discard contradict each other", "leave one of them out");
         return EXIT_BAD_INPUT;
     }
-    if (is_aside && args->flags & (FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS)) {
-        say_problem(world, "what is written cannot be kept aside with --read-only, --nested or --full-access",
+    if (is_aside && args->flags & (FLAG_READ_ONLY | FLAG_FULL_ACCESS)) {
+        say_problem(world, "what is written cannot be kept aside with --read-only or --full-access",
                     "leave one of them out");
         return EXIT_BAD_INPUT;
     }
     if (!(args->flags & FLAG_FULL_ACCESS && args->flags & (FLAG_READ_ONLY | FLAG_NESTED)))
         return 0;
-    say_problem(world, "--full-access and a mode in which nothing can be written contradict each other",
+    say_problem(world,
+                "--full-access and a mode that keeps the host's files as they are contradict each other",
                 "leave one of them out");
     return EXIT_BAD_INPUT;
 }

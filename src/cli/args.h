@@ -46,6 +46,8 @@ typedef uint64_t flag_set;
 #define FLAG_MARKERS      (UINT64_C(1) << 31)
 #define FLAG_OURS         (UINT64_C(1) << 32)
 #define FLAG_AGENT        (UINT64_C(1) << 60) /* takes the name of one */
+#define FLAG_REVIEW_ALL   (UINT64_C(1) << 33) /* --review=all */
+#define FLAG_BRANCH       (UINT64_C(1) << 34)
 #define FLAG_QUIET        (UINT64_C(1) << 41)
 #define FLAG_ON_EXIT      (UINT64_C(1) << 42) /* takes a command */
 #define FLAG_FOLLOW       (UINT64_C(1) << 43)
@@ -60,7 +62,7 @@ typedef uint64_t flag_set;
     (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON | FLAG_RECORD_EXEC) /* what is told of a run */
 #define FLAG_MODES                                                                                           \
     (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
-     FLAG_REVIEW | FLAG_DISCARD | FLAG_AGENT)
+     FLAG_REVIEW | FLAG_DISCARD | FLAG_REVIEW_ALL | FLAG_AGENT)
 
 struct args;
 
@@ -79,6 +81,7 @@ struct args {
     bool verb_is_named; /* false: a command was given, or nothing at all */
     flag_set flags;
     wall_set degraded;   /* by --degrade */
+    const char *branch;  /* by --branch */
     const char *notify;  /* a command of the user's; "": the desktop's own means */
     const char *agent;   /* by --agent; NULL: the command says it */
     const char *on_exit; /* likewise; NULL: none */

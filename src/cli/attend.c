@@ -104,9 +104,8 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
         begin_session(attendance);
     if (attendance->trial_state && !(attendance->args->flags & FLAG_DISCARD))
         return 0;
-    int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
-                            attendance->args->flags, &attendance->keeping, err);
-    attendance->launch->overlay_folder = keep_overlay(attendance->keeping, &attendance->session);
+    int result = keep_begin(attendance->world, attendance->loaded, &attendance->session, attendance->args->flags,
+                            attendance->args->branch, &attendance->keeping, err);
     struct past past = keep_past(attendance->keeping);
     sockets_hide(&attendance->loaded->plan, attendance->loaded->policy.arena, &past);
     return result;
@@ -273,8 +272,7 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
     if (attendance->has_network)
         network_end(&attendance->network);
     struct flags *flags = attendance->has_flags ? &attendance->flags : NULL;
-    struct keep_result kept =
-        keep_end(world, attendance->loaded, &attendance->session, attendance->keeping, flags);
+    struct keep_result kept = keep_end(world, attendance->loaded, attendance->keeping, flags);
     changed.mode = kept.mode;
     changed.count = kept.changes;
     if (flags) {

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/pager.h"
 #include "cli/patch.h"
 
 /* The named session, or the latest of this workspace that changed anything. */
@@ -93,8 +94,10 @@ static int show(const struct world *world, const struct args *args, struct choic
         say_err(world, &err);
         return EXIT_REFUSED;
     }
+    struct pager pager;
+    pager_begin(world, &pager);
     struct patch patch = {
-        .world = world,
+        .world = &pager.world,
         .loaded = &choice->loaded,
         .style = style_for_out(world),
         .store = &store,
@@ -105,6 +108,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     compare_trees(&choice->before, &choice->after, &changes);
     compare_find_renames(&changes);
     print(args, choice, &patch, &changes);
+    pager_end(&pager);
     vec_free(&changes);
     return EXIT_FINE;
 }

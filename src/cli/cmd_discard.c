@@ -1,4 +1,5 @@
 /* Throws away what a session kept aside. */
+#include "cli/branch.h"
 #include "cli/carry.h"
 #include "cli/commands.h"
 
@@ -64,9 +65,31 @@ static int discard_paths(const struct world *world, const struct args *args, str
     return status;
 }
 
+/* What was committed is on the branch already, and stays there. */
+static int discard_worktree(const struct world *world, const struct args *args, struct choice *choice,
+                            const struct record *record)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    struct err err = {0};
+    if (!is_agreed(world, args,
+                   arena_printf(arena,
+                                "Remove the worktree of the branch %s, with what is not committed there?",
+                                record->of)))
+        return EXIT_FINE;
+    if (branch_remove(arena, choice->state, record, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    mark_state(choice, record->name, STATE_DISCARDED);
+    fprintf(world->out, "The worktree is removed. The branch %s stays.\n", record->of);
+    return EXIT_FINE;
+}
+
 static int discard(const struct world *world, const struct args *args, struct choice *choice)
 {
-    const struct record *record = NULL;
+    const struct record *record = choice->named;
+    if (record && record->mode == RECORD_BRANCH && record->state == STATE_DONE)
+        return discard_worktree(world, args, choice, record);
     int status = choose_waiting(world, choice, "discard", &record);
     if (status)
         return status;

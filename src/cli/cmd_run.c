@@ -2,10 +2,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "cli/attend.h"
+#include "cli/branch.h"
 #include "cli/brief.h"
 #include "cli/chronicle.h"
 #include "cli/commands.h"
@@ -238,6 +240,35 @@ int run_command(const struct world *world, const struct args *args, const struct
     return status;
 }
 
+/* The same in the branch's worktree, with the checkout to be read. */
+static int run_on_branch(const struct world *world, const struct args *args)
+{
+    struct arena arena = {0};
+    struct launch launch = {.own_arguments = *args->typed, .own_arguments_size = size_of_typed(args)};
+    struct branch branch;
+    struct args with = *args;
+    with.rules.at = NULL;
+    with.rules.count = with.rules.capacity = 0;
+    int status = branch_open(world, args, &launch, &arena, &branch);
+    if (status == 0) {
+        struct world there = *world;
+        const char *inner =
+            path_is_beneath(world->directory, branch.workspace)
+                ? arena_printf(&arena, "%s%s", branch.tree, world->directory + strlen(branch.workspace))
+                : branch.tree;
+        struct stat folder;
+        there.directory = stat(inner, &folder) == 0 && S_ISDIR(folder.st_mode) ? inner : branch.tree;
+        for (size_t i = 0; i < args->rules.count; i++)
+            vec_push(&with.rules, args->rules.at[i]);
+        vec_push(&with.rules, (struct argument){VERB_WORKSPACE, branch.tree});
+        vec_push(&with.rules, (struct argument){VERB_READ, branch.workspace});
+        status = run_command(&there, &with, NULL);
+    }
+    vec_free(&with.rules);
+    arena_free(&arena);
+    return status;
+}
+
 int cmd_run(const struct world *world, const struct args *args)
 {
     if (!*args->command && (args->rules.count || args->verb_is_named)) {
@@ -252,5 +283,5 @@ int cmd_run(const struct world *world, const struct args *args)
             "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
         return EXIT_BAD_INPUT;
     }
-    return run_command(world, args, NULL);
+    return args->flags & FLAG_BRANCH ? run_on_branch(world, args) : run_command(world, args, NULL);
 }

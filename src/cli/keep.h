@@ -1,4 +1,7 @@
-/* Around a run: the snapshot before it and the record of what it changed after it, for `undo`, `diff` and `apply`. */
+/*
+ * Around a run: the snapshot before it and the record of what it changed after it, for `undo`, `diff` and `apply`. A run may
+ * write several trees; the first one is kept in the run's own session, each other in a further one.
+ */
 #pragma once
 
 #include "cli/load.h"
@@ -6,34 +9,46 @@
 #include "journal/session.h"
 #include "workspace/record.h"
 
-struct keeping;
+struct kept_tree {
+    const char *covered;    /* the directory: the record's workspace, or its prefix in that */
+    struct session session; /* whose folder has the record */
+    bool is_own;            /* that session is for this tree alone */
+    bool is_on;
+    struct record record;
+    struct tree start;
+};
+
+struct keeping {
+    const char *store; /* where contents are kept, absolute */
+    VEC(struct kept_tree) trees;
+};
 
 /*
- * Before the command starts. What cannot be undone is said here, before anything happens. Fails only where changes were
- * to be kept aside and cannot be: then nothing may be run.
+ * Before the command starts. What cannot be undone is said here, before anything happens. Names in the plan where what is
+ * written goes elsewhere. Fails only where changes were to be kept aside and cannot be: then nothing may be run.
  */
-int keep_begin(const struct world *world, const struct loaded *loaded, const struct session *session,
-               flag_set flags, struct keeping **ret_keeping, struct err *err) must_check;
+int keep_begin(const struct world *world, struct loaded *loaded, const struct session *session,
+               flag_set flags, const char *branch, struct keeping **ret_keeping, struct err *err) must_check;
 
-/* The folder for an overlay over the workspace, or NULL where it is written directly. NULL keeps nothing. */
-const char *keep_overlay(const struct keeping *keeping, const struct session *session);
+/* What the first workspace held at the start, where a snapshot of it was taken. */
+struct past keep_past(const struct keeping *keeping);
 
-/* After it has ended. Tells how it was kept, and how many files it changed; what is worth a line is added to the sightings. */
+/*
+ * After it has ended. Tells how the run's own tree was kept, and how many files it changed; what is worth a line is added to the
+ * sightings. Of other trees it is said here.
+ */
 struct keep_result {
     enum record_mode mode;
     uint64_t changes;
 };
-struct keep_result keep_end(const struct world *world, const struct loaded *loaded,
-                            const struct session *session, struct keeping *keeping, struct flags *flags);
-
-/* What the workspace held at the start, where a snapshot of it was taken. */
-struct past keep_past(const struct keeping *keeping);
+struct keep_result keep_end(const struct world *world, const struct loaded *loaded, struct keeping *keeping,
+                            struct flags *flags);
 
 /* A killed run, taken up where it was left; and its end, which is now. */
 int keep_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
                  struct keeping **ret_keeping, struct err *err) must_check;
-int keep_finish(const struct loaded *loaded, const struct session *session, struct keeping *keeping,
-                struct flags *flags, uint64_t *ret_changes, struct err *err) must_check;
+int keep_finish(const struct loaded *loaded, struct keeping *keeping, struct flags *flags,
+                uint64_t *ret_changes, struct err *err) must_check;
 
 /* The folder of contents. */
 const char *keep_store(const struct loaded *loaded, struct arena *arena);

@@ -89,7 +89,7 @@ int load_policy(const struct world *world, const struct args *args, struct loade
     struct policy_request *request = &loaded->request;
     request->arguments = args->rules.at;
     request->argument_count = args->rules.count;
-    request->read_only = args->flags & (FLAG_READ_ONLY | FLAG_NESTED);
+    request->read_only = args->flags & FLAG_READ_ONLY;
     request->full_access = args->flags & FLAG_FULL_ACCESS;
     if (world->machine)
         loaded->machine = *world->machine;

@@ -103,7 +103,7 @@ static int finish_running(const struct world *world, struct loaded *loaded, stru
     mkdirat(session->folder_fd, GIT_HOME, 0700);
     if (record->mode == RECORD_LIVE)
         settle_flags(world, &flags, record);
-    int result = keep_finish(loaded, session, keeping, &flags, &changes, err);
+    int result = keep_finish(loaded, keeping, &flags, &changes, err);
     if (result == 0 && changes)
         say(world, session, "what has changed since it began is written down as its own", NULL);
     say_sightings(world, &flags);

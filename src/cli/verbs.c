@@ -6,7 +6,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_KEEP_FLAGGED | FLAG_ENDING | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_BRANCH | FLAG_KEEP_FLAGGED | FLAG_ENDING | FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
@@ -16,11 +16,14 @@ const struct verb_entry verb_table[] = {
             "Ends with the status of CMD: 128+N if signal N ended it, 127 if it was not found, 126 if it could\n"
             "not be executed, 125 if bawn refused or failed.\n"
             "\n"
-            "  --review      what CMD writes in the workspace is kept aside until you apply it (`bawn apply`)\n"
+            "  --review      what CMD writes in the workspace is kept aside until you apply it (`bawn review`);\n"
+            "                --review=all keeps aside what it writes anywhere\n"
+            "  --branch NAME CMD works in a git worktree of its own on that branch, which is made where it is missing;\n"
+            "                the checkout here is only read, and merging is yours\n"
             "  --discard     what CMD writes in the workspace is thrown away when it ends\n"
             "  --read-only   nothing of the host can be written, the workspace included\n"
             "  --nested      CMD may make namespaces of its own (an agent's own sandbox works inside). Gives up the\n"
-            "                Landlock wall on files, and is therefore read-only\n"
+            "                Landlock wall on files, and therefore implies --review=all (or say --read-only)\n"
             "  --fresh-home  a private home that is empty at the start and thrown away at the end\n"
             "  --full-access --i-know\n"
             "                the host's files as they are, for you to answer for: only processes, IPC, the\n"
@@ -214,7 +217,8 @@ const struct verb_entry verb_table[] = {
             "bawn diff [--stat | --name-only | --json] [SESSION] [PATH...]\n"
             "\n"
             "Shows what a session changed in the workspace, or wrote aside with --review; without SESSION the\n"
-            "latest one here. What would run on the host is marked with `! risky` and the reason.\n"
+            "latest one here. What would run on the host is marked with `! risky` and the reason. On a terminal it goes\n"
+            "through $BAWN_PAGER, $PAGER or less.\n"
             "\n"
             "  --stat        one line a file, with the lines added and removed\n"
             "  --name-only   names alone\n"

@@ -67,11 +67,8 @@ static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
 static int raise_walls(const struct child *child, struct launch *launch, struct kept *ret_kept,
                        struct err *err)
 {
-    struct root root = {.launch = launch,
-                        .tree_fds = child->tree_fds,
-                        .overlay_tree = child->overlay_tree,
-                        .decoys = DECOYS_NONE,
-                        .host_network = child->host_network};
+    struct root root = {
+        .launch = launch, .shown = child->shown, .decoys = DECOYS_NONE, .host_network = child->host_network};
     /* Real root's ids are mapped from outside, and until that is done nothing here has an identity. */
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)

@@ -45,6 +45,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
         put_text(&out, operation->source);
         put_text(&out, operation->name);
         put_text(&out, operation->value);
+        put_text(&out, operation->overlay);
     }
     for (size_t i = 0; i < head.variables; i++)
         put_text(&out, launch->environment[i]);
@@ -53,7 +54,6 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     put_text(&out, launch->directory);
     put_text(&out, launch->home);
     put_text(&out, launch->git_config);
-    put_text(&out, launch->overlay_folder);
     put_text(&out, launch->briefing);
     head.size = out.size - sizeof(head);
     memcpy(out.bytes, &head, sizeof(head));
@@ -119,6 +119,7 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
         operation->source = take_text(&at);
         operation->name = take_text(&at);
         operation->value = take_text(&at);
+        operation->overlay = take_text(&at);
     }
     launch->plan = plan;
     launch->environment = take_texts(&at, arena, head.variables);
@@ -126,7 +127,6 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     launch->directory = take_text(&at);
     launch->home = take_text(&at);
     launch->git_config = take_text(&at);
-    launch->overlay_folder = take_text(&at);
     launch->briefing = take_text(&at);
     return 0;
 }

@@ -20,6 +20,11 @@ struct decoy_fds {
 
 #define DECOYS_NONE ((struct decoy_fds){.fd = -1})
 
+/* What an operation shows of the host: mounts that are not attached yet, or -1. */
+struct shown {
+    int tree, overlay; /* the tree, and the folder that takes what is written there */
+};
+
 /* The root under construction. */
 struct root {
     const struct launch *launch;
@@ -28,8 +33,7 @@ struct root {
     int empty_file, empty_directory;  /* mounts of these, to hide things behind */
     int host_dev;                     /* the host's /dev */
     int terminal_tree;                /* a mount of the caller's terminal, or -1 */
-    int overlay_tree;                 /* a mount of the folder of an overlay, or -1 */
-    int *tree_fds;                    /* one for each operation of the plan: the host's tree to show, or -1 */
+    struct shown *shown;              /* one for each operation of the plan */
     bool ids_are_mapped;              /* the trees are real root's, opened outside */
     bool host_network;                /* names are looked up as the host does */
     const char *hosts, *resolvers;    /* the host's /etc/hosts and /etc/resolv.conf, where they count */
@@ -47,8 +51,7 @@ struct child {
     const struct launch *launch;
     const struct id_map *map;
     int report_fd, control_fd, port_fd;
-    int *tree_fds;    /* real root's: opened already, with mapped ids */
-    int overlay_tree; /* likewise, or -1 */
+    struct shown *shown; /* real root's: opened already, with mapped ids */
     bool host_network;
     int cgroup_fd;             /* the control group that it is born in, or -1 */
     struct rlimit descriptors; /* as the caller had it */
@@ -64,7 +67,8 @@ int explain_namespaces(struct err *err);
 int mask_find(struct root *root, struct err *err) must_check;
 
 /* root.c: opens the host's trees that the plan shows. Outside (as root, ids mapped) or inside. */
-int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err) must_check;
+int root_open_trees(const struct launch *launch, int userns_fd, struct shown *shown, struct err *err)
+    must_check;
 
 /* root.c: an empty root with what every sandbox has: /dev, /proc, /tmp and the like. */
 int root_prepare(struct root *root, struct err *err) must_check;
@@ -93,10 +97,7 @@ bool furnish_makes(const struct operation *operation);
 int root_pin_parents(struct root *root, const char *path, struct err *err) must_check;
 
 /* overlay.c: an overlay over a tree, in its place. Returns its fd. */
-int overlay_cover(struct root *root, int lower_tree, struct err *err) must_check;
-
-/* root.c: opens the folder of an overlay; -1 with no error where there is none. */
-int root_open_overlay(const struct launch *launch, int userns_fd, int *ret_fd, struct err *err) must_check;
+int overlay_cover(struct root *root, const struct shown *shown, struct err *err) must_check;
 
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 void furnish_prepare(struct root *root);

@@ -8,7 +8,7 @@
  *   limits.c    outside and inside: what the sandbox may use up
  *   root.c      inside, before the walls: assembles the root from the plan's operations
  *   host_root.c the same for full access: the host's own tree
- *   overlay.c   inside, before the walls: covers a workspace, so that what is written goes elsewhere
+ *   overlay.c   inside, before the walls: covers a tree, so that what is written goes elsewhere
  *   decoys.c    inside, before the walls: what stands in the place of well-known secrets
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox
  *   own_network.c inside, beside the following: makes the sandbox's network
@@ -36,7 +36,7 @@ struct launch {
     bool foreground;        /* the caller has the terminal to itself: the command shall have it */
     bool own_group;         /* the command gets a process group of its own */
     bool log_exec;          /* a listener hears of every program that is executed */
-    bool nested;            /* the command may make namespaces; the plan lets it write nothing of the host */
+    bool nested;            /* the command may make namespaces; whatever it writes of the host goes to overlays */
     bool probably_no_names; /* the plan will probably have no network but the sandbox's own */
     const struct cgroup_place *cgroup_place; /* as cgroup_find() has it */
     struct trace trace;
@@ -49,8 +49,7 @@ struct launch {
     const char *const *environment; /* what the command gets, ended by NULL */
     const char *directory;          /* where it starts */
     const char *briefing; /* what the command can read about where it is, at /run/bawn/BRIEFING.md; or NULL */
-    const char *overlay_folder; /* where `upper` and `work` of an overlay over the workspace lie, or NULL */
-    uint64_t seconds;           /* how long the command may run; UINT64_MAX: as long as it likes */
+    uint64_t seconds;     /* how long the command may run; UINT64_MAX: as long as it likes */
 };
 
 /* What the child says to the supervisor, one message a change. */

@@ -92,11 +92,11 @@ static bool is_shown_socket(const struct root *root, const char *path)
         const struct operation *operation = &plan->operations.at[i];
         bool shows = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
         struct stat status;
-        if (!shows || root->tree_fds[i] < 0 || !path_is_beneath(path, operation->path))
+        if (!shows || root->shown[i].tree < 0 || !path_is_beneath(path, operation->path))
             continue;
         const char *inside = path + strlen(operation->path);
         inside += *inside == '/';
-        if (fstatat(root->tree_fds[i], inside, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0)
+        if (fstatat(root->shown[i].tree, inside, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0)
             return S_ISSOCK(status.st_mode);
     }
     return false;
@@ -133,7 +133,7 @@ int mask_find(struct root *root, struct err *err)
             if (!is_searched(pattern, tree))
                 continue;
             struct walk walk = {root, pattern, 0};
-            int fd = openat(root->tree_fds[j], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            int fd = openat(root->shown[j].tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
             if (fd >= 0 && walk_directory(&walk, fd, tree->path, 0, err) < 0)
                 return -1;
         }

@@ -1,5 +1,5 @@
 /*
- * Covers a workspace with an overlay: what is written goes to the session's folder, and the host's files stay as they are.
+ * Covers a tree with an overlay: what is written goes to the session's folder, and the host's files stay as they are.
  * Nothing of the host that could be written is left in the new root.
  */
 #include <errno.h>
@@ -24,7 +24,7 @@ static int let_go(struct err *err)
     return 0;
 }
 
-int overlay_cover(struct root *root, int lower_tree, struct err *err)
+int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
 {
     /* Nothing waits for the disk when the overlay goes: the files are read a moment later, and what a power cut in that
      * moment takes away was never promised. */
@@ -34,8 +34,8 @@ int overlay_cover(struct root *root, int lower_tree, struct err *err)
                                           "userxattr",
                                           "volatile",
                                           NULL};
-    if (root_attach(root, lower_tree, "/" LOWER, true, err) < 0 ||
-        root_attach(root, root->overlay_tree, "/" SESSION, true, err) < 0)
+    if (root_attach(root, shown->tree, "/" LOWER, true, err) < 0 ||
+        root_attach(root, shown->overlay, "/" SESSION, true, err) < 0)
         return -1;
     if (fchdir(root->fd) < 0)
         return err_sys(err, errno, "cannot enter the new root");

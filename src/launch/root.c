@@ -89,25 +89,29 @@ static int open_copy(const struct launch *launch, const struct operation *operat
     return fd_take(&tree);
 }
 
-int root_open_trees(const struct launch *launch, int userns_fd, int *tree_fds, struct err *err)
+static int open_shown(const struct launch *launch, const struct operation *operation, int userns_fd,
+                      struct shown *shown, struct err *err)
 {
-    for (size_t i = 0; i < launch->plan->operations.count; i++) {
-        const struct operation *operation = &launch->plan->operations.at[i];
-        tree_fds[i] = covers_shown(launch, operation) ? open_copy(launch, operation, userns_fd) : -1;
-        if (shows_tree(operation) && (tree_fds[i] = open_tree_of(launch, operation, userns_fd, err)) < 0)
-            return -1;
+    if (covers_shown(launch, operation))
+        shown->tree = open_copy(launch, operation, userns_fd);
+    if (shows_tree(operation) && (shown->tree = open_tree_of(launch, operation, userns_fd, err)) < 0)
+        return -1;
+    if (operation->overlay) {
+        struct operation folder = {.kind = OP_BIND_WRITE, .path = operation->overlay};
+        shown->overlay = open_tree_of(launch, &folder, userns_fd, err);
+        return shown->overlay < 0 ? -1 : 0;
     }
     return 0;
 }
 
-int root_open_overlay(const struct launch *launch, int userns_fd, int *ret_fd, struct err *err)
+int root_open_trees(const struct launch *launch, int userns_fd, struct shown *shown, struct err *err)
 {
-    *ret_fd = -1;
-    if (!launch->overlay_folder)
-        return 0;
-    struct operation folder = {.kind = OP_BIND_WRITE, .path = launch->overlay_folder};
-    *ret_fd = open_tree_of(launch, &folder, userns_fd, err);
-    return *ret_fd < 0 ? -1 : 0;
+    for (size_t i = 0; i < launch->plan->operations.count; i++) {
+        shown[i] = (struct shown){-1, -1};
+        if (open_shown(launch, &launch->plan->operations.at[i], userns_fd, &shown[i], err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int open_place(const struct root *root, const char *path, int flags)
@@ -259,7 +263,7 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
 {
     enum { TRIES = 8 };
     const struct operation *operation = &root->launch->plan->operations.at[index];
-    int *tree = &root->tree_fds[index];
+    int *tree = &root->shown[index].tree;
     int result = attach_operation(root, *tree, operation, err);
     for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT && !root->ids_are_mapped; i++) {
         close(*tree);
@@ -269,13 +273,13 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
     return result;
 }
 
-/* The workspace itself, or an overlay in its place. */
-static int attach_workspace(struct root *root, size_t index, struct err *err)
+/* The tree itself, or an overlay in its place. */
+static int attach_written(struct root *root, size_t index, struct err *err)
 {
     const struct operation *operation = &root->launch->plan->operations.at[index];
-    if (root->overlay_tree < 0 || !operation->is_workspace)
+    if (!operation->overlay)
         return attach_tree(root, index, err);
-    auto_fd int overlay = overlay_cover(root, root->tree_fds[index], err);
+    auto_fd int overlay = overlay_cover(root, &root->shown[index], err);
     return overlay < 0 ? -1 : root_attach(root, overlay, operation->path, true, err);
 }
 
@@ -348,9 +352,9 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     case OP_SIFT:
         if (!covers_shown(root->launch, operation))
             return 0;
-        return root->tree_fds[index] < 0 ? hide(root, operation->source, err)
-                                         : root_attach(root, root->tree_fds[index], operation->source,
-                                                       operation->is_directory, err);
+        return root->shown[index].tree < 0 ? hide(root, operation->source, err)
+                                           : root_attach(root, root->shown[index].tree, operation->source,
+                                                         operation->is_directory, err);
     case OP_HIDE:
         return operation->is_pattern ? 0 : hide(root, operation->path, err);
     case OP_FREEZE:
@@ -367,7 +371,7 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         decoys_show(root, operation);
         return 0;
     case OP_BIND_WRITE:
-        return attach_workspace(root, index, err);
+        return attach_written(root, index, err);
     case OP_HOME:
     case OP_SOCKET:
         return attach_tree(root, index, err);
@@ -435,11 +439,10 @@ int root_assemble(struct root *root, struct err *err)
     if (furnish_resize(root, err) < 0)
         return -1;
     furnish_prepare(root);
-    root->ids_are_mapped = root->tree_fds != NULL;
+    root->ids_are_mapped = root->shown != NULL;
     if (!root->ids_are_mapped) {
-        root->tree_fds = arena_alloc(&root->arena, count * sizeof(int));
-        if (root_open_trees(root->launch, -1, root->tree_fds, err) < 0 ||
-            root_open_overlay(root->launch, -1, &root->overlay_tree, err) < 0)
+        root->shown = arena_alloc(&root->arena, count * sizeof(*root->shown));
+        if (root_open_trees(root->launch, -1, root->shown, err) < 0)
             return -1;
     }
     if (mask_find(root, err) < 0) /* before carrying out takes the trees away */

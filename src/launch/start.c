@@ -202,19 +202,21 @@ static int start_in_cgroup(struct child *child, struct launched *ret_launched, s
 void launch_begin(const struct launch *launch, struct launched *ret_launched)
 {
     struct id_map map = process_id_map();
-    struct child child = {.launch = launch, .map = &map, .overlay_tree = -1, .cgroup_fd = -1};
+    struct child child = {.launch = launch, .map = &map, .cgroup_fd = -1};
     struct err ignored; /* launch_start() tries again, and then says why not */
     *ret_launched = LAUNCHED_NONE;
     if (map.keeps_groups && start_in_cgroup(&child, ret_launched, &ignored) < 0)
         *ret_launched = LAUNCHED_NONE;
 }
 
-static void close_trees(int *tree_fds, size_t count)
+static void close_trees(struct shown *shown, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (tree_fds[i] >= 0)
-            close(tree_fds[i]);
-        tree_fds[i] = -1;
+        if (shown[i].tree >= 0)
+            close(shown[i].tree);
+        if (shown[i].overlay >= 0)
+            close(shown[i].overlay);
+        shown[i] = (struct shown){-1, -1};
     }
 }
 
@@ -229,17 +231,15 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
     if (!walls_have(plan->absent, WALL_ROOT)) {
         struct rlimit before = raise_descriptor_limit();
         auto_fd int userns_fd = make_map_namespace(map, err);
-        int result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->tree_fds, err);
-        if (result == 0)
-            result = root_open_overlay(launch, userns_fd, &child->overlay_tree, err);
+        int result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->shown, err);
         setrlimit(RLIMIT_NOFILE, &before);
         if (result == 0)
             return 0;
-        close_trees(child->tree_fds, plan->operations.count);
+        close_trees(child->shown, plan->operations.count);
         if (!walls_have(plan->request.degraded, WALL_ROOT))
             return -1;
     }
-    child->tree_fds = NULL;
+    child->shown = NULL;
     *map = process_root_map();
     return 0;
 }
@@ -250,15 +250,13 @@ static int start_as_root(const struct launch *launch, struct child *child, struc
 {
     struct arena arena = {0};
     size_t count = launch->plan->operations.count;
-    int *tree_fds = child->tree_fds = arena_alloc(&arena, count * sizeof(int));
+    struct shown *shown = child->shown = arena_alloc(&arena, count * sizeof(*shown));
     for (size_t i = 0; i < count; i++)
-        tree_fds[i] = -1;
+        shown[i] = (struct shown){-1, -1};
     int result = open_mapped_trees(launch, child, map, err);
     if (result == 0)
         result = start(child, ret_launched, err);
-    close_trees(tree_fds, count);
-    if (child->overlay_tree >= 0)
-        close(child->overlay_tree);
+    close_trees(shown, count);
     arena_free(&arena);
     if (result == 0 && process_map_ids(ret_launched->pid, child->map, err) < 0) {
         launch_abandon(ret_launched);
@@ -271,8 +269,7 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
                            struct err *err)
 {
     struct id_map map = process_id_map();
-    struct child child = {
-        .launch = launch, .map = &map, .overlay_tree = -1, .host_network = host_network, .cgroup_fd = -1};
+    struct child child = {.launch = launch, .map = &map, .host_network = host_network, .cgroup_fd = -1};
     start_function *start = limits_want_cgroup(launch->plan) ? start_in_cgroup : start_child;
     return map.keeps_groups ? start(&child, ret_launched, err)
                             : start_as_root(launch, &child, &map, start, ret_launched, err);

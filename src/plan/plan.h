@@ -69,6 +69,8 @@ struct operation {
     const char *path;
     const char *source; /* COPY and SYNC: where the content lies; LINK: the link's target */
     const char *name, *value;
+    const char
+        *overlay; /* WRITE: the folder that takes what is written there, known when the run begins; or NULL */
     enum limit limit;
     uint64_t amount;
     uint16_t port, host_port;
@@ -87,7 +89,7 @@ struct note {
 /* What is asked for beside the policy, and what this machine has for it. Zeroed: every wall, and no control group. */
 struct plan_request {
     bool
-        nested; /* the command may make namespaces: Landlock's file rules are given up, and nothing is written */
+        nested; /* the command may make namespaces: Landlock's file rules are given up, and what it writes is kept aside */
     wall_set degraded;               /* the caller does without these where they cannot be raised */
     wall_set lacking;                /* of those: it is known already that this machine cannot */
     bool is_root;                    /* the machine's own */

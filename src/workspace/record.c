@@ -43,6 +43,7 @@ enum field {
     FIELD_CHANGES,
     FIELD_OF,
     FIELD_WORKSPACE,
+    FIELD_PREFIX,
     FIELDS
 };
 
@@ -68,6 +69,7 @@ int record_save(int folder_fd, const struct record *record, struct err *err)
     buf_add_char(&out, '\0');
     add_field(&out, record->of ? record->of : "");
     add_field(&out, record->workspace);
+    add_field(&out, record->prefix ? record->prefix : "");
     auto_fd int fd =
         openat(folder_fd, "about.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0 ||
@@ -126,6 +128,7 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
         .changes = strtoull(fields[FIELD_CHANGES], NULL, 10),
         .of = arena_str(arena, fields[FIELD_OF]),
         .workspace = arena_str(arena, fields[FIELD_WORKSPACE]),
+        .prefix = arena_str(arena, fields[FIELD_PREFIX]),
     };
     return 1;
 }

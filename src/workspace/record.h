@@ -16,7 +16,8 @@
     X(REVIEW, "review")   /* what was written waits until it is applied or discarded */                      \
     X(DISCARD, "discard") /* what was written is thrown away */                                              \
     X(APPLY, "apply")     /* a person applied what waited */                                                 \
-    X(UNDO, "undo")       /* a person undid something */
+    X(UNDO, "undo")       /* a person undid something */                                                     \
+    X(BRANCH, "branch")   /* a linked worktree was written, on the branch that `of` names */
 
 enum record_mode {
 #define X(id, name) RECORD_##id,
@@ -44,7 +45,8 @@ struct record {
     enum record_state state;
     struct timespec began, ended;
     const char *workspace; /* absolute */
-    const char *of;        /* the session that was applied or undone; "" for a run */
+    const char *prefix;    /* the directory in it that was kept, "" where that is all of it: ".git" */
+    const char *of;        /* the session that was applied or undone, or the branch; "" for another run */
     uint64_t changes;      /* that a person would call so */
 };
 

@@ -121,10 +121,22 @@ static int read_one(struct reading *reading, const struct entry *upper, struct e
     return 0;
 }
 
+/* The paths are those of the workspace, of which the overlay may have covered a part. */
+static void add_prefix(struct arena *arena, const char *prefix, struct tree *tree)
+{
+    for (size_t i = 0; *prefix && i < tree->entries.count; i++) {
+        struct entry *entry = &tree->entries.at[i];
+        entry->path = arena_printf(arena, "%s/%s", prefix, entry->path);
+        if (*entry->linked_to)
+            entry->linked_to = arena_printf(arena, "%s/%s", prefix, entry->linked_to);
+    }
+}
+
 static int read_all(struct reading *reading, const struct upper_request *request, struct err *err)
 {
     reading->upper_fd = openat(request->folder_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    reading->lower_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int top_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    reading->lower_fd = top_fd < 0 ? -1 : open_beneath(top_fd, request->prefix, O_RDONLY | O_DIRECTORY, 0);
     if (reading->upper_fd < 0 || reading->lower_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
     auto_scan struct scan scan = {0};
@@ -142,6 +154,8 @@ static int read_all(struct reading *reading, const struct upper_request *request
     reading->to.taken = scan.tree.taken;
     if (store_flush(&reading->store, err) < 0)
         return -1;
+    add_prefix(&reading->arena, request->prefix, &reading->from);
+    add_prefix(&reading->arena, request->prefix, &reading->to);
     return record_keep_changes(request->folder_fd, &reading->from, &reading->to, err);
 }
 

@@ -12,6 +12,7 @@
 struct upper_request {
     const char *directory; /* of the store */
     const char *workspace;
+    const char *prefix;    /* the directory in the workspace that the overlay was over; "" for all of it */
     int folder_fd;         /* of the session; `before` and `after` are written there */
     struct timespec began; /* what the host has changed since is a conflict */
 };

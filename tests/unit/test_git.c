@@ -3,6 +3,8 @@
 #include "machine.h"
 #include "unit.h"
 
+#include "git/branch.h"
+
 /* What is found for a tree: "dirs | links | outside | problem". */
 static const char *found(const char *root)
 {
@@ -187,6 +189,35 @@ TEST(a_hostile_modules_tree_is_walked_only_so_far)
     }
     CHECK_STR(found("/r"), "/r/.git | |  | ");
     machine_remove();
+}
+
+TEST(names_of_branches_are_those_that_git_takes)
+{
+    static const char *const sound[] = {"main", "agent/work", "a.b", "x@y", "caf\303\251"};
+    static const char *const unsound[] = {
+        "",    "-x",  ".x", "/x",  "x/",   "x.",   "a..b", "a//b", "a/.b",   "a b",      "a~b",  "a^b",
+        "a:b", "a?b", "a*", "a[b", "a\\b", "a@{b", "@",    "HEAD", "x.lock", "a.lock/b", "a\nb", "a\177b"};
+    for (size_t i = 0; i < array_len(sound); i++)
+        CHECK(git_branch_is_sound(sound[i]));
+    for (size_t i = 0; i < array_len(unsound); i++) {
+        if (!CHECK(!git_branch_is_sound(unsound[i])))
+            printf("# %s\n", unsound[i]);
+    }
+}
+
+TEST(a_position_is_a_hash_and_nothing_else)
+{
+    struct git_position position;
+    char digits[GIT_DIGITS_MOST + 8];
+    memset(digits, 'a', sizeof(digits));
+    for (size_t size = 0; size < sizeof(digits) - 2; size++) {
+        memset(digits, 'a', sizeof(digits));
+        strcpy(digits + size, "\n");
+        CHECK_INT(git_position_parse(digits, &position), size == 40 || size == 64);
+    }
+    CHECK(!git_position_parse("ref: refs/heads/main\n", &position));
+    CHECK(!git_position_parse("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\nx", &position));
+    CHECK(!git_position_parse("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n", &position));
 }
 
 UNIT_MAIN()

@@ -175,6 +175,56 @@ class Place:
         return printed.decode(errors="replace").replace("\r\n", "\n"), status
 
 
+class Project:
+    """A workspace of its own, and bawn's verbs in it."""
+
+    def __init__(self, place, name):
+        self.place = place
+        self.path = place.folder(f"work/{name}")
+        self.write("a", "one\n")
+        self.write("b/c", "two\n")
+        self.write("b/d", "three\n")
+
+    def write(self, name, text, mode=None):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        if mode is not None:
+            path.chmod(mode)
+
+    def read(self, name):
+        return (self.path / name).read_text()
+
+    def inside(self, script, *flags):
+        """Runs a script in bawn that must succeed."""
+        return self.place.out("sh", "-ec", script, cwd=self.path, flags=("--net", "off", *flags))
+
+    def bawn(self, *words, status=0):
+        done = subprocess.run([self.place.bawn, *words], cwd=self.path, env=self.place.environment, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        text = done.stdout.decode() + done.stderr.decode()
+        if done.returncode != status:
+            raise AssertionError(f"bawn {' '.join(words)}: status {done.returncode}: {text[-600:]}")
+        return text
+
+    def git(self, *words):
+        done = subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=self.path,
+                              env={**self.place.environment, "GIT_CONFIG_NOSYSTEM": "1"}, check=True,
+                              capture_output=True, text=True)
+        return done.stdout
+
+    def looks(self):
+        """Everything below the workspace: kind, mode, time and content."""
+        found = {}
+        for folder, folders, files in os.walk(self.path):
+            for name in folders + files:
+                path = pathlib.Path(folder) / name
+                status = path.lstat()
+                content = os.readlink(path) if path.is_symlink() else None if path.is_dir() else path.read_bytes()
+                found[str(path.relative_to(self.path))] = (status.st_mode, status.st_mtime_ns, content)
+        return found
+
+
 def sweep():
     """Users of runs that were killed with -9, and could not tidy up."""
     for user in pwd.getpwall():

@@ -207,7 +207,7 @@ static bool review_case(uint64_t seed, bool *ret_mounted)
     describe(place.tree, true, &still);
     bool good = CHECK_STR(first_difference(&was, &still), NULL);
     auto_fd int folder_fd = open(place.base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct upper_request request = {place.store, place.tree, folder_fd, began};
+    struct upper_request request = {place.store, place.tree, "", folder_fd, began};
     struct err err = {0};
     auto_tree struct tree before = {0}, after = {0};
     good = good && CHECK_INT(upper_read(&request, &err), 0) &&

@@ -1,0 +1,284 @@
+#include "cli/branch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "cli/ask_git.h"
+#include "cli/style.h"
+#include "git/branch.h"
+#include "kernel/beneath.h"
+#include "kernel/directories.h"
+#include "kernel/process.h"
+#include "workspace/remove.h"
+
+enum { INDEX_LARGEST = 256 * 1024 * 1024 };
+#define MADE_INDEX ".bawn-index" /* where git writes it, until it lies where it belongs */
+
+const char *branch_worktree_name(struct arena *arena, const char *name)
+{
+    char *slug = arena_printf(arena, "bawn-%s", name);
+    for (char *byte = slug; *byte; byte++)
+        *byte = *byte == '/' ? '-' : *byte;
+    return slug;
+}
+
+/* --- what must hold before anything is made ----------------------------------------------------------------------- */
+
+/* Is the branch checked out somewhere else? Two worktrees on one branch would undo each other's commits. */
+static bool is_checked_out(const struct branch *branch, int git_fd, struct arena *arena)
+{
+    char name[GIT_NAME_MOST + 1];
+    if (git_head_branch(git_fd, "HEAD", name) && strcmp(name, branch->name) == 0)
+        return true;
+    auto_fd int worktrees = open_beneath(git_fd, "worktrees", O_RDONLY | O_DIRECTORY, 0);
+    DIR *list = worktrees < 0 ? NULL : directories_list(worktrees);
+    bool found = false;
+    for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
+        const char *head = arena_printf(arena, "worktrees/%s/HEAD", entry->d_name);
+        found = *entry->d_name != '.' &&
+                strcmp(entry->d_name, branch_worktree_name(arena, branch->name)) != 0 &&
+                git_head_branch(git_fd, head, name) && strcmp(name, branch->name) == 0;
+    }
+    if (list)
+        closedir(list);
+    return found;
+}
+
+static int refuse(const struct world *world, const char *message, const char *hint)
+{
+    say_problem(world, message, hint);
+    return EXIT_BAD_INPUT;
+}
+
+/* Finds the checkout, and where the worktree belongs. */
+static int locate(const struct world *world, const struct args *args, struct arena *arena,
+                  struct branch *ret_branch)
+{
+    struct args plain = {.verb = args->verb, .command = args->command};
+    struct loaded loaded = {0};
+    int status = load_plan(world, &plain, &loaded);
+    if (status == 0 && loaded.policy.workspaces.count == 0)
+        status = refuse(world, "--branch needs a git repository, and there is none here", NULL);
+    if (status == 0) {
+        const struct workspace *workspace = &loaded.policy.workspaces.at[0];
+        const char *slug = branch_worktree_name(arena, args->branch);
+        *ret_branch = (struct branch){
+            .name = args->branch,
+            .workspace = arena_str(arena, workspace->path),
+            .tree = arena_printf(arena, "%s/bawn/branches/%s/%s/%s", loaded.request.starts[START_STATE],
+                                 workspace->slug, slug, path_name(workspace->path)),
+            .admin = arena_printf(arena, ".git/worktrees/%s", slug),
+        };
+    }
+    loaded_free(&loaded);
+    return status;
+}
+
+/* --- making it ---------------------------------------------------------------------------------------------------- */
+
+static int write_new(int top_fd, const char *path, const char *text, struct err *err)
+{
+    const char *name;
+    auto_fd int parent = open_parent_beneath(top_fd, path, &name);
+    auto_fd int fd =
+        parent < 0 ? -1 : openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0 && errno == EEXIST)
+        return 0;
+    if (fd < 0 || write_whole(fd, text, strlen(text)) < 0)
+        return err_sys(err, errno, "cannot write %s", path);
+    return 0;
+}
+
+/* As git makes a branch: under its lock, so that nobody else makes it at the same time. */
+static int make_ref(int top_fd, struct arena *arena, const struct branch *branch, const char *digits,
+                    struct err *err)
+{
+    const char *ref = arena_printf(arena, ".git/refs/heads/%s", branch->name), *name;
+    auto_fd int made = directories_make_beneath(top_fd, path_parent(arena, ref));
+    auto_fd int parent = open_parent_beneath(top_fd, ref, &name);
+    const char *lock = arena_printf(arena, "%s.lock", name);
+    if (made < 0 || parent < 0)
+        return err_sys(err, errno, "cannot make the branch %s", branch->name);
+    const char *text = arena_printf(arena, "%s\n", digits);
+    auto_fd int fd = openat(parent, lock, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot make the branch %s", branch->name);
+    if (write_whole(fd, text, strlen(text)) == 0 &&
+        renameat2(parent, lock, parent, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    err_sys(err, errno, "cannot make the branch %s", branch->name);
+    unlinkat(parent, lock, 0);
+    return -1;
+}
+
+/*
+ * git writes the files of a commit into the worktree, in a sandbox that can write nothing else and reads nothing of the
+ * repository but its objects: with no configuration, no attributes, no hooks and no filters but git's own.
+ */
+static int fill(const struct world *world, struct launch *launch, struct arena *arena,
+                const struct branch *branch, const struct git_position *at, struct err *err)
+{
+    const char *objects = arena_printf(arena, "%s/.git/objects", branch->workspace);
+    const char *const script = "git init -q --bare --template= --object-format=\"$2\" /tmp/g && "
+                               "git --git-dir=/tmp/g --work-tree=. read-tree --reset -u \"$1\"";
+    const char *const command[] = {
+        "sh", "-c", script, "sh", at->digits, strlen(at->digits) == 64 ? "sha256" : "sha1", NULL};
+    const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
+                                       "GIT_CONFIG_NOSYSTEM=1",
+                                       "GIT_CONFIG_GLOBAL=/dev/null",
+                                       "GIT_ATTR_NOSYSTEM=1",
+                                       "GIT_NO_LAZY_FETCH=1",
+                                       "GIT_INDEX_FILE=" MADE_INDEX,
+                                       arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects),
+                                       NULL};
+    const struct argument rules[] = {{VERB_WORKSPACE, branch->tree}, {VERB_READ, objects}, {VERB_NET, "off"}};
+    const char *home = arena_printf(arena, "%s/home", path_parent(arena, branch->tree));
+    if (directories_make(home, err) < 0)
+        return -1;
+    struct git_errand errand = {.work_tree = branch->tree,
+                                .home = home,
+                                .command = command,
+                                .environment = environment,
+                                .rules = rules,
+                                .rule_count = array_len(rules),
+                                .seconds = 600};
+    struct git_asker asker = {world, launch};
+    int result = run_errand(&asker, &errand);
+    auto_fd int parent_fd = open(path_parent(arena, home), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (parent_fd >= 0 && remove_tree(parent_fd, path_name(home), err) < 0)
+        return -1;
+    if (result == 0)
+        return 0;
+    err_set(err, "git could not fill the worktree %s", branch->tree);
+    return err_hint(
+        err, "a repository whose objects lie elsewhere (alternates, partial clones) cannot be used so");
+}
+
+/* The index that git wrote goes where it belongs, as the bytes that it is. */
+static int move_index(const struct branch *branch, int top_fd, int tree_fd, struct arena *arena,
+                      struct err *err)
+{
+    auto_fd int from = open_beneath(tree_fd, MADE_INDEX, O_RDONLY | O_NONBLOCK, 0);
+    auto_buf struct buf bytes = {0};
+    struct stat status;
+    if (from < 0 || fstat(from, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > INDEX_LARGEST ||
+        buf_read(&bytes, from, INDEX_LARGEST) < 0)
+        return err_sys(err, errno, "cannot read the index of the worktree");
+    const char *path = arena_printf(arena, "%s/index", branch->admin);
+    auto_fd int to = open_beneath(top_fd, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (to < 0 || write_whole(to, bytes.bytes, bytes.size) < 0 || unlinkat(tree_fd, MADE_INDEX, 0) < 0)
+        return err_sys(err, errno, "cannot write %s", path);
+    return 0;
+}
+
+/* `.git` in the worktree comes last: where it is, all the rest is. */
+static int make(const struct world *world, struct launch *launch, struct arena *arena,
+                const struct branch *branch, int top_fd, const struct git_position *at, bool is_new,
+                struct err *err)
+{
+    const char *parent = path_parent(arena, branch->tree);
+    if (directories_make(parent, err) < 0)
+        return -1;
+    auto_fd int parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (parent_fd < 0 || remove_tree(parent_fd, path_name(branch->tree), err) < 0 ||
+        mkdirat(parent_fd, path_name(branch->tree), 0700) < 0)
+        return err_sys(err, errno, "cannot make %s", branch->tree);
+    auto_fd int tree_fd =
+        openat(parent_fd, path_name(branch->tree), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fill(world, launch, arena, branch, at, err) < 0 ||
+        (is_new && make_ref(top_fd, arena, branch, at->digits, err) < 0))
+        return -1;
+    auto_fd int admin = directories_make_beneath(top_fd, branch->admin);
+    if (admin < 0)
+        return err_sys(err, errno, "cannot make %s", branch->admin);
+    const char *admin_path = arena_printf(arena, "%s/%s", branch->workspace, branch->admin);
+    if (write_new(top_fd, arena_printf(arena, "%s/HEAD", branch->admin),
+                  arena_printf(arena, "ref: refs/heads/%s\n", branch->name), err) < 0 ||
+        write_new(top_fd, arena_printf(arena, "%s/commondir", branch->admin), "../..\n", err) < 0 ||
+        write_new(top_fd, arena_printf(arena, "%s/gitdir", branch->admin),
+                  arena_printf(arena, "%s/.git\n", branch->tree), err) < 0 ||
+        move_index(branch, top_fd, tree_fd, arena, err) < 0)
+        return -1;
+    return write_new(tree_fd, ".git", arena_printf(arena, "gitdir: %s\n", admin_path), err);
+}
+
+int branch_open(const struct world *world, const struct args *args, struct launch *launch,
+                struct arena *arena, struct branch *ret_branch)
+{
+    if (!git_branch_is_sound(args->branch))
+        return refuse(world, arena_printf(arena, "'%s' is no name for a branch", args->branch), NULL);
+    int status = locate(world, args, arena, ret_branch);
+    if (status)
+        return status;
+    const struct branch *branch = ret_branch;
+    auto_fd int top_fd = open(branch->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int git_fd = top_fd < 0 ? -1 : open_beneath(top_fd, ".git", O_RDONLY | O_DIRECTORY, 0);
+    if (git_fd < 0)
+        return refuse(world,
+                      arena_printf(arena, "%s is not the main checkout of a repository", branch->workspace),
+                      "--branch makes a worktree beside that: start there, or use --review");
+    if (is_checked_out(branch, git_fd, arena))
+        return refuse(world, arena_printf(arena, "the branch %s is checked out already", branch->name),
+                      "take another name: bawn makes the branch");
+    struct git_position at;
+    bool is_new = !git_branch_position(git_fd, branch->name, &at);
+    if (is_new && !git_head_position(git_fd, &at))
+        return refuse(world, "the repository has no commit that a branch could begin at",
+                      "commit something first, or use --review");
+    char head[GIT_NAME_MOST + 1];
+    struct stat status_of_link;
+    bool is_made = stat(arena_printf(arena, "%s/.git", branch->tree), &status_of_link) == 0 &&
+                   git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
+    if (is_made && strcmp(head, branch->name) != 0)
+        return refuse(world, arena_printf(arena, "the worktree %s is on the branch %s", branch->tree, head),
+                      "take another name");
+    struct err err = {0};
+    if (!is_made && make(world, launch, arena, branch, top_fd, &at, is_new, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    return 0;
+}
+
+/* --- removing it -------------------------------------------------------------------------------------------------- */
+
+struct removal {
+    int parent_fd;
+    const char *name;
+};
+
+static int remove_inside(void *context, struct err *err)
+{
+    const struct removal *removal = context;
+    return remove_tree(removal->parent_fd, removal->name, err);
+}
+
+int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
+{
+    const char *admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, record->of));
+    auto_fd int top_fd = open(record->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int link_fd =
+        top_fd < 0 ? -1 : open_beneath(top_fd, arena_printf(arena, "%s/gitdir", admin), O_RDONLY, 0);
+    auto_buf struct buf link = {0};
+    if (link_fd < 0 || buf_read(&link, link_fd, PATH_LONGEST) < 0)
+        return err_sys(err, errno, "cannot find the worktree of the branch %s", record->of);
+    /* What git's file says counts only where it names a folder of bawn's own. */
+    const char *told = arena_copy(arena, link.bytes, strcspn(buf_text(&link), "\n"));
+    const char *tree = path_parent(arena, path_clean(arena, "/", told));
+    if (!path_is_beneath(tree, arena_printf(arena, "%s/bawn/branches", state)))
+        return err_set(err, "%s is no worktree of bawn's", tree);
+    auto_fd int parent_fd = open_absolute(path_parent(arena, tree), O_RDONLY | O_DIRECTORY);
+    struct removal removal = {parent_fd, path_name(tree)};
+    if (parent_fd < 0 ||
+        (process_is_real_root() ? remove_inside(&removal, err)
+                                : process_in_own_namespace(remove_inside, &removal, err)) < 0)
+        return *err->message ? -1 : err_sys(err, errno, "cannot remove %s", tree);
+    const char *name;
+    auto_fd int worktrees = open_parent_beneath(top_fd, admin, &name);
+    return worktrees < 0 ? err_sys(err, errno, "cannot remove %s", admin) : remove_tree(worktrees, name, err);
+}

@@ -1,0 +1,102 @@
+#include "git/branch.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "kernel/beneath.h"
+
+enum { REF_LARGEST = 4096, PACKED_LARGEST = 64 * 1024 * 1024 };
+
+bool git_branch_is_sound(const char *name)
+{
+    static const char *const never[] = {"..", "@{", "//", "/.", ".lock/"};
+    size_t size = strlen(name);
+    if (size == 0 || size > GIT_NAME_MOST - strlen("refs/heads/") || strchr("-./", name[0]) ||
+        strchr("./", name[size - 1]) || strcmp(name, "HEAD") == 0 || strcmp(name, "@") == 0)
+        return false;
+    for (size_t i = 0; i < array_len(never); i++) {
+        if (strstr(name, never[i]))
+            return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        if ((unsigned char)name[i] <= ' ' || name[i] == 127 || strchr("~^:?*[\\", name[i]))
+            return false;
+    }
+    return size < 5 || strcmp(name + size - 5, ".lock") != 0;
+}
+
+bool git_position_parse(const char *text, struct git_position *ret_position)
+{
+    size_t digits = strspn(text, "0123456789abcdef");
+    if ((digits != 40 && digits != 64) || strcspn(text + digits, "\n") != 0 ||
+        (text[digits] && text[digits + 1]))
+        return false;
+    memcpy(ret_position->digits, text, digits);
+    ret_position->digits[digits] = '\0';
+    return true;
+}
+
+static bool read_small(int git_dir_fd, const char *path, size_t most, struct buf *ret_text)
+{
+    auto_fd int fd = open_beneath(git_dir_fd, path, O_RDONLY | O_NONBLOCK, 0);
+    return fd >= 0 && buf_read(ret_text, fd, most) == 0 && !memchr(buf_text(ret_text), '\0', ret_text->size);
+}
+
+/* "HASH refs/heads/NAME" in the file of packed refs. */
+static bool find_packed(int git_dir_fd, const char *ref, struct git_position *ret_position)
+{
+    auto_buf struct buf packed = {0};
+    if (!read_small(git_dir_fd, "packed-refs", PACKED_LARGEST, &packed))
+        return false;
+    for (const char *line = buf_text(&packed), *end; *line; line = *end ? end + 1 : end) {
+        end = strchrnul(line, '\n');
+        size_t digits = strspn(line, "0123456789abcdef"), size = strlen(ref);
+        if (line[digits] != ' ' || (size_t)(end - line) != digits + 1 + size ||
+            memcmp(line + digits + 1, ref, size) != 0 || digits > GIT_DIGITS_MOST)
+            continue;
+        char hash[GIT_DIGITS_MOST + 1] = "";
+        memcpy(hash, line, digits);
+        return git_position_parse(hash, ret_position);
+    }
+    return false;
+}
+
+bool git_branch_position(int git_dir_fd, const char *name, struct git_position *ret_position)
+{
+    char ref[GIT_NAME_MOST + 1];
+    auto_buf struct buf text = {0};
+    snprintf(ref, sizeof(ref), "refs/heads/%s", name);
+    if (read_small(git_dir_fd, ref, REF_LARGEST, &text))
+        return git_position_parse(buf_text(&text), ret_position);
+    return find_packed(git_dir_fd, ref, ret_position);
+}
+
+bool git_head_branch(int git_dir_fd, const char *head, char ret_name[GIT_NAME_MOST + 1])
+{
+    static const char start[] = "ref: refs/heads/";
+    auto_buf struct buf text = {0};
+    if (!read_small(git_dir_fd, head, REF_LARGEST, &text) || !text_starts_with(buf_text(&text), start))
+        return false;
+    const char *name = buf_text(&text) + strlen(start);
+    size_t size = strcspn(name, "\n");
+    if (size > GIT_NAME_MOST)
+        return false;
+    memcpy(ret_name, name, size);
+    ret_name[size] = '\0';
+    return git_branch_is_sound(ret_name);
+}
+
+bool git_head_position(int git_dir_fd, struct git_position *ret_position)
+{
+    char name[GIT_NAME_MOST + 1];
+    auto_buf struct buf text = {0};
+    if (git_head_branch(git_dir_fd, "HEAD", name))
+        return git_branch_position(git_dir_fd, name, ret_position);
+    return read_small(git_dir_fd, "HEAD", REF_LARGEST, &text) &&
+           git_position_parse(buf_text(&text), ret_position);
+}
