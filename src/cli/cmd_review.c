@@ -101,7 +101,8 @@ int walk_session(const struct world *world, const struct args *args, struct choi
                        .workspace = choice->workspace,
                        .from = is_live ? &choice->after : &choice->before,
                        .to = is_live ? &choice->before : &choice->after,
-                       .keeps_objects = true},
+                       .keeps_objects = true,
+                       .keeps_refs = is_live},
         .done = is_live ? "taken back" : "applied",
     };
     struct walk walk = {.world = world,

@@ -170,6 +170,7 @@ static int undo(const struct world *world, const struct args *args, struct choic
                        .from = &choice->after,
                        .to = &choice->before,
                        .keeps_objects = true,
+                       .keeps_refs = record->mode == RECORD_LIVE,
                        .overwrites = args->flags & FLAG_THEIRS},
         .conflicts = args->flags & FLAG_MERGE ? CONFLICTS_MERGE : CONFLICTS_STAY,
         .asks = !(args->flags & FLAG_YES),

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "kernel/beneath.h"
 #include "kernel/process.h"
 #include "workspace/gitdir.h"
 #include "workspace/scan.h"
@@ -37,6 +38,84 @@ static void hold_moved_repositories(decision_list *decisions)
     }
 }
 
+/* Is there still a repository afterwards, whose other branches may need the object? */
+static bool repository_stays(const struct transition *transition, const char *path, size_t git_size)
+{
+    char directory[PATH_LONGEST];
+    memcpy(directory, path, git_size - 1);
+    directory[git_size - 1] = '\0';
+    return !tree_find(transition->from, directory) || tree_find(transition->to, directory);
+}
+
+/* The branch that a HEAD names, or "". */
+static const char *branch_in(struct arena *arena, const struct buf *head)
+{
+    static const char start[] = "ref: refs/heads/";
+    const char *text = buf_text(head);
+    return text_starts_with(text, start)
+               ? arena_copy(arena, text + strlen(start), strcspn(text + strlen(start), "\n"))
+               : "";
+}
+
+/* The branches that a repository's work tree is on: before, after, and now. */
+struct own_branches {
+    const char *names[3];
+};
+
+static struct own_branches find_own_branches(const struct transition *transition, int top_fd,
+                                             struct store *store, struct arena *arena, const char *path,
+                                             size_t git_size)
+{
+    enum { HEAD_LARGEST = 4096 };
+    struct own_branches own = {{"", "", ""}};
+    const char *head = arena_printf(arena, "%.*sHEAD", (int)git_size, path);
+    const struct tree *trees[] = {transition->from, transition->to};
+    struct err ignored;
+    for (size_t i = 0; i < array_len(trees); i++) {
+        const struct entry *entry = tree_find(trees[i], head);
+        auto_buf struct buf text = {0};
+        if (entry && entry->content == CONTENT_STORED &&
+            store_read(store, &entry->blob, HEAD_LARGEST, &text, &ignored) > 0)
+            own.names[i] = branch_in(arena, &text);
+    }
+    auto_fd int fd = open_beneath(top_fd, head, O_RDONLY | O_NONBLOCK, 0);
+    auto_buf struct buf text = {0};
+    if (fd >= 0 && buf_read(&text, fd, HEAD_LARGEST) == 0)
+        own.names[2] = branch_in(arena, &text);
+    return own;
+}
+
+/*
+ * While a run was at work, somebody may have moved other branches, from elsewhere: a fetch, another worktree. It cannot be
+ * told who did, so that they are left as they are. Logs stay in any case: through them every commit can be found.
+ */
+static void keep_other_refs(const struct transition *transition, int top_fd, struct store *store,
+                            struct arena *arena, decision_list *decisions)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        struct decision *decision = &decisions->at[i];
+        const struct change *change = &decision->judged.change;
+        size_t git = git_directory_size(change->path);
+        if (decision->course == COURSE_DONE || !git || !git_is_position(change->path) ||
+            !repository_stays(transition, change->path, git))
+            continue;
+        const char *inner = change->path + git, *name = inner + strlen("refs/heads/");
+        if (strcmp(inner, "HEAD") == 0)
+            continue;
+        bool is_branch = text_starts_with(inner, "refs/heads/"), is_own = false;
+        struct own_branches own = find_own_branches(transition, top_fd, store, arena, change->path, git);
+        for (size_t j = 0; is_branch && j < array_len(own.names); j++)
+            is_own |= strcmp(own.names[j], name) == 0;
+        if (is_own && change->after)
+            continue;
+        bool is_told = (is_branch || text_starts_with(inner, "refs/tags/")) && change_is_shown(change) &&
+                       !S_ISDIR((change->after ? change->after : change->before)->mode);
+        decision->course = is_told ? COURSE_HELD : COURSE_DONE;
+        decision->why = change->after ? "it was moved during the run, perhaps by you (--force moves it back)"
+                                      : "it was made during the run, perhaps by you (--force removes it)";
+    }
+}
+
 /* --- deciding ---------------------------------------------------------------------------------------------------- */
 
 static const char *conflict_text(const struct judged *judged)
@@ -45,15 +124,6 @@ static const char *conflict_text(const struct judged *judged)
     if (!judged->now.path)
         return "it was removed since";
     return change->before ? "it was changed since" : "it was made since";
-}
-
-/* Is there still a repository afterwards, whose other branches may need the object? */
-static bool repository_stays(const struct transition *transition, const char *path, size_t git_size)
-{
-    char directory[PATH_LONGEST];
-    memcpy(directory, path, git_size - 1);
-    directory[git_size - 1] = '\0';
-    return !tree_find(transition->from, directory) || tree_find(transition->to, directory);
 }
 
 static struct decision decide(const struct transition *transition, const struct judged *judged)
@@ -96,6 +166,8 @@ int transition_decide(const struct transition *transition, struct arena *arena, 
     for (size_t i = 0; i < judged.count; i++)
         vec_push(ret_decisions, decide(transition, &judged.at[i]));
     vec_free(&judged);
+    if (transition->keeps_refs && !transition->overwrites)
+        keep_other_refs(transition, top_fd, &store, arena, ret_decisions);
     hold_moved_repositories(ret_decisions);
     return 0;
 }

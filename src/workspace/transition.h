@@ -30,7 +30,9 @@ struct transition {
     const char *workspace;
     const struct tree *from, *to;
     bool keeps_objects; /* of a repository nothing is removed that a commit made elsewhere may need */
-    bool overwrites;    /* conflicts too */
+    bool
+        keeps_refs; /* nor is a branch moved that is not this workspace's own, nor a log of where branches stood */
+    bool overwrites; /* conflicts too */
 };
 
 /* What would happen. Nothing is changed. */
