@@ -28,5 +28,5 @@ struct git_errand {
 int run_errand(const struct git_asker *asker, const struct git_errand *errand);
 
 /* A command of git's in the work tree, read-only and without a network. As hold/versions.h wants it. */
-int ask_git(void *asker, const char *work_tree, const char *const *command, const struct buf *input,
+int ask_git(void *asker, const char *work_tree, const char *const *asked, const struct buf *input,
             struct buf *ret_output);

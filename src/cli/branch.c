@@ -124,10 +124,10 @@ static int fill(const struct world *world, struct launch *launch, struct arena *
                 const struct branch *branch, const struct git_position *at, struct err *err)
 {
     const char *objects = arena_printf(arena, "%s/.git/objects", branch->workspace);
-    const char *const script = "git init -q --bare --template= --object-format=\"$2\" /tmp/g && "
-                               "git --git-dir=/tmp/g --work-tree=. read-tree --reset -u \"$1\"";
-    const char *const command[] = {
-        "sh", "-c", script, "sh", at->digits, strlen(at->digits) == 64 ? "sha256" : "sha1", NULL};
+    static const char script[] = "git init -q --bare --template= --object-format=\"$2\" /tmp/g && "
+                                 "git --git-dir=/tmp/g --work-tree=. read-tree --reset -u \"$1\"";
+    const char *format = strlen(at->digits) == 64 ? "sha256" : "sha1";
+    const char *const command[] = {"sh", "-c", script, "sh", at->digits, format, NULL};
     const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                                        "GIT_CONFIG_NOSYSTEM=1",
                                        "GIT_CONFIG_GLOBAL=/dev/null",
@@ -176,35 +176,53 @@ static int move_index(const struct branch *branch, int top_fd, int tree_fd, stru
     return 0;
 }
 
+/* git's own folder for the worktree. */
+static int make_admin(struct arena *arena, const struct branch *branch, int top_fd, int tree_fd,
+                      struct err *err)
+{
+    const struct {
+        const char *name, *text;
+    } files[] = {{"HEAD", arena_printf(arena, "ref: refs/heads/%s\n", branch->name)},
+                 {"commondir", "../..\n"},
+                 {"gitdir", arena_printf(arena, "%s/.git\n", branch->tree)}};
+    auto_fd int admin = directories_make_beneath(top_fd, branch->admin);
+    if (admin < 0)
+        return err_sys(err, errno, "cannot make %s", branch->admin);
+    for (size_t i = 0; i < array_len(files); i++) {
+        if (write_new(top_fd, arena_printf(arena, "%s/%s", branch->admin, files[i].name), files[i].text,
+                      err) < 0)
+            return -1;
+    }
+    return move_index(branch, top_fd, tree_fd, arena, err);
+}
+
+/* An empty folder for it, in the place of what an earlier attempt left. */
+static int make_tree(struct arena *arena, const struct branch *branch, struct err *err)
+{
+    const char *parent = path_parent(arena, branch->tree), *name = path_name(branch->tree);
+    if (directories_make(parent, err) < 0)
+        return -1;
+    auto_fd int parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (parent_fd >= 0 && remove_tree(parent_fd, name, err) < 0)
+        return -1;
+    if (parent_fd < 0 || mkdirat(parent_fd, name, 0700) < 0)
+        return err_sys(err, errno, "cannot make %s", branch->tree);
+    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? err_sys(err, errno, "cannot open %s", branch->tree) : fd;
+}
+
 /* `.git` in the worktree comes last: where it is, all the rest is. */
 static int make(const struct world *world, struct launch *launch, struct arena *arena,
                 const struct branch *branch, int top_fd, const struct git_position *at, bool is_new,
                 struct err *err)
 {
-    const char *parent = path_parent(arena, branch->tree);
-    if (directories_make(parent, err) < 0)
+    auto_fd int tree_fd = make_tree(arena, branch, err);
+    if (tree_fd < 0 || fill(world, launch, arena, branch, at, err) < 0 ||
+        (is_new && make_ref(top_fd, arena, branch, at->digits, err) < 0) ||
+        make_admin(arena, branch, top_fd, tree_fd, err) < 0)
         return -1;
-    auto_fd int parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (parent_fd < 0 || remove_tree(parent_fd, path_name(branch->tree), err) < 0 ||
-        mkdirat(parent_fd, path_name(branch->tree), 0700) < 0)
-        return err_sys(err, errno, "cannot make %s", branch->tree);
-    auto_fd int tree_fd =
-        openat(parent_fd, path_name(branch->tree), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fill(world, launch, arena, branch, at, err) < 0 ||
-        (is_new && make_ref(top_fd, arena, branch, at->digits, err) < 0))
-        return -1;
-    auto_fd int admin = directories_make_beneath(top_fd, branch->admin);
-    if (admin < 0)
-        return err_sys(err, errno, "cannot make %s", branch->admin);
-    const char *admin_path = arena_printf(arena, "%s/%s", branch->workspace, branch->admin);
-    if (write_new(top_fd, arena_printf(arena, "%s/HEAD", branch->admin),
-                  arena_printf(arena, "ref: refs/heads/%s\n", branch->name), err) < 0 ||
-        write_new(top_fd, arena_printf(arena, "%s/commondir", branch->admin), "../..\n", err) < 0 ||
-        write_new(top_fd, arena_printf(arena, "%s/gitdir", branch->admin),
-                  arena_printf(arena, "%s/.git\n", branch->tree), err) < 0 ||
-        move_index(branch, top_fd, tree_fd, arena, err) < 0)
-        return -1;
-    return write_new(tree_fd, ".git", arena_printf(arena, "gitdir: %s\n", admin_path), err);
+    return write_new(tree_fd, ".git",
+                     arena_printf(arena, "gitdir: %s/%s\n", branch->workspace, branch->admin), err);
 }
 
 int branch_open(const struct world *world, const struct args *args, struct launch *launch,

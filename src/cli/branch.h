@@ -29,7 +29,8 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
     must_check;
 
 /* Brings what was committed into the repository. Where that has moved on meanwhile, it waits to be reviewed. */
-int branch_end(struct arena *arena, const char *store, struct kept_tree *tree, struct err *err) must_check;
+int branch_end(struct arena *arena, const char *store_directory, struct kept_tree *kept, struct err *err)
+    must_check;
 
 /* "bawn-NAME", git's name for the worktree. */
 const char *branch_worktree_name(struct arena *arena, const char *name);

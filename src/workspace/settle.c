@@ -2,23 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "kernel/beneath.h"
-#include "workspace/gitdir.h"
 #include "workspace/scan.h"
-#include "workspace/standing.h"
-
-#ifndef RENAME_EXCHANGE
-#define RENAME_EXCHANGE (1 << 1)
-#endif
-
-/* --- one file ---------------------------------------------------------------------------------------------------- */
+#include "workspace/step.h"
 
 /* A directory that no change names, and whose time a replacement in it would change. */
 struct touched {
@@ -34,298 +25,18 @@ struct execution {
     struct settled *settled;
     change_list changes;
     touched_list touched;
+    VEC(size_t) made; /* changes whose files are made under another name, and wait for the disk */
 };
 
-struct step {
-    struct execution *execution;
-    const struct settlement *settlement;
-    struct settled *settled;
-    const struct change *change;
-    struct entry now;
-    int parent_fd;
-    const char *name;
-    char aside[64];          /* the name of what is not whole yet */
-    char lock[NAME_MAX + 1]; /* git's name for that, where git may be replacing the file too; else empty */
-};
-
-static int leave_alone(struct step *step, const char *why)
+static struct step step_of(const struct execution *execution, size_t number)
 {
-    vec_push(&step->settled->kept,
-             (struct kept){arena_str(step->settlement->arena, step->change->path), why});
-    return 0;
+    return (struct step){.settlement = execution->settlement,
+                         .settled = execution->settled,
+                         .change = &execution->changes.at[number],
+                         .parent_fd = -1};
 }
 
-static int step_failed(const struct step *step, struct err *err)
-{
-    return err_sys(err, errno, "cannot change %s", step->change->path);
-}
-
-/* Sets the attributes of an entry and removes others of the kind that entries have. */
-static int set_attributes(int fd, const struct entry *entry, bool is_new)
-{
-    struct arena arena = {0};
-    struct entry now = {.attributes = ""};
-    if (!is_new)
-        scan_attributes(fd, &arena, &now);
-    int result = 0;
-    for (const char *at = now.attributes, *end = at + now.attributes_size; at < end;) {
-        uint32_t size;
-        const char *name = at;
-        memcpy(&size, name + strlen(name) + 1, sizeof(size));
-        at = name + strlen(name) + 1 + sizeof(size) + size;
-        if (fremovexattr(fd, name) < 0)
-            result = -1;
-    }
-    for (const char *at = entry->attributes, *end = at + entry->attributes_size; result == 0 && at < end;) {
-        size_t name_size = strnlen(at, (size_t)(end - at)), left = (size_t)(end - at) - name_size;
-        uint32_t size;
-        if (left < 1 + sizeof(size))
-            break;
-        memcpy(&size, at + name_size + 1, sizeof(size));
-        if (left - 1 - sizeof(size) < size)
-            break;
-        const char *value = at + name_size + 1 + sizeof(size);
-        result = fsetxattr(fd, at, value, size, 0);
-        at = value + size;
-    }
-    arena_free(&arena);
-    return result;
-}
-
-/* Owner, mode, times: in this order, because a change of owner takes set-id bits away. */
-static int set_looks(int fd, const struct entry *entry)
-{
-    struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, entry->modified};
-    struct stat status;
-    if (fstat(fd, &status) < 0)
-        return -1;
-    if ((status.st_uid != entry->uid || status.st_gid != entry->gid) &&
-        fchown(fd, entry->uid, entry->gid) < 0 && errno != EPERM && errno != EINVAL)
-        return -1;
-    return fchmod(fd, entry->mode & 07777) < 0 || futimens(fd, times) < 0 ? -1 : 0;
-}
-
-/* A second name for the file that this one shall be the same as, if that is there as it should be. */
-static bool link_aside(const struct step *step)
-{
-    const struct entry *to = step->change->after;
-    struct entry first;
-    struct err ignored;
-    const char *name;
-    if (!*to->linked_to ||
-        scan_entry(step->settlement->top_fd, to->linked_to, step->settlement->arena, &first, &ignored) <= 0 ||
-        !standing_same_looks(&first, to))
-        return false;
-    auto_fd int parent = open_parent_beneath(step->settlement->top_fd, to->linked_to, &name);
-    return parent >= 0 && linkat(parent, name, step->parent_fd, step->aside, 0) == 0;
-}
-
-static int make_file_aside(const struct step *step, struct err *err)
-{
-    const struct entry *to = step->change->after;
-    auto_fd int fd =
-        openat(step->parent_fd, step->aside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return step_failed(step, err);
-    if (store_write_out(step->settlement->store, &to->blob, fd, err) < 0)
-        return -1;
-    if (set_attributes(fd, to, true) < 0 || set_looks(fd, to) < 0 || (to->size && fdatasync(fd) < 0))
-        return step_failed(step, err);
-    return 0;
-}
-
-/* Makes what shall be there under another name. Directories get their looks when all that lies in them is done. */
-static int make_aside(const struct step *step, struct err *err)
-{
-    const struct entry *to = step->change->after;
-    int fd = step->parent_fd;
-    if (link_aside(step))
-        return 0;
-    switch (to->mode & S_IFMT) {
-    case S_IFREG:
-        return make_file_aside(step, err);
-    case S_IFDIR:
-        return mkdirat(fd, step->aside, 0700) < 0 ? step_failed(step, err) : 0;
-    case S_IFLNK: {
-        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
-        if (symlinkat(to->target, fd, step->aside) < 0 ||
-            utimensat(fd, step->aside, times, AT_SYMLINK_NOFOLLOW) < 0)
-            return step_failed(step, err);
-        return 0;
-    }
-    default: {
-        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
-        if (mknodat(fd, step->aside, (to->mode & S_IFMT) | 0600, (dev_t)to->size) < 0 ||
-            fchmodat(fd, step->aside, to->mode & 07777, 0) < 0 ||
-            utimensat(fd, step->aside, times, AT_SYMLINK_NOFOLLOW) < 0)
-            return step_failed(step, err);
-        return 0;
-    }
-    }
-}
-
-static void remove_aside(const struct step *step)
-{
-    if (unlinkat(step->parent_fd, step->aside, 0) < 0 && errno == EISDIR)
-        unlinkat(step->parent_fd, step->aside, AT_REMOVEDIR);
-}
-
-/* Is what was made aside the very file that bears another name? */
-static bool is_same_inode(const struct step *step, const char *name)
-{
-    struct stat here, aside;
-    return fstatat(step->parent_fd, name, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstatat(step->parent_fd, step->aside, &aside, AT_SYMLINK_NOFOLLOW) == 0 &&
-           here.st_ino == aside.st_ino && here.st_dev == aside.st_dev;
-}
-
-/*
- * Under git's own lock: the new file becomes the lock, if there is none; if the old one is then still what it was, the lock
- * takes its name, as git does it. That is a compare-and-swap that every git respects. The name aside tells after a
- * crash whose lock it is.
- */
-static int take_name_locked(struct step *step, struct err *err)
-{
-    const struct settlement *settlement = step->settlement;
-    if (linkat(step->parent_fd, step->aside, step->parent_fd, step->lock, 0) < 0) {
-        bool is_held = errno == EEXIST;
-        if (!is_held)
-            step_failed(step, err);
-        remove_aside(step);
-        return is_held ? leave_alone(step, "git is at work there, or a lock of its own is left") : -1;
-    }
-    struct entry now = {0};
-    int found = scan_entry(settlement->top_fd, step->change->path, settlement->arena, &now, err);
-    bool is_unchanged = found >= 0 && standing_looks_the_same(&now, step->now.path ? &step->now : NULL);
-    if (is_unchanged && renameat(step->parent_fd, step->lock, step->parent_fd, step->name) < 0)
-        found = step_failed(step, err);
-    if (!is_unchanged || found < 0)
-        unlinkat(step->parent_fd, step->lock, 0);
-    remove_aside(step);
-    if (found < 0)
-        return -1;
-    return is_unchanged ? 0 : leave_alone(step, "it was changed in the meantime");
-}
-
-/* The new takes the name; where one of the two is a directory, they change places and the old one goes. */
-static int take_name(struct step *step, struct err *err)
-{
-    bool has_directory =
-        (step->now.path && S_ISDIR(step->now.mode)) || (step->now.path && S_ISDIR(step->change->after->mode));
-    if (!has_directory) {
-        /* rename() does nothing where both are names of one file. */
-        if (*step->lock && S_ISREG(step->change->after->mode))
-            return take_name_locked(step, err);
-        if (is_same_inode(step, step->name))
-            remove_aside(step);
-        else if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name,
-                           step->now.path ? 0 : RENAME_NOREPLACE) < 0) {
-            if (errno == EEXIST) {
-                remove_aside(step);
-                return leave_alone(step, "something was made there in the meantime");
-            }
-            return step_failed(step, err);
-        }
-        return 0;
-    }
-    if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name, RENAME_EXCHANGE) < 0)
-        return step_failed(step, err);
-    int gone = unlinkat(step->parent_fd, step->aside, S_ISDIR(step->now.mode) ? AT_REMOVEDIR : 0);
-    if (gone == 0)
-        return 0;
-    bool is_full = errno == ENOTEMPTY || errno == EEXIST;
-    if (!is_full)
-        step_failed(step, err);
-    if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name, RENAME_EXCHANGE) < 0)
-        return step_failed(step, err);
-    remove_aside(step);
-    return is_full ? leave_alone(step, "the folder still holds something else") : -1;
-}
-
-/* Mode, attributes and times of a file that stays what it is. */
-static int adjust(struct step *step, struct err *err)
-{
-    const struct entry *to = step->change->after;
-    if (!S_ISREG(to->mode) && !S_ISDIR(to->mode)) {
-        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
-        if ((!S_ISLNK(to->mode) && fchmodat(step->parent_fd, step->name, to->mode & 07777, 0) < 0) ||
-            utimensat(step->parent_fd, step->name, times, AT_SYMLINK_NOFOLLOW) < 0)
-            return step_failed(step, err);
-        return 0;
-    }
-    auto_fd int fd = openat(step->parent_fd, step->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || set_attributes(fd, to, false) < 0 || set_looks(fd, to) < 0)
-        return step_failed(step, err);
-    return 0;
-}
-
-static int remove_old(struct step *step, struct err *err)
-{
-    if (unlinkat(step->parent_fd, step->name, S_ISDIR(step->now.mode) ? AT_REMOVEDIR : 0) == 0 ||
-        errno == ENOENT)
-        return 0;
-    if (errno == ENOTEMPTY || errno == EEXIST)
-        return leave_alone(step, "the folder still holds something else");
-    return step_failed(step, err);
-}
-
-static int replace(struct step *step, struct err *err)
-{
-    const struct change *change = step->change;
-    /* In place, a file with several names would change under all of them. */
-    bool has_names = change->before && !S_ISDIR(change->before->mode) && change->before->links > 1 &&
-                     change->after->content != CONTENT_LEFT_OUT;
-    bool stays = change->before && standing_same_kind(change->before, change->after) && !has_names &&
-                 !(change->what & (CHANGE_CONTENT | CHANGE_TARGET | CHANGE_LINKS));
-    if (stays)
-        return S_ISDIR(change->after->mode) ? 0 : adjust(step, err); /* directories come last */
-    if (S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED)
-        return leave_alone(step, "its content was not kept");
-    remove_aside(step);
-    if (make_aside(step, err) < 0) {
-        remove_aside(step);
-        return -1;
-    }
-    return take_name(step, err);
-}
-
-/* --- all of them ------------------------------------------------------------------------------------------------- */
-
-/* Finds where a change stands. Returns 1 where there is nothing to do. */
-static int begin_step(struct step *step, size_t number, struct err *err)
-{
-    const struct settlement *settlement = step->settlement;
-    const struct change *change = step->change;
-    snprintf(step->aside, sizeof(step->aside), ".bawn-%.32s-%zu", settlement->mark, number);
-    step->parent_fd = open_parent_beneath(settlement->top_fd, change->path, &step->name);
-    if (step->parent_fd < 0) {
-        bool is_missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
-        if (is_missing && !change->after)
-            return 1;
-        if (is_missing)
-            return leave_alone(step, "the folder that held it is gone"), 1;
-        return step_failed(step, err);
-    }
-    if (git_has_lock(change->path) && strlen(step->name) + sizeof(".lock") <= sizeof(step->lock))
-        snprintf(step->lock, sizeof(step->lock), "%s.lock", step->name);
-    if (scan_entry(settlement->top_fd, change->path, settlement->arena, &step->now, err) < 0)
-        return -1;
-    if (settlement->again) {
-        if (*step->lock && is_same_inode(step, step->lock))
-            unlinkat(step->parent_fd, step->lock, 0);
-        remove_aside(step);
-    }
-    bool is_directory =
-        step->now.path && change->after && S_ISDIR(step->now.mode) && S_ISDIR(change->after->mode);
-    if (is_directory || standing_is_settled(&step->now, change))
-        return 1; /* a directory's looks come last */
-    bool is_linked = change->what & CHANGE_LINKS && step->now.path &&
-                     standing_same_kind(&step->now, change->after) &&
-                     standing_same_looks(&step->now, change->after);
-    if (!is_linked && !standing_looks_the_same(&step->now, change->before))
-        return leave_alone(step, "it was changed in the meantime"), 1;
-    return 0;
-}
+/* --- times of directories ----------------------------------------------------------------------------------------- */
 
 static const char *parent_of(struct arena *arena, const char *path)
 {
@@ -348,18 +59,18 @@ static bool is_change(const change_list *changes, const char *path)
 }
 
 /* Changes come in the order of a walk, so that those of one directory mostly follow each other. */
-static void note_touched(struct step *step)
+static void note_touched(struct execution *execution, const struct step *step)
 {
-    const struct settlement *settlement = step->settlement;
+    const struct settlement *settlement = execution->settlement;
     const char *parent = parent_of(settlement->arena, step->change->path);
     struct stat status;
-    if (is_change(&step->execution->changes, parent) || fstat(step->parent_fd, &status) < 0)
+    if (is_change(&execution->changes, parent) || fstat(step->parent_fd, &status) < 0)
         return;
-    for (size_t i = step->execution->touched.count; i--;) {
-        if (strcmp(step->execution->touched.at[i].path, parent) == 0)
+    for (size_t i = execution->touched.count; i--;) {
+        if (strcmp(execution->touched.at[i].path, parent) == 0)
             return;
     }
-    vec_push(&step->execution->touched, (struct touched){parent, status.st_mtim});
+    vec_push(&execution->touched, (struct touched){parent, status.st_mtim});
 }
 
 static void restore_touched(const struct execution *execution)
@@ -374,36 +85,136 @@ static void restore_touched(const struct execution *execution)
     }
 }
 
-enum phase { PHASE_REMOVE, PHASE_REPLACE, PHASE_DIRECTORIES };
+/* --- what was made takes its name --------------------------------------------------------------------------------- */
 
-/* A directory's looks, when whatever lies in it is done: each change in it has changed its time. */
-static int settle_directory(struct step *step, struct err *err)
+/* Where a file lies that was made and has no name yet. What else there is to say is said when it gets one. */
+static int find_made(const struct execution *execution, size_t number, struct step *ret_step)
 {
-    bool is_there = step->now.path && S_ISDIR(step->now.mode);
-    return is_there ? adjust(step, err) : 0;
+    struct settled unsaid = {0};
+    struct err ignored;
+    *ret_step = step_of(execution, number);
+    ret_step->settled = &unsaid;
+    int begun = step_begin(ret_step, number, true, &ignored);
+    vec_free(&unsaid.kept);
+    return begun;
 }
 
-static int execute_one(struct step *step, enum phase phase, size_t number, struct err *err)
+/* A name must not outlive what it names: first the contents are on the disk, then come the names. */
+static int wait_for_disk(const struct execution *execution, struct err *err)
+{
+    enum { FEW = 8 };
+    if (execution->made.count > FEW)
+        return syncfs(execution->settlement->top_fd) < 0 ? err_sys(err, errno, "cannot write to the disk")
+                                                         : 0;
+    int result = 0;
+    for (size_t i = 0; i < execution->made.count && result == 0; i++) {
+        struct step step;
+        bool has_content = find_made(execution, execution->made.at[i], &step) == 0 &&
+                           S_ISREG(step.change->after->mode) && step.change->after->size;
+        auto_fd int fd =
+            has_content ? openat(step.parent_fd, step.aside, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+                        : -1;
+        if (fd >= 0 && fdatasync(fd) < 0)
+            result = err_sys(err, errno, "cannot write %s to the disk", step.change->path);
+        step_end(&step);
+    }
+    return result;
+}
+
+static int name_one(const struct execution *execution, size_t number, struct err *err)
+{
+    struct step step = step_of(execution, number);
+    int begun = step_begin(&step, number, true, err), result = begun;
+    if (begun == 0)
+        result = step_take_name(&step, err);
+    else if (step.parent_fd >= 0)
+        step_remove_aside(&step);
+    execution->settled->done += begun == 0 && result == 0;
+    step_end(&step);
+    return result < 0 ? -1 : 0;
+}
+
+/* What will not be named goes. */
+static void drop_made(struct execution *execution)
+{
+    for (size_t i = 0; i < execution->made.count; i++) {
+        struct step step;
+        if (find_made(execution, execution->made.at[i], &step) >= 0 && step.parent_fd >= 0)
+            step_remove_aside(&step);
+        step_end(&step);
+    }
+    execution->made.count = 0;
+}
+
+static int name_made(struct execution *execution, struct err *err)
+{
+    int result = wait_for_disk(execution, err);
+    for (size_t i = 0; i < execution->made.count && result == 0; i++)
+        result = name_one(execution, execution->made.at[i], err);
+    if (result < 0)
+        drop_made(execution);
+    execution->made.count = 0;
+    return result;
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+enum phase { PHASE_REMOVE, PHASE_REPLACE, PHASE_DIRECTORIES };
+
+static int remove_one(struct execution *execution, struct step *step, size_t number, struct err *err)
+{
+    int begun = step_begin(step, number, false, err);
+    if (begun != 0)
+        return begun < 0 ? -1 : 0;
+    note_touched(execution, step);
+    int result = step_remove_old(step, err);
+    execution->settled->done += result == 0;
+    return result;
+}
+
+/* Directories are there at once, since files go into them; files wait until there are many, and then for the disk once. */
+static int replace_one(struct execution *execution, struct step *step, size_t number, struct err *err)
+{
+    enum { MOST_WAITING = 1000 };
+    const struct change *change = step->change;
+    bool needs_others = *change->after->linked_to || (change->before && S_ISDIR(change->before->mode));
+    if (needs_others && name_made(execution, err) < 0)
+        return -1;
+    int begun = step_begin(step, number, false, err);
+    if (begun != 0)
+        return begun < 0 ? -1 : 0;
+    note_touched(execution, step);
+    int made = step_make(step, err);
+    if (made != 0)
+        return made < 0 ? -1 : 0;
+    vec_push(&execution->made, number);
+    bool waits =
+        S_ISREG(change->after->mode) && !*change->after->linked_to && execution->made.count < MOST_WAITING;
+    return waits ? 0 : name_made(execution, err);
+}
+
+/* A directory's looks, when whatever lies in it is done: each change in it has changed its time. */
+static int settle_directory(struct execution *execution, struct step *step, struct err *err)
+{
+    const struct settlement *settlement = execution->settlement;
+    step->parent_fd = open_parent_beneath(settlement->top_fd, step->change->path, &step->name);
+    if (step->parent_fd < 0)
+        return 0;
+    int found = scan_entry(settlement->top_fd, step->change->path, settlement->arena, &step->now, err);
+    bool is_there = found > 0 && S_ISDIR(step->now.mode);
+    return found < 0 ? -1 : is_there ? step_adjust(step, err) : 0;
+}
+
+static int execute_one(struct execution *execution, struct step *step, enum phase phase, size_t number,
+                       struct err *err)
 {
     const struct change *change = step->change;
     bool removes = !change->after, is_directory = change->after && S_ISDIR(change->after->mode);
     if (removes != (phase == PHASE_REMOVE) || (phase == PHASE_DIRECTORIES && !is_directory))
         return 0;
-    if (phase == PHASE_DIRECTORIES) {
-        step->parent_fd = open_parent_beneath(step->settlement->top_fd, change->path, &step->name);
-        if (step->parent_fd < 0)
-            return 0;
-        int found =
-            scan_entry(step->settlement->top_fd, change->path, step->settlement->arena, &step->now, err);
-        return found < 0 ? -1 : settle_directory(step, err);
-    }
-    int begun = begin_step(step, number, err);
-    if (begun != 0)
-        return begun < 0 ? -1 : 0;
-    note_touched(step);
-    int result = phase == PHASE_REMOVE ? remove_old(step, err) : replace(step, err);
-    step->settled->done += result == 0;
-    return result;
+    return phase == PHASE_REMOVE    ? remove_one(execution, step, number, err)
+           : phase == PHASE_REPLACE ? replace_one(execution, step, number, err)
+                                    : settle_directory(execution, step, err);
 }
 
 static int execute_phase(struct execution *execution, enum phase phase, struct err *err)
@@ -412,18 +223,15 @@ static int execute_phase(struct execution *execution, enum phase phase, struct e
     for (size_t i = 0; i < count; i++) {
         /* What lies in a directory goes before it, and is done before it. */
         size_t at = phase == PHASE_REPLACE ? i : count - 1 - i;
-        struct step step = {.execution = execution,
-                            .settlement = execution->settlement,
-                            .settled = execution->settled,
-                            .change = &execution->changes.at[at],
-                            .parent_fd = -1};
-        int result = execute_one(&step, phase, at, err);
-        if (step.parent_fd >= 0)
-            close(step.parent_fd);
-        if (result < 0)
+        struct step step = step_of(execution, at);
+        int result = execute_one(execution, &step, phase, at, err);
+        step_end(&step);
+        if (result < 0) {
+            drop_made(execution);
             return -1;
+        }
     }
-    return 0;
+    return name_made(execution, err);
 }
 
 int settle_execute(const struct settlement *settlement, struct settled *ret_settled, struct err *err)
@@ -437,5 +245,6 @@ int settle_execute(const struct settlement *settlement, struct settled *ret_sett
     restore_touched(&execution);
     vec_free(&execution.changes);
     vec_free(&execution.touched);
+    vec_free(&execution.made);
     return result;
 }

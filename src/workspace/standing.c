@@ -50,11 +50,17 @@ bool standing_is_settled(const struct entry *now, const struct change *change)
         return false;
     if (!S_ISREG(now->mode))
         return true;
-    /* Old and new may look the same, or differ in attributes alone. Content is always replaced, never rewritten. */
+    /*
+     * Old and new may look the same, or differ in attributes alone. Content is always replaced, never rewritten, and so is
+     * a file with other names, which must not change with it.
+     */
     bool looks_tell = !from || !standing_same_kind(from, to) || !standing_same_looks(from, to);
-    if (!looks_tell && !(change->what & CHANGE_CONTENT))
+    bool is_replaced =
+        change->what & CHANGE_CONTENT || (from && from->links > 1 && to->content != CONTENT_LEFT_OUT);
+    if (!looks_tell && !is_replaced)
         return false;
-    return looks_tell || (from->inode && now->inode != from->inode) || (to->inode && now->inode == to->inode);
+    return looks_tell || (from->inode && now->inode != from->inode) ||
+           (change->what & CHANGE_CONTENT && to->inode && now->inode == to->inode);
 }
 
 /* Times differ: is the content what it was all the same? */

@@ -212,7 +212,7 @@ TEST(a_position_is_a_hash_and_nothing_else)
     memset(digits, 'a', sizeof(digits));
     for (size_t size = 0; size < sizeof(digits) - 2; size++) {
         memset(digits, 'a', sizeof(digits));
-        strcpy(digits + size, "\n");
+        memcpy(digits + size, "\n", 2);
         CHECK_INT(git_position_parse(digits, &position), size == 40 || size == 64);
     }
     CHECK(!git_position_parse("ref: refs/heads/main\n", &position));

@@ -1,0 +1,304 @@
+#include "workspace/step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/beneath.h"
+#include "workspace/gitdir.h"
+#include "workspace/scan.h"
+#include "workspace/standing.h"
+
+#ifndef RENAME_EXCHANGE
+#define RENAME_EXCHANGE (1 << 1)
+#endif
+
+static int leave_alone(struct step *step, const char *why)
+{
+    vec_push(&step->settled->kept,
+             (struct kept){arena_str(step->settlement->arena, step->change->path), why});
+    return 0;
+}
+
+static int step_failed(const struct step *step, struct err *err)
+{
+    return err_sys(err, errno, "cannot change %s", step->change->path);
+}
+
+/* Sets the attributes of an entry and removes others of the kind that entries have. */
+static int set_attributes(int fd, const struct entry *entry, bool is_new)
+{
+    struct arena arena = {0};
+    struct entry now = {.attributes = ""};
+    if (!is_new)
+        scan_attributes(fd, &arena, &now);
+    int result = 0;
+    for (const char *at = now.attributes, *end = at + now.attributes_size; at < end;) {
+        uint32_t size;
+        const char *name = at;
+        memcpy(&size, name + strlen(name) + 1, sizeof(size));
+        at = name + strlen(name) + 1 + sizeof(size) + size;
+        if (fremovexattr(fd, name) < 0)
+            result = -1;
+    }
+    for (const char *at = entry->attributes, *end = at + entry->attributes_size; result == 0 && at < end;) {
+        size_t name_size = strnlen(at, (size_t)(end - at)), left = (size_t)(end - at) - name_size;
+        uint32_t size;
+        if (left < 1 + sizeof(size))
+            break;
+        memcpy(&size, at + name_size + 1, sizeof(size));
+        if (left - 1 - sizeof(size) < size)
+            break;
+        const char *value = at + name_size + 1 + sizeof(size);
+        result = fsetxattr(fd, at, value, size, 0);
+        at = value + size;
+    }
+    arena_free(&arena);
+    return result;
+}
+
+/* Owner, mode, times: in this order, because a change of owner takes set-id bits away. */
+static int set_looks(int fd, const struct entry *entry)
+{
+    struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, entry->modified};
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return -1;
+    if ((status.st_uid != entry->uid || status.st_gid != entry->gid) &&
+        fchown(fd, entry->uid, entry->gid) < 0 && errno != EPERM && errno != EINVAL)
+        return -1;
+    return fchmod(fd, entry->mode & 07777) < 0 || futimens(fd, times) < 0 ? -1 : 0;
+}
+
+/* A second name for the file that this one shall be the same as, if that is there as it should be. */
+static bool link_aside(const struct step *step)
+{
+    const struct entry *to = step->change->after;
+    struct entry first;
+    struct err ignored;
+    const char *name;
+    if (!*to->linked_to ||
+        scan_entry(step->settlement->top_fd, to->linked_to, step->settlement->arena, &first, &ignored) <= 0 ||
+        !standing_same_looks(&first, to))
+        return false;
+    auto_fd int parent = open_parent_beneath(step->settlement->top_fd, to->linked_to, &name);
+    return parent >= 0 && linkat(parent, name, step->parent_fd, step->aside, 0) == 0;
+}
+
+static int make_file_aside(const struct step *step, struct err *err)
+{
+    const struct entry *to = step->change->after;
+    auto_fd int fd =
+        openat(step->parent_fd, step->aside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return step_failed(step, err);
+    if (store_write_out(step->settlement->store, &to->blob, fd, err) < 0)
+        return -1;
+    if (set_attributes(fd, to, true) < 0 || set_looks(fd, to) < 0)
+        return step_failed(step, err);
+    return 0;
+}
+
+/* Makes what shall be there under another name. Directories get their looks when all that lies in them is done. */
+static int make_aside(const struct step *step, struct err *err)
+{
+    const struct entry *to = step->change->after;
+    int fd = step->parent_fd;
+    if (link_aside(step))
+        return 0;
+    switch (to->mode & S_IFMT) {
+    case S_IFREG:
+        return make_file_aside(step, err);
+    case S_IFDIR:
+        return mkdirat(fd, step->aside, 0700) < 0 ? step_failed(step, err) : 0;
+    case S_IFLNK: {
+        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
+        if (symlinkat(to->target, fd, step->aside) < 0 ||
+            utimensat(fd, step->aside, times, AT_SYMLINK_NOFOLLOW) < 0)
+            return step_failed(step, err);
+        return 0;
+    }
+    default: {
+        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
+        if (mknodat(fd, step->aside, (to->mode & S_IFMT) | 0600, (dev_t)to->size) < 0 ||
+            fchmodat(fd, step->aside, to->mode & 07777, 0) < 0 ||
+            utimensat(fd, step->aside, times, AT_SYMLINK_NOFOLLOW) < 0)
+            return step_failed(step, err);
+        return 0;
+    }
+    }
+}
+
+void step_remove_aside(const struct step *step)
+{
+    if (unlinkat(step->parent_fd, step->aside, 0) < 0 && errno == EISDIR)
+        unlinkat(step->parent_fd, step->aside, AT_REMOVEDIR);
+}
+
+/* Is what was made aside the very file that bears another name? */
+static bool is_same_inode(const struct step *step, const char *name)
+{
+    struct stat here, aside;
+    return fstatat(step->parent_fd, name, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(step->parent_fd, step->aside, &aside, AT_SYMLINK_NOFOLLOW) == 0 &&
+           here.st_ino == aside.st_ino && here.st_dev == aside.st_dev;
+}
+
+/*
+ * Under git's own lock: the new file becomes the lock, if there is none; if the old one is then still what it was, the lock
+ * takes its name, as git does it. That is a compare-and-swap that every git respects. The name aside tells after a
+ * crash whose lock it is.
+ */
+static int take_name_locked(struct step *step, struct err *err)
+{
+    const struct settlement *settlement = step->settlement;
+    if (linkat(step->parent_fd, step->aside, step->parent_fd, step->lock, 0) < 0) {
+        bool is_held = errno == EEXIST;
+        if (!is_held)
+            step_failed(step, err);
+        step_remove_aside(step);
+        return is_held ? leave_alone(step, "git is at work there, or a lock of its own is left") : -1;
+    }
+    struct entry now = {0};
+    int found = scan_entry(settlement->top_fd, step->change->path, settlement->arena, &now, err);
+    bool is_unchanged = found >= 0 && standing_looks_the_same(&now, step->now.path ? &step->now : NULL);
+    if (is_unchanged && renameat(step->parent_fd, step->lock, step->parent_fd, step->name) < 0)
+        found = step_failed(step, err);
+    if (!is_unchanged || found < 0)
+        unlinkat(step->parent_fd, step->lock, 0);
+    step_remove_aside(step);
+    if (found < 0)
+        return -1;
+    return is_unchanged ? 0 : leave_alone(step, "it was changed in the meantime");
+}
+
+/* Where one of the two is a directory, they change places and the old one goes. */
+int step_take_name(struct step *step, struct err *err)
+{
+    bool has_directory =
+        (step->now.path && S_ISDIR(step->now.mode)) || (step->now.path && S_ISDIR(step->change->after->mode));
+    if (!has_directory) {
+        /* rename() does nothing where both are names of one file. */
+        if (*step->lock && S_ISREG(step->change->after->mode))
+            return take_name_locked(step, err);
+        if (is_same_inode(step, step->name))
+            step_remove_aside(step);
+        else if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name,
+                           step->now.path ? 0 : RENAME_NOREPLACE) < 0) {
+            if (errno == EEXIST) {
+                step_remove_aside(step);
+                return leave_alone(step, "something was made there in the meantime");
+            }
+            return step_failed(step, err);
+        }
+        return 0;
+    }
+    if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name, RENAME_EXCHANGE) < 0)
+        return step_failed(step, err);
+    int gone = unlinkat(step->parent_fd, step->aside, S_ISDIR(step->now.mode) ? AT_REMOVEDIR : 0);
+    if (gone == 0)
+        return 0;
+    bool is_full = errno == ENOTEMPTY || errno == EEXIST;
+    if (!is_full)
+        step_failed(step, err);
+    if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name, RENAME_EXCHANGE) < 0)
+        return step_failed(step, err);
+    step_remove_aside(step);
+    return is_full ? leave_alone(step, "the folder still holds something else") : -1;
+}
+
+int step_adjust(struct step *step, struct err *err)
+{
+    const struct entry *to = step->change->after;
+    if (!S_ISREG(to->mode) && !S_ISDIR(to->mode)) {
+        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
+        if ((!S_ISLNK(to->mode) && fchmodat(step->parent_fd, step->name, to->mode & 07777, 0) < 0) ||
+            utimensat(step->parent_fd, step->name, times, AT_SYMLINK_NOFOLLOW) < 0)
+            return step_failed(step, err);
+        return 0;
+    }
+    auto_fd int fd = openat(step->parent_fd, step->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || set_attributes(fd, to, false) < 0 || set_looks(fd, to) < 0)
+        return step_failed(step, err);
+    return 0;
+}
+
+int step_remove_old(struct step *step, struct err *err)
+{
+    if (unlinkat(step->parent_fd, step->name, S_ISDIR(step->now.mode) ? AT_REMOVEDIR : 0) == 0 ||
+        errno == ENOENT)
+        return 0;
+    if (errno == ENOTEMPTY || errno == EEXIST)
+        return leave_alone(step, "the folder still holds something else");
+    return step_failed(step, err);
+}
+
+int step_make(struct step *step, struct err *err)
+{
+    const struct change *change = step->change;
+    /* In place, a file with several names would change under all of them. */
+    bool has_names = change->before && !S_ISDIR(change->before->mode) && change->before->links > 1 &&
+                     change->after->content != CONTENT_LEFT_OUT;
+    bool stays = change->before && standing_same_kind(change->before, change->after) && !has_names &&
+                 !(change->what & (CHANGE_CONTENT | CHANGE_TARGET | CHANGE_LINKS));
+    if (stays) {
+        int adjusted = S_ISDIR(change->after->mode) ? 0 : step_adjust(step, err); /* directories come last */
+        step->settled->done += adjusted == 0;
+        return adjusted < 0 ? -1 : 1;
+    }
+    if (S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED)
+        return leave_alone(step, "its content was not kept"), 1;
+    step_remove_aside(step);
+    if (make_aside(step, err) < 0) {
+        step_remove_aside(step);
+        return -1;
+    }
+    return 0;
+}
+
+int step_begin(struct step *step, size_t number, bool has_aside, struct err *err)
+{
+    const struct settlement *settlement = step->settlement;
+    const struct change *change = step->change;
+    snprintf(step->aside, sizeof(step->aside), ".bawn-%.32s-%zu", settlement->mark, number);
+    step->parent_fd = open_parent_beneath(settlement->top_fd, change->path, &step->name);
+    if (step->parent_fd < 0) {
+        bool is_missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+        if (is_missing && !change->after)
+            return 1;
+        if (is_missing)
+            return leave_alone(step, "the folder that held it is gone"), 1;
+        return step_failed(step, err);
+    }
+    if (git_has_lock(change->path) && strlen(step->name) + sizeof(".lock") <= sizeof(step->lock))
+        snprintf(step->lock, sizeof(step->lock), "%s.lock", step->name);
+    if (scan_entry(settlement->top_fd, change->path, settlement->arena, &step->now, err) < 0)
+        return -1;
+    if (settlement->again && !has_aside) {
+        if (*step->lock && is_same_inode(step, step->lock))
+            unlinkat(step->parent_fd, step->lock, 0);
+        step_remove_aside(step);
+    }
+    bool is_directory =
+        step->now.path && change->after && S_ISDIR(step->now.mode) && S_ISDIR(change->after->mode);
+    if (is_directory || standing_is_settled(&step->now, change))
+        return 1; /* a directory's looks come last */
+    bool is_linked = change->what & CHANGE_LINKS && step->now.path &&
+                     standing_same_kind(&step->now, change->after) &&
+                     standing_same_looks(&step->now, change->after);
+    if (!is_linked && !standing_looks_the_same(&step->now, change->before))
+        return leave_alone(step, "it was changed in the meantime"), 1;
+    return 0;
+}
+
+void step_end(struct step *step)
+{
+    if (step->parent_fd >= 0)
+        close(step->parent_fd);
+    step->parent_fd = -1;
+}
