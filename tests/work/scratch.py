@@ -199,9 +199,9 @@ class Project:
         """Runs a script in bawn that must succeed."""
         return self.place.out("sh", "-ec", script, cwd=self.path, flags=("--net", "off", *flags))
 
-    def bawn(self, *words, status=0):
+    def bawn(self, *words, status=0, seconds=PATIENCE):
         done = subprocess.run([self.place.bawn, *words], cwd=self.path, env=self.place.environment, check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds)
         text = done.stdout.decode() + done.stderr.decode()
         if done.returncode != status:
             raise AssertionError(f"bawn {' '.join(words)}: status {done.returncode}: {text[-600:]}")
