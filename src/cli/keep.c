@@ -12,6 +12,7 @@
 #include "cli/style.h"
 #include "hold/programs.h"
 #include "policy/decide.h"
+#include "workspace/layers.h"
 #include "workspace/snapshot.h"
 #include "workspace/upper.h"
 
@@ -108,15 +109,36 @@ static struct operation *find_operation(struct loaded *loaded, const char *path)
     return NULL;
 }
 
-static int begin_aside(struct loaded *loaded, struct kept_tree *tree, struct err *err)
+static int begin_aside(const struct world *world, struct loaded *loaded, struct kept_tree *tree,
+                       struct err *err)
 {
     struct operation *operation = find_operation(loaded, tree->covered);
     if (!operation)
         return 0; /* nothing of it can be written */
-    if (upper_make(tree->session.folder_fd, tree->session.folder, tree->covered, err) < 0 ||
+    struct arena *arena = loaded->policy.arena;
+    struct layers layers;
+    if (layers_make(tree->session.folder_fd, tree->session.folder, tree->covered,
+                    loaded->request.starts[START_RUNTIME], arena, &layers, err) < 0 ||
         record_save(tree->session.folder_fd, &tree->record, err) < 0)
         return -1;
-    operation->overlay = tree->session.folder;
+    operation->overlay = layers.folder;
+    if (layers.folder != tree->session.folder)
+        say_problem(
+            world,
+            arena_printf(arena,
+                         "what is written waits in %s until the command ends, because the file system "
+                         "of %s takes no overlay%s",
+                         layers.folder, tree->session.folder,
+                         layers.is_memory ? "; it is memory, and lost if the machine goes down" : ""),
+            NULL);
+    if (layers.foreign)
+        say_problem(
+            world,
+            arena_printf(arena,
+                         "%s belongs to another user or group, so that nothing can change it under an "
+                         "overlay (EOVERFLOW)",
+                         layers.foreign),
+            "`chown` it, or run without --review, where `bawn undo` takes changes back");
     tree->is_on = true;
     return 0;
 }
@@ -142,7 +164,7 @@ static int begin_tree(const struct world *world, struct loaded *loaded, const st
     vec_push(&keeping->trees, tree);
     struct kept_tree *kept = &keeping->trees.at[keeping->trees.count - 1];
     if (kept->record.mode != RECORD_LIVE)
-        return begin_aside(loaded, kept, err);
+        return begin_aside(world, loaded, kept, err);
     begin_live(world, loaded, keeping, kept);
     return 0;
 }

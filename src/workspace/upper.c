@@ -2,18 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
+#include "workspace/layers.h"
 #include "workspace/record.h"
 #include "workspace/remove.h"
 #include "workspace/snapshot.h"
@@ -134,7 +131,9 @@ static void add_prefix(struct arena *arena, const char *prefix, struct tree *tre
 
 static int read_all(struct reading *reading, const struct upper_request *request, struct err *err)
 {
-    reading->upper_fd = openat(request->folder_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int layers_fd = layers_open(request->folder_fd);
+    reading->upper_fd =
+        layers_fd < 0 ? -1 : openat(layers_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     auto_fd int top_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     reading->lower_fd = top_fd < 0 ? -1 : open_beneath(top_fd, request->prefix, O_RDONLY | O_DIRECTORY, 0);
     if (reading->upper_fd < 0 || reading->lower_fd < 0)
@@ -187,79 +186,16 @@ int upper_read(const struct upper_request *request, struct err *err)
 static int remove_inside(void *context, struct err *err)
 {
     int folder_fd = *(const int *)context;
-    return remove_tree(folder_fd, "upper", err) < 0 ? -1 : remove_tree(folder_fd, "work", err);
+    auto_fd int layers_fd = layers_open(folder_fd);
+    if (layers_fd >= 0 &&
+        (remove_tree(layers_fd, "upper", err) < 0 || remove_tree(layers_fd, "work", err) < 0))
+        return -1;
+    layers_forget(folder_fd);
+    return 0;
 }
 
 int upper_remove(int folder_fd, struct err *err)
 {
     return process_is_real_root() ? remove_inside(&folder_fd, err)
                                   : process_in_own_namespace(remove_inside, &folder_fd, err);
-}
-
-/* --- before the run ---------------------------------------------------------------------------------------------- */
-
-/* File systems of which the kernel takes no upper layer. */
-static const char *unfit_file_system(int fd)
-{
-    static const struct {
-        unsigned long magic;
-        const char *name;
-    } unfit[] = {{OVERLAYFS_SUPER_MAGIC, "an overlay, as in most containers"},
-                 {NFS_SUPER_MAGIC, "NFS"},
-                 {SMB_SUPER_MAGIC, "SMB"},
-                 {MSDOS_SUPER_MAGIC, "FAT"},
-                 {FUSE_SUPER_MAGIC, "FUSE"}};
-    struct statfs status;
-    if (fstatfs(fd, &status) < 0)
-        return NULL;
-    for (size_t i = 0; i < array_len(unfit); i++) {
-        if ((unsigned long)status.f_type == unfit[i].magic)
-            return unfit[i].name;
-    }
-    return NULL;
-}
-
-/* An overlay shows nothing of what is mounted inside its lower tree. */
-static int refuse_mounts_inside(const char *workspace, struct err *err)
-{
-    FILE *table = fopen("/proc/self/mounts", "re");
-    char line[2 * PATH_LONGEST];
-    int result = 0;
-    while (table && result == 0 && fgets(line, sizeof(line), table)) {
-        char *point = strchr(line, ' ');
-        if (!point)
-            continue;
-        point[1 + strcspn(point + 1, " ")] = '\0';
-        if (path_is_beneath(point + 1, workspace) && strcmp(point + 1, workspace) != 0) {
-            err_set(err, "%s is a mount inside the workspace, which an overlay would show empty", point + 1);
-            result = err_hint(err, "unmount it, or run without --review");
-        }
-    }
-    if (table)
-        fclose(table);
-    return result;
-}
-
-int upper_make(int folder_fd, const char *folder, const char *workspace, struct err *err)
-{
-    const char *unfit = unfit_file_system(folder_fd);
-    if (unfit) {
-        err_set(err, "an overlay cannot write to %s: its file system is %s", folder, unfit);
-        return err_hint(err, "set XDG_STATE_HOME to a folder on another file system");
-    }
-    if (refuse_mounts_inside(workspace, err) < 0)
-        return -1;
-    if (mkdirat(folder_fd, "upper", 0700) < 0 || mkdirat(folder_fd, "work", 0700) < 0)
-        return err_sys(err, errno, "cannot make room in %s", folder);
-    auto_fd int fd = openat(folder_fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat status;
-    if (fd < 0 || fsetxattr(fd, "user.bawn", "", 0, 0) < 0 || fremovexattr(fd, "user.bawn") < 0) {
-        err_sys(err, errno, "the file system of %s has no extended attributes, which an overlay needs",
-                folder);
-        return err_hint(err, "set XDG_STATE_HOME to a folder on another file system");
-    }
-    /* The top of the workspace inside is this directory: it must look the same. */
-    if (stat(workspace, &status) < 0 || fchmod(fd, status.st_mode & 0777) < 0)
-        return err_sys(err, errno, "cannot make room in %s", folder);
-    return 0;
 }

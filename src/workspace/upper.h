@@ -22,6 +22,3 @@ int upper_read(const struct upper_request *request, struct err *err) must_check;
 
 /* Removes the overlay's folders. */
 int upper_remove(int folder_fd, struct err *err) must_check;
-
-/* Makes them, and checks that an overlay will work there; the hint says what to do where it will not. */
-int upper_make(int folder_fd, const char *folder, const char *workspace, struct err *err) must_check;

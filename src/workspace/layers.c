@@ -1,0 +1,180 @@
+#include "workspace/layers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+#include "kernel/process.h"
+
+#define ELSEWHERE "elsewhere"
+
+/* --- where they lie ----------------------------------------------------------------------------------------------- */
+
+/* The folder elsewhere, if it is one of ours that nobody else can enter. */
+static int open_elsewhere(int folder_fd, struct buf *ret_path)
+{
+    auto_fd int fd = openat(folder_fd, ELSEWHERE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || buf_read(ret_path, fd, PATH_LONGEST) < 0)
+        return -1;
+    auto_fd int there = open_absolute(buf_text(ret_path), O_RDONLY | O_DIRECTORY);
+    struct stat status;
+    if (there < 0 || fstat(there, &status) < 0 || status.st_uid != geteuid() || status.st_mode & 077) {
+        errno = ENOENT;
+        return -1;
+    }
+    return fd_take(&there);
+}
+
+int layers_open(int folder_fd)
+{
+    auto_buf struct buf path = {0};
+    struct stat status;
+    if (fstatat(folder_fd, ELSEWHERE, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        return open_elsewhere(folder_fd, &path);
+    return openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+void layers_forget(int folder_fd)
+{
+    auto_buf struct buf path = {0};
+    auto_fd int fd = open_elsewhere(folder_fd, &path);
+    if (fd >= 0)
+        rmdir(buf_text(&path));
+    unlinkat(folder_fd, ELSEWHERE, 0);
+}
+
+/* --- what an overlay cannot do here ------------------------------------------------------------------------------- */
+
+/* File systems of which the kernel takes no upper layer. */
+static const char *unfit_file_system(int fd)
+{
+    static const struct {
+        unsigned long magic;
+        const char *name;
+    } unfit[] = {{OVERLAYFS_SUPER_MAGIC, "an overlay, as in most containers"},
+                 {NFS_SUPER_MAGIC, "NFS"},
+                 {SMB_SUPER_MAGIC, "SMB"},
+                 {MSDOS_SUPER_MAGIC, "FAT"},
+                 {FUSE_SUPER_MAGIC, "FUSE"}};
+    struct statfs status;
+    if (fstatfs(fd, &status) < 0)
+        return NULL;
+    for (size_t i = 0; i < array_len(unfit); i++) {
+        if ((unsigned long)status.f_type == unfit[i].magic)
+            return unfit[i].name;
+    }
+    return NULL;
+}
+
+/* An overlay shows nothing of what is mounted inside its lower tree. */
+static int refuse_mounts_inside(const char *workspace, struct err *err)
+{
+    FILE *table = fopen("/proc/self/mounts", "re");
+    char line[2 * PATH_LONGEST];
+    int result = 0;
+    while (table && result == 0 && fgets(line, sizeof(line), table)) {
+        char *point = strchr(line, ' ');
+        if (!point)
+            continue;
+        point[1 + strcspn(point + 1, " ")] = '\0';
+        if (path_is_beneath(point + 1, workspace) && strcmp(point + 1, workspace) != 0) {
+            err_set(err, "%s is a mount inside the workspace, which an overlay would show empty", point + 1);
+            result = err_hint(err, "unmount it, or run without --review");
+        }
+    }
+    if (table)
+        fclose(table);
+    return result;
+}
+
+/* Whoever is not root has one's own ids inside, and what is anybody else's cannot be copied into the layer. */
+static const char *find_foreign(struct arena *arena, const char *covered)
+{
+    enum { LOOKED_AT = 2000 };
+    char *const tops[] = {(char *)covered, NULL};
+    FTS *walk = process_is_real_root() ? NULL : fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    const char *found = NULL;
+    size_t looked = 0;
+    for (const FTSENT *entry; walk && !found && looked < LOOKED_AT && (entry = fts_read(walk)); looked++) {
+        bool has_status = entry->fts_info == FTS_F || entry->fts_info == FTS_D;
+        if (has_status && (entry->fts_statp->st_uid != geteuid() || entry->fts_statp->st_gid != getegid()))
+            found = arena_str(arena, entry->fts_path);
+    }
+    if (walk)
+        fts_close(walk);
+    return found;
+}
+
+/* Both folders, where the kernel would take them. Returns NULL, or why it would not. */
+static const char *make_in(int fd)
+{
+    const char *unfit = unfit_file_system(fd);
+    if (unfit)
+        return unfit;
+    if (mkdirat(fd, "upper", 0700) < 0 || mkdirat(fd, "work", 0700) < 0)
+        return strerror(errno);
+    auto_fd int upper = openat(fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (upper >= 0 && fsetxattr(upper, "user.bawn", "", 0, 0) == 0 && fremovexattr(upper, "user.bawn") == 0)
+        return NULL;
+    unlinkat(fd, "upper", AT_REMOVEDIR);
+    unlinkat(fd, "work", AT_REMOVEDIR);
+    return "one without extended attributes";
+}
+
+/* The next best: a folder of another file system, which the session remembers. */
+static const char *make_elsewhere(int folder_fd, const char *runtime_folder, struct arena *arena)
+{
+    const char *const places[] = {"/var/tmp", "/tmp", runtime_folder, "/dev/shm"};
+    for (size_t i = 0; i < array_len(places); i++) {
+        char *path = places[i] ? arena_printf(arena, "%s/bawn-layer-XXXXXX", places[i]) : NULL;
+        if (!path || !mkdtemp(path))
+            continue;
+        auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int note =
+            openat(folder_fd, ELSEWHERE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 && note >= 0 && write_whole(note, path, strlen(path)) == 0 && !make_in(fd))
+            return path;
+        rmdir(path);
+        unlinkat(folder_fd, ELSEWHERE, 0);
+    }
+    return NULL;
+}
+
+int layers_make(int folder_fd, const char *folder, const char *covered, const char *runtime_folder,
+                struct arena *arena, struct layers *ret_layers, struct err *err)
+{
+    *ret_layers = (struct layers){.folder = folder};
+    if (refuse_mounts_inside(covered, err) < 0)
+        return -1;
+    const char *unfit = make_in(folder_fd);
+    if (unfit)
+        ret_layers->folder = make_elsewhere(folder_fd, runtime_folder, arena);
+    if (!ret_layers->folder) {
+        err_set(err, "an overlay cannot write to %s: its file system is %s, and no other one was found",
+                folder, unfit);
+        return err_hint(err, "set XDG_STATE_HOME to a folder on another file system");
+    }
+    auto_fd int layers_fd = layers_open(folder_fd);
+    auto_fd int upper = layers_fd < 0 ? -1 : openat(layers_fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct statfs system;
+    struct stat status;
+    /* The top of the tree inside is this directory: it must look the same. */
+    if (upper < 0 || stat(covered, &status) < 0 || fchmod(upper, status.st_mode & 0777) < 0 ||
+        fstatfs(upper, &system) < 0)
+        return err_sys(err, errno, "cannot make room in %s", ret_layers->folder);
+    ret_layers->is_memory = system.f_type == TMPFS_MAGIC;
+    ret_layers->foreign = find_foreign(arena, covered);
+    return 0;
+}
