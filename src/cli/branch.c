@@ -95,8 +95,7 @@ static int write_new(int top_fd, const char *path, const char *text, struct err 
 }
 
 /* As git makes a branch: under its lock, so that nobody else makes it at the same time. */
-static int make_ref(int top_fd, struct arena *arena, const struct branch *branch, const char *digits,
-                    struct err *err)
+static int make_ref(int top_fd, struct arena *arena, const struct branch *branch, struct err *err)
 {
     const char *ref = arena_printf(arena, ".git/refs/heads/%s", branch->name), *name;
     auto_fd int made = directories_make_beneath(top_fd, path_parent(arena, ref));
@@ -104,7 +103,7 @@ static int make_ref(int top_fd, struct arena *arena, const struct branch *branch
     const char *lock = arena_printf(arena, "%s.lock", name);
     if (made < 0 || parent < 0)
         return err_sys(err, errno, "cannot make the branch %s", branch->name);
-    const char *text = arena_printf(arena, "%s\n", digits);
+    const char *text = arena_printf(arena, "%s\n", branch->at.digits);
     auto_fd int fd = openat(parent, lock, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return err_sys(err, errno, "cannot make the branch %s", branch->name);
@@ -121,19 +120,19 @@ static int make_ref(int top_fd, struct arena *arena, const struct branch *branch
  * repository but its objects: with no configuration, no attributes, no hooks and no filters but git's own.
  */
 static int fill(const struct world *world, struct launch *launch, struct arena *arena,
-                const struct branch *branch, const struct git_position *at, struct err *err)
+                const struct branch *branch, struct err *err)
 {
     const char *objects = arena_printf(arena, "%s/.git/objects", branch->workspace);
     static const char script[] = "git init -q --bare --template= --object-format=\"$2\" /tmp/g && "
                                  "git --git-dir=/tmp/g --work-tree=. read-tree --reset -u \"$1\"";
-    const char *format = strlen(at->digits) == 64 ? "sha256" : "sha1";
-    const char *const command[] = {"sh", "-c", script, "sh", at->digits, format, NULL};
+    const char *format = strlen(branch->at.digits) == 64 ? "sha256" : "sha1";
+    const char *const command[] = {"sh", "-c", script, "sh", branch->at.digits, format, NULL};
     const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
                                        "GIT_CONFIG_NOSYSTEM=1",
                                        "GIT_CONFIG_GLOBAL=/dev/null",
                                        "GIT_ATTR_NOSYSTEM=1",
                                        "GIT_NO_LAZY_FETCH=1",
-                                       "GIT_INDEX_FILE=" MADE_INDEX,
+                                       arena_printf(arena, "GIT_INDEX_FILE=%s", MADE_INDEX),
                                        arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s", objects),
                                        NULL};
     const struct argument rules[] = {{VERB_WORKSPACE, branch->tree}, {VERB_READ, objects}, {VERB_NET, "off"}};
@@ -213,12 +212,11 @@ static int make_tree(struct arena *arena, const struct branch *branch, struct er
 
 /* `.git` in the worktree comes last: where it is, all the rest is. */
 static int make(const struct world *world, struct launch *launch, struct arena *arena,
-                const struct branch *branch, int top_fd, const struct git_position *at, bool is_new,
-                struct err *err)
+                const struct branch *branch, int top_fd, struct err *err)
 {
     auto_fd int tree_fd = make_tree(arena, branch, err);
-    if (tree_fd < 0 || fill(world, launch, arena, branch, at, err) < 0 ||
-        (is_new && make_ref(top_fd, arena, branch, at->digits, err) < 0) ||
+    if (tree_fd < 0 || fill(world, launch, arena, branch, err) < 0 ||
+        (branch->is_new && make_ref(top_fd, arena, branch, err) < 0) ||
         make_admin(arena, branch, top_fd, tree_fd, err) < 0)
         return -1;
     return write_new(tree_fd, ".git",
@@ -243,9 +241,8 @@ int branch_open(const struct world *world, const struct args *args, struct launc
     if (is_checked_out(branch, git_fd, arena))
         return refuse(world, arena_printf(arena, "the branch %s is checked out already", branch->name),
                       "take another name: bawn makes the branch");
-    struct git_position at;
-    bool is_new = !git_branch_position(git_fd, branch->name, &at);
-    if (is_new && !git_head_position(git_fd, &at))
+    ret_branch->is_new = !git_branch_position(git_fd, branch->name, &ret_branch->at);
+    if (branch->is_new && !git_head_position(git_fd, &ret_branch->at))
         return refuse(world, "the repository has no commit that a branch could begin at",
                       "commit something first, or use --review");
     char head[GIT_NAME_MOST + 1];
@@ -256,7 +253,7 @@ int branch_open(const struct world *world, const struct args *args, struct launc
         return refuse(world, arena_printf(arena, "the worktree %s is on the branch %s", branch->tree, head),
                       "take another name");
     struct err err = {0};
-    if (!is_made && make(world, launch, arena, branch, top_fd, &at, is_new, &err) < 0) {
+    if (!is_made && make(world, launch, arena, branch, top_fd, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }

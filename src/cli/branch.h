@@ -8,12 +8,15 @@
 #pragma once
 
 #include "cli/keep.h"
+#include "git/branch.h"
 #include "launch/launch.h"
 
 struct branch {
     const char *name;
-    const char *workspace; /* the main checkout */
-    const char *tree;      /* the worktree's top */
+    const char *workspace;  /* the main checkout */
+    const char *tree;       /* the worktree's top */
+    struct git_position at; /* the commit that it begins at */
+    bool is_new;            /* there was no such branch */
     const char *admin; /* git's folder for it, relative to the main checkout: ".git/worktrees/bawn-NAME" */
 };
 

@@ -246,9 +246,11 @@ static int begin_branch(const struct world *world, struct loaded *loaded, const 
 int keep_begin(const struct world *world, struct loaded *loaded, const struct session *session,
                flag_set flags, const char *branch, struct keeping **ret_keeping, struct err *err)
 {
-    enum record_mode mode = flags & FLAG_DISCARD                  ? RECORD_DISCARD
-                            : flags & (FLAG_REVIEW | FLAG_NESTED) ? RECORD_REVIEW
-                                                                  : RECORD_LIVE;
+    enum record_mode mode = RECORD_LIVE;
+    if (flags & FLAG_DISCARD)
+        mode = RECORD_DISCARD;
+    else if (flags & (FLAG_REVIEW | FLAG_NESTED))
+        mode = RECORD_REVIEW;
     bool keeps_all = flags & (FLAG_REVIEW_ALL | FLAG_NESTED);
     struct keeping *keeping = *ret_keeping = arena_new(loaded->policy.arena, struct keeping);
     keeping->store = keep_store(loaded, loaded->policy.arena);

@@ -1,5 +1,6 @@
 #include "cli/pager.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -51,7 +52,9 @@ void pager_end(struct pager *pager)
     fclose(pager->world.out);
     /* Ctrl-C is the pager's as long as it is there. */
     void (*before)(int) = signal(SIGINT, SIG_IGN);
-    while (waitpid(pager->pid, NULL, 0) < 0)
-        continue;
+    int status;
+    do {
+        status = (int)waitpid(pager->pid, NULL, 0);
+    } while (status < 0 && errno == EINTR);
     signal(SIGINT, before);
 }

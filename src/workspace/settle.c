@@ -25,6 +25,7 @@ struct execution {
     struct settled *settled;
     change_list changes;
     touched_list touched;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(size_t) made; /* changes whose files are made under another name, and wait for the disk */
 };
 
@@ -90,12 +91,11 @@ static void restore_touched(const struct execution *execution)
 /* Where a file lies that was made and has no name yet. What else there is to say is said when it gets one. */
 static int find_made(const struct execution *execution, size_t number, struct step *ret_step)
 {
-    struct settled unsaid = {0};
     struct err ignored;
+    size_t said = execution->settled->kept.count;
     *ret_step = step_of(execution, number);
-    ret_step->settled = &unsaid;
     int begun = step_begin(ret_step, number, true, &ignored);
-    vec_free(&unsaid.kept);
+    execution->settled->kept.count = said;
     return begun;
 }
 
