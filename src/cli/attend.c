@@ -104,8 +104,8 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
         begin_session(attendance);
     if (attendance->trial_state && !(attendance->args->flags & FLAG_DISCARD))
         return 0;
-    int result = keep_begin(attendance->world, attendance->loaded, &attendance->session, attendance->args->flags,
-                            attendance->args->branch, &attendance->keeping, err);
+    int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
+                            attendance->args->flags, attendance->args->branch, &attendance->keeping, err);
     struct past past = keep_past(attendance->keeping);
     sockets_hide(&attendance->loaded->plan, attendance->loaded->policy.arena, &past);
     return result;

@@ -32,11 +32,11 @@ struct launch {
     const char *const *command; /* ended by NULL */
     char *own_arguments;        /* those: one after the other in memory, overwritten inside */
     size_t own_arguments_size;
-    int terminal_fd;        /* the caller's terminal, or -1 */
-    bool foreground;        /* the caller has the terminal to itself: the command shall have it */
-    bool own_group;         /* the command gets a process group of its own */
-    bool log_exec;          /* a listener hears of every program that is executed */
-    bool nested;            /* the command may make namespaces; whatever it writes of the host goes to overlays */
+    int terminal_fd; /* the caller's terminal, or -1 */
+    bool foreground; /* the caller has the terminal to itself: the command shall have it */
+    bool own_group;  /* the command gets a process group of its own */
+    bool log_exec;   /* a listener hears of every program that is executed */
+    bool nested;     /* the command may make namespaces; whatever it writes of the host goes to overlays */
     bool probably_no_names; /* the plan will probably have no network but the sandbox's own */
     const struct cgroup_place *cgroup_place; /* as cgroup_find() has it */
     struct trace trace;
