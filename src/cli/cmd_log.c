@@ -41,7 +41,7 @@ static bool parse_since(const char *text, time_t *ret_since)
     static const struct {
         char unit;
         int64_t seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', INT64_C(604800)}};
     uint64_t number;
     const char *at = text;
     if (!text_take_number(&at, &number) || number > 1000000 || strlen(at) != 1)

@@ -47,6 +47,11 @@ int exec_notice_begin(struct err *err)
                              : "this kernel lacks seccomp's notifications; leave --log-exec out");
 }
 
+static void *in_process(uint64_t address)
+{
+    return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr): of another process's memory
+}
+
 /* A text of the process's, up to its NUL. Read in parts: what lies behind it may not be there. */
 static size_t read_text(pid_t pid, uint64_t address, char *out, size_t capacity)
 {
@@ -55,7 +60,7 @@ static size_t read_text(pid_t pid, uint64_t address, char *out, size_t capacity)
     while (size + 1 < capacity) {
         size_t wanted = PART - (address + size) % PART;
         wanted = wanted < capacity - 1 - size ? wanted : capacity - 1 - size;
-        struct iovec here = {out + size, wanted}, there = {(void *)(uintptr_t)(address + size), wanted};
+        struct iovec here = {out + size, wanted}, there = {in_process(address + size), wanted};
         ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
         if (got <= 0)
             break;
@@ -85,12 +90,12 @@ static void read_arguments(struct exec_notice *notice, uint64_t address)
 {
     uint64_t pointers[MOST_ARGUMENTS] = {0};
     char texts[MOST_ARGUMENTS][ARGUMENT_LONGEST];
-    struct iovec here = {pointers, sizeof(pointers)}, there = {(void *)(uintptr_t)address, sizeof(pointers)};
+    struct iovec here = {pointers, sizeof(pointers)}, there = {in_process(address), sizeof(pointers)};
     ssize_t got = process_vm_readv(notice->pid, &here, 1, &there, 1, 0);
     size_t count = 0, most = got > 0 ? (size_t)got / sizeof(*pointers) : 0;
     struct iovec theirs[MOST_ARGUMENTS], ours[MOST_ARGUMENTS];
     for (; count < most && pointers[count]; count++) {
-        theirs[count] = (struct iovec){(void *)(uintptr_t)pointers[count], ARGUMENT_LONGEST};
+        theirs[count] = (struct iovec){in_process(pointers[count]), ARGUMENT_LONGEST};
         ours[count] = (struct iovec){texts[count], ARGUMENT_LONGEST};
     }
     got = count ? process_vm_readv(notice->pid, ours, count, theirs, count, 0) : 0;
