@@ -158,14 +158,10 @@ int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
     ret_notice->is_there = is_there(ret_notice);
     if (ret_notice->is_there)
         read_parent(ret_notice); /* it may have ended as soon as it goes on */
+    ret_notice->pid_fd = ret_notice->is_there ? (int)syscall(SYS_pidfd_open, ret_notice->pid, 0) : -1;
     said.answer =
         (struct seccomp_notif_resp){.id = asked.notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &said) < 0 ? 0 : 1; /* it was killed meanwhile */
-}
-
-int exec_watch_end(pid_t pid)
-{
-    return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
 bool exec_read_end(int pid_fd, int *ret_status)

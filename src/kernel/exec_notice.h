@@ -21,6 +21,7 @@ struct exec_notice {
     char path[4096];      /* as it was given; "" where that could not be read, as of process 1's own memory */
     char arguments[4096]; /* each cut at 255 bytes and ended by NUL; the rest is left out */
     size_t arguments_size;
+    int pid_fd; /* rings by POLLHUP when it has ended and its parent has taken note; the taker's; -1: none */
     bool is_there; /* is there such a file, as the process sees it? */
 };
 
@@ -29,9 +30,6 @@ struct exec_notice {
  * could ask.
  */
 int exec_notice_take(int listener_fd, struct exec_notice *ret_notice) must_check;
-
-/* Rings by POLLHUP when the process has ended and its parent has taken note; -1 where that cannot be had. */
-int exec_watch_end(pid_t pid);
 
 /* As wait() has it; false where this kernel does not tell (before 6.15). */
 bool exec_read_end(int pid_fd, int *ret_status);

@@ -56,19 +56,21 @@ static int has_ended(void *self, short events, struct err *err)
     return 0;
 }
 
-static void watch_end(struct execs *execs, pid_t pid)
+/* The descriptor becomes the execs' own. */
+static void watch_end(struct execs *execs, pid_t pid, int fd)
 {
     size_t free_place = EXECS_WATCHED;
+    bool is_known = false; /* the same process, another program */
     for (size_t i = 0; i < EXECS_WATCHED; i++) {
-        if (execs->watched[i].pid_fd > 0 && execs->watched[i].pid == pid)
-            return; /* the same process, another program */
+        is_known |= execs->watched[i].pid_fd > 0 && execs->watched[i].pid == pid;
         if (execs->watched[i].pid_fd <= 0 && free_place == EXECS_WATCHED)
             free_place = i;
     }
-    int fd = free_place < EXECS_WATCHED ? exec_watch_end(pid) : -1;
-    if (fd <= 0)
+    if (fd < 0 || is_known || free_place == EXECS_WATCHED) {
+        if (fd >= 0)
+            close(fd);
         return;
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
     execs->watched[free_place].pid_fd = fd;
     execs->watched[free_place].pid = pid;
     loop_add(execs->loop, fd, 0, has_ended, execs); /* POLLHUP comes unasked */
@@ -85,13 +87,13 @@ static int somebody_executes(void *self, short events, struct err *err)
     if (result <= 0 || !notice.is_there)
         return 0;
     /* The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */
+    watch_end(execs, notice.pid, notice.pid_fd);
     bool is_first = !*notice.path && !notice.arguments_size && (!execs->first || execs->first == notice.pid);
     if (is_first && execs->first)
         return 0;
     char pid[16];
     auto_buf struct buf arguments = {0};
     snprintf(pid, sizeof(pid), "%d", (int)notice.pid);
-    watch_end(execs, notice.pid);
     if (is_first) {
         execs->first = notice.pid;
         buf_add_str(&arguments, execs->command);
