@@ -11,53 +11,53 @@
 
 /* A bit each. More than an enumeration holds. */
 typedef uint64_t flag_set;
-#define FLAG_HELP         (UINT64_C(1) << 0)
-#define FLAG_JSON         (UINT64_C(1) << 1)
-#define FLAG_PLAN         (UINT64_C(1) << 2)
-#define FLAG_BRIEF        (UINT64_C(1) << 3)
-#define FLAG_ALL          (UINT64_C(1) << 4)
-#define FLAG_REVOKE       (UINT64_C(1) << 5)
-#define FLAG_YES          (UINT64_C(1) << 6)
-#define FLAG_POLICY       (UINT64_C(1) << 7) /* the rules of the language as flags: --read, --net … */
-#define FLAG_VERSION      (UINT64_C(1) << 8)
-#define FLAG_READ_ONLY    (UINT64_C(1) << 9)
-#define FLAG_NESTED       (UINT64_C(1) << 10)
-#define FLAG_FULL_ACCESS  (UINT64_C(1) << 11)
-#define FLAG_I_KNOW       (UINT64_C(1) << 12)
-#define FLAG_DEGRADE      (UINT64_C(1) << 13) /* takes the names of walls */
-#define FLAG_FRESH_HOME   (UINT64_C(1) << 14)
-#define FLAG_ALWAYS       (UINT64_C(1) << 15)
-#define FLAG_SESSION      (UINT64_C(1) << 16)
-#define FLAG_KEEP         (UINT64_C(1) << 17)
-#define FLAG_KEEP_FLAGGED (UINT64_C(1) << 18)
-#define FLAG_REVIEW       (UINT64_C(1) << 19)
-#define FLAG_DISCARD      (UINT64_C(1) << 20)
-#define FLAG_LIST         (UINT64_C(1) << 21)
-#define FLAG_THEIRS       (UINT64_C(1) << 22) /* what the user has changed since is overwritten */
-#define FLAG_STAT         (UINT64_C(1) << 23)
-#define FLAG_NAME_ONLY    (UINT64_C(1) << 24)
-#define FLAG_ALLOW_RISKY  (UINT64_C(1) << 25)
-#define FLAG_PRUNE        (UINT64_C(1) << 26)
-#define FLAG_VERIFY       (UINT64_C(1) << 27)
-#define FLAG_DENIED       (UINT64_C(1) << 28)
-#define FLAG_NOTIFY       (UINT64_C(1) << 40) /* takes a command, after '=' */
-#define FLAG_PATCH        (UINT64_C(1) << 29)
-#define FLAG_MERGE        (UINT64_C(1) << 30)
-#define FLAG_MARKERS      (UINT64_C(1) << 31)
-#define FLAG_OURS         (UINT64_C(1) << 32)
-#define FLAG_AGENT        (UINT64_C(1) << 60) /* takes the name of one */
-#define FLAG_REVIEW_ALL   (UINT64_C(1) << 33) /* --review=all */
-#define FLAG_BRANCH       (UINT64_C(1) << 34)
-#define FLAG_QUIET        (UINT64_C(1) << 41)
-#define FLAG_ON_EXIT      (UINT64_C(1) << 42) /* takes a command */
-#define FLAG_FOLLOW       (UINT64_C(1) << 43)
-#define FLAG_LOG_NET      (UINT64_C(1) << 44)
-#define FLAG_LOG_FILES    (UINT64_C(1) << 45)
-#define FLAG_LOG_EXEC     (UINT64_C(1) << 46)
-#define FLAG_SINCE        (UINT64_C(1) << 47) /* takes a length of time */
-#define FLAG_GREP         (UINT64_C(1) << 48) /* takes a text */
-#define FLAG_REPORT       (UINT64_C(1) << 49) /* takes a file */
-#define FLAG_RECORD_EXEC  (UINT64_C(1) << 50)
+#define FLAG_HELP         0x1ULL
+#define FLAG_JSON         0x2ULL
+#define FLAG_PLAN         0x4ULL
+#define FLAG_BRIEF        0x8ULL
+#define FLAG_ALL          0x10ULL
+#define FLAG_REVOKE       0x20ULL
+#define FLAG_YES          0x40ULL
+#define FLAG_POLICY       0x80ULL /* the rules of the language as flags: --read, --net … */
+#define FLAG_VERSION      0x100ULL
+#define FLAG_READ_ONLY    0x200ULL
+#define FLAG_NESTED       0x400ULL
+#define FLAG_FULL_ACCESS  0x800ULL
+#define FLAG_I_KNOW       0x1000ULL
+#define FLAG_DEGRADE      0x2000ULL /* takes the names of walls */
+#define FLAG_FRESH_HOME   0x4000ULL
+#define FLAG_ALWAYS       0x8000ULL
+#define FLAG_SESSION      0x10000ULL
+#define FLAG_KEEP         0x20000ULL
+#define FLAG_KEEP_FLAGGED 0x40000ULL
+#define FLAG_REVIEW       0x80000ULL
+#define FLAG_DISCARD      0x100000ULL
+#define FLAG_LIST         0x200000ULL
+#define FLAG_THEIRS       0x400000ULL /* what the user has changed since is overwritten */
+#define FLAG_STAT         0x800000ULL
+#define FLAG_NAME_ONLY    0x1000000ULL
+#define FLAG_ALLOW_RISKY  0x2000000ULL
+#define FLAG_PRUNE        0x4000000ULL
+#define FLAG_VERIFY       0x8000000ULL
+#define FLAG_DENIED       0x10000000ULL
+#define FLAG_NOTIFY       0x10000000000ULL /* takes a command, after '=' */
+#define FLAG_PATCH        0x20000000ULL
+#define FLAG_MERGE        0x40000000ULL
+#define FLAG_MARKERS      0x80000000ULL
+#define FLAG_OURS         0x100000000ULL
+#define FLAG_AGENT        0x1000000000000000ULL /* takes the name of one */
+#define FLAG_REVIEW_ALL   0x200000000ULL        /* --review=all */
+#define FLAG_BRANCH       0x400000000ULL
+#define FLAG_QUIET        0x20000000000ULL
+#define FLAG_ON_EXIT      0x40000000000ULL /* takes a command */
+#define FLAG_FOLLOW       0x80000000000ULL
+#define FLAG_LOG_NET      0x100000000000ULL
+#define FLAG_LOG_FILES    0x200000000000ULL
+#define FLAG_LOG_EXEC     0x400000000000ULL
+#define FLAG_SINCE        0x800000000000ULL  /* takes a length of time */
+#define FLAG_GREP         0x1000000000000ULL /* takes a text */
+#define FLAG_REPORT       0x2000000000000ULL /* takes a file */
+#define FLAG_RECORD_EXEC  0x4000000000000ULL
 #define FLAG_ENDING                                                                                          \
     (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON | FLAG_RECORD_EXEC) /* what is told of a run */
 #define FLAG_MODES                                                                                           \

@@ -264,8 +264,8 @@ static int show(struct view *view)
                     "a number and one of s, m, h, d, w: --since 2h");
         return EXIT_BAD_INPUT;
     }
-    view->kinds = (flags & FLAG_LOG_NET ? EVENT_NET : 0U) | (flags & FLAG_LOG_FILES ? EVENT_FILES : 0U) |
-                  (flags & FLAG_LOG_EXEC ? EVENT_EXEC : 0U);
+    view->kinds = ((flags & FLAG_LOG_NET) ? EVENT_NET : 0U) | ((flags & FLAG_LOG_FILES) ? EVENT_FILES : 0U) |
+                  ((flags & FLAG_LOG_EXEC) ? EVENT_EXEC : 0U);
     int status = open_session(view);
     if (status)
         return status;

@@ -12,6 +12,7 @@
 #include "cli/chronicle.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/retell.h"
 #include "cli/run.h"
 #include "home/git_settings.h"
 #include "kernel/landlock.h"
@@ -42,10 +43,11 @@ static const char *visible_path(const struct loaded *loaded, const char *path)
 }
 
 /* What the command gets: the variables of the plan, with the caller's values for those that pass. */
-static const char *const *environment_for(const struct world *world, const struct loaded *loaded)
+static const char *const *environment_for(const struct world *world, const struct loaded *loaded,
+                                          bool has_policy)
 {
     struct arena *arena = loaded->policy.arena;
-    const char **environment = arena_alloc(arena, (loaded->plan.operations.count + 1) * sizeof(*environment));
+    const char **environment = arena_alloc(arena, (loaded->plan.operations.count + 2) * sizeof(*environment));
     size_t count = 0;
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
         const struct operation *operation = &loaded->plan.operations.at[i];
@@ -58,6 +60,8 @@ static const char *const *environment_for(const struct world *world, const struc
             value = visible_path(loaded, value);
         environment[count++] = arena_printf(arena, "%s=%s", operation->name, value);
     }
+    if (has_policy)
+        environment[count++] = "BAWN_POLICY=" RETOLD_POLICY; /* for `bawn why` inside */
     return environment;
 }
 
@@ -165,7 +169,8 @@ static int run(const struct world *world, const struct args *args, const struct 
 {
     launch->plan = &loaded->plan;
     launch->command = trial ? trial->command : words_for(args, loaded);
-    launch->environment = environment_for(world, loaded);
+    launch->policy = loaded->request.full_access ? NULL : policy_retold(loaded);
+    launch->environment = environment_for(world, loaded, launch->policy != NULL);
     launch->directory = loaded->request.directory;
     launch->git_config = git_settings(&loaded->policy);
     auto_buf struct buf briefing = {0};

@@ -145,8 +145,7 @@ static size_t value_size(const char *text, size_t size)
 /* After "://": how much there is before an '@' of the same address; 0: there is none. */
 static size_t userinfo_size(const char *text, size_t size)
 {
-    size_t most = size < USERINFO_LONGEST ? size : USERINFO_LONGEST;
-    for (size_t i = 0; i < most && !strchr("/?# \t\n\"'", text[i]); i++) {
+    for (size_t i = 0; i < size && i < USERINFO_LONGEST && !strchr("/?# \t\n\"'", text[i]); i++) {
         if (text[i] == '@')
             return i;
     }

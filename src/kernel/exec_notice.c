@@ -18,8 +18,9 @@
 
 /* Headers of the floor's distributions do not have it (Linux 6.13; the end since 6.15). */
 struct process_information {
-    uint64_t mask, cgroup;
-    uint32_t ids[11];
+    uint64_t mask;
+    uint64_t cgroup;  // cppcheck-suppress unusedStructMember; the kernel's layout
+    uint32_t ids[11]; // cppcheck-suppress unusedStructMember; the kernel's layout
     int32_t exit_code;
 };
 #define PROCESS_GET_INFORMATION _IOWR(0xFF, 11, struct process_information)

@@ -322,5 +322,8 @@ int furnish_files(struct root *root, struct err *err)
     const char *briefing = root->launch->briefing;
     if (briefing && write_file(root, "/run/bawn/BRIEFING.md", briefing, err) < 0)
         return -1;
+    const char *policy = root->launch->policy;
+    if (policy && write_file(root, "/run/bawn/policy.bawn", policy, err) < 0)
+        return -1;
     return explain_root(root, err);
 }

@@ -55,6 +55,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
     put_text(&out, launch->home);
     put_text(&out, launch->git_config);
     put_text(&out, launch->briefing);
+    put_text(&out, launch->policy);
     head.size = out.size - sizeof(head);
     memcpy(out.bytes, &head, sizeof(head));
     for (size_t sent = 0; sent < out.size;) {
@@ -128,5 +129,6 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     launch->home = take_text(&at);
     launch->git_config = take_text(&at);
     launch->briefing = take_text(&at);
+    launch->policy = take_text(&at);
     return 0;
 }

@@ -49,6 +49,7 @@ struct launch {
     const char *const *environment; /* what the command gets, ended by NULL */
     const char *directory;          /* where it starts */
     const char *briefing; /* what the command can read about where it is, at /run/bawn/BRIEFING.md; or NULL */
+    const char *policy;   /* the rules that the command can ask about, at /run/bawn/policy.bawn; or NULL */
     uint64_t seconds;     /* how long the command may run; UINT64_MAX: as long as it likes */
 };
 
