@@ -143,11 +143,11 @@ int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
 {
     union {
         struct seccomp_notif notice;
-        char room[512]; /* kernels to come may say more */
+        char room[512]; // cppcheck-suppress unusedStructMember ; kernels to come may say more
     } asked = {0};
     union {
         struct seccomp_notif_resp answer;
-        char room[512];
+        char room[512]; // cppcheck-suppress unusedStructMember
     } said = {0};
     *ret_notice = (struct exec_notice){0};
     if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &asked) < 0)

@@ -31,8 +31,8 @@ static void note_end(struct execs *execs, size_t index, const char *how)
 static void read_end(struct execs *execs, size_t index)
 {
     int status;
-    char how[32] = "";
     if (exec_read_end(execs->watched[index].pid_fd, &status)) {
+        char how[32];
         snprintf(how, sizeof(how), WIFSIGNALED(status) ? "signal %d" : "status %d",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         note_end(execs, index, how);
@@ -81,7 +81,7 @@ static int somebody_executes(void *self, short events, struct err *err)
     (void)err;
     struct execs *execs = self;
     struct exec_notice notice;
-    int result = events & POLLIN ? exec_notice_take(execs->listener_fd, &notice) : -1;
+    int result = (events & POLLIN) ? exec_notice_take(execs->listener_fd, &notice) : -1;
     if (result < 0)
         loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
     if (result <= 0 || !notice.is_there)

@@ -21,9 +21,11 @@ static const char *compose(const char *from, const char *to, const char *answers
     auto_hunks struct hunks hunks;
     hunks_find(&old, &new, &hunks);
     bool taken[16] = {0};
+    size_t count = 0;
     CHECK_INT(hunks.list.count, strlen(answers));
-    for (size_t i = 0; i < hunks.list.count && i < 16 && answers[i]; i++)
-        taken[i] = answers[i] == 'y';
+    for (const char *answer = answers; *answer && count < hunks.list.count && count < array_len(taken);
+         answer++)
+        taken[count++] = *answer == 'y';
     hunks_compose(&hunks, taken, ret_text);
     return buf_text(ret_text);
 }
@@ -121,11 +123,18 @@ TEST(two_texts_that_were_added_are_a_clash)
 
 /* --- arbitrary texts ---------------------------------------------------------------------------------------------- */
 
+/* A number below `most`; the same of the same seed on every machine. */
+static int arbitrary(unsigned *seed, unsigned most)
+{
+    *seed = *seed * 1103515245 + 12345;
+    return (int)((*seed >> 16) % most);
+}
+
 static struct buf arbitrary_text(unsigned *seed)
 {
     struct buf buf = {0};
-    for (int lines = rand_r(seed) % 12; lines > 0; lines--)
-        buf_printf(&buf, "%c%s", 'a' + rand_r(seed) % 4, lines > 1 || rand_r(seed) % 3 ? "\n" : "");
+    for (int lines = arbitrary(seed, 12); lines > 0; lines--)
+        buf_printf(&buf, "%c%s", 'a' + arbitrary(seed, 4), lines > 1 || arbitrary(seed, 3) ? "\n" : "");
     return buf;
 }
 
