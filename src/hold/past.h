@@ -10,7 +10,7 @@
 struct past {
     const char *workspace;   /* absolute */
     const struct tree *tree; /* NULL: nothing is known */
-    const char *directory;   /* of the store, absolute */
+    const char *directory;   /* of the store, absolute; NULL: contents are not read */
     struct store store;      /* opened when it is needed */
 };
 
