@@ -14,7 +14,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
-#include "workspace/remove.h"
+#include "kernel/remove.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
 #define MADE_INDEX ".bawn-index" /* where git writes it, until it lies where it belongs */

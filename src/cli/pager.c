@@ -40,7 +40,8 @@ void pager_begin(const struct world *world, struct pager *ret_pager)
         close(ends[1]);
         return;
     }
-    signal(SIGPIPE, SIG_IGN); /* whoever leaves the pager has seen enough */
+    /* Whoever leaves the pager has seen enough. */
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     ret_pager->pid = pid;
     ret_pager->world.out = out;
 }
@@ -51,10 +52,11 @@ void pager_end(struct pager *pager)
         return;
     fclose(pager->world.out);
     /* Ctrl-C is the pager's as long as it is there. */
-    void (*before)(int) = signal(SIGINT, SIG_IGN);
+    struct sigaction before;
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
     int status;
     do {
         status = (int)waitpid(pager->pid, NULL, 0);
     } while (status < 0 && errno == EINTR);
-    signal(SIGINT, before);
+    sigaction(SIGINT, &before, NULL);
 }

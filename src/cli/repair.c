@@ -11,7 +11,7 @@
 #include "hold/aside.h"
 #include "home/home.h"
 #include "kernel/process.h"
-#include "workspace/remove.h"
+#include "kernel/remove.h"
 #include "workspace/transition.h"
 
 /* git is asked at the end of a run with the run's own home; here it gets one that is empty. */

@@ -28,6 +28,3 @@ void files_sweep(int directory_fd);
 /* Replaces a small file of bawn's own by another, or leaves it as it was. */
 int files_replace(int directory_fd, const char *name, const void *bytes, size_t size, struct err *err)
     must_check;
-
-/* Removes a whole tree, however deep and whatever its modes; follows no link. Nothing there is fine. */
-int files_remove_tree(int parent_fd, const char *name, struct err *err) must_check;

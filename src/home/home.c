@@ -14,6 +14,7 @@
 #include "home/copy.h"
 #include "home/files.h"
 #include "kernel/directories.h"
+#include "kernel/remove.h"
 
 /* Of a fresh home, in the session's folder. */
 #define FRESH_NAME "home"
@@ -107,7 +108,7 @@ static int remove_both(int directory_fd, const char *name, struct err *err)
     char state[256];
     if ((size_t)snprintf(state, sizeof(state), "%s.state", name) >= sizeof(state))
         return err_sys(err, ENAMETOOLONG, "cannot remove %.60s", name);
-    return files_remove_tree(directory_fd, name, err) < 0 ? -1 : files_remove_tree(directory_fd, state, err);
+    return remove_tree(directory_fd, name, err) < 0 ? -1 : remove_tree(directory_fd, state, err);
 }
 
 int home_close(struct home *home, const struct session *session, struct err *err)

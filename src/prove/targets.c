@@ -24,7 +24,7 @@
 #include "base/vec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "workspace/remove.h"
+#include "kernel/remove.h"
 
 /* In the decoy home. `#` is the canary. A text of NULL is a directory. */
 static const struct {

@@ -124,7 +124,7 @@ static const char *make_in(int fd)
     if (unfit)
         return unfit;
     if (mkdirat(fd, "upper", 0700) < 0 || mkdirat(fd, "work", 0700) < 0)
-        return strerror(errno);
+        return strerrordesc_np(errno);
     auto_fd int upper = openat(fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (upper >= 0 && fsetxattr(upper, "user.bawn", "", 0, 0) == 0 && fremovexattr(upper, "user.bawn") == 0)
         return NULL;

@@ -10,9 +10,9 @@
 #include "base/fd.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
+#include "kernel/remove.h"
 #include "workspace/layers.h"
 #include "workspace/record.h"
-#include "workspace/remove.h"
 #include "workspace/snapshot.h"
 
 /* cppcheck-suppress unusedStructMember; vec_push uses it */

@@ -9,6 +9,7 @@
 #include "home/files.h"
 #include "home/memory.h"
 #include "home/version.h"
+#include "kernel/remove.h"
 #include "unit.h"
 
 static struct {
@@ -27,7 +28,7 @@ static void make_folder(void)
 static void remove_folder(void)
 {
     struct err err = {0};
-    CHECK_INT(files_remove_tree(AT_FDCWD, folder.path, &err), 0);
+    CHECK_INT(remove_tree(AT_FDCWD, folder.path, &err), 0);
     CHECK(access(folder.path, F_OK) < 0);
     close(folder.fd);
     arena_free(&folder.arena);
@@ -200,7 +201,7 @@ TEST(a_tree_is_removed_however_deep_and_closed)
         at = next;
     }
     struct err err = {0};
-    CHECK_INT(files_remove_tree(folder.fd, "tree", &err), 0);
+    CHECK_INT(remove_tree(folder.fd, "tree", &err), 0);
     CHECK_STR(err.message, "");
     CHECK_INT(names(), 0);
     remove_folder();

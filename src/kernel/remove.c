@@ -1,0 +1,77 @@
+#include "kernel/remove.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "kernel/directories.h"
+
+/* A tree can be deeper than there are descriptors. */
+enum { DEEPEST = 64 };
+
+struct removal {
+    int top_fd; /* of the tree's own top: what lies too deep is moved up to here first */
+    unsigned moved;
+};
+
+static int empty_directory(struct removal *removal, int fd, unsigned depth);
+
+/* Out of the depths, under a name that is free. */
+static int move_up(struct removal *removal, int parent_fd, const char *name)
+{
+    char moved[64];
+    do {
+        snprintf(moved, sizeof(moved), "deep-%u", ++removal->moved);
+        if (renameat2(parent_fd, name, removal->top_fd, moved, RENAME_NOREPLACE) == 0)
+            return 0;
+    } while (errno == EEXIST);
+    return -1;
+}
+
+static int remove_entry(struct removal *removal, int parent_fd, const char *name, unsigned depth)
+{
+    if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR)
+        return -1;
+    if (depth >= DEEPEST)
+        return move_up(removal, parent_fd, name);
+    auto_fd int fd = directories_open_up(parent_fd, name);
+    if (fd < 0 || empty_directory(removal, fd, depth + 1) < 0)
+        return -1;
+    return unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
+static int empty_directory(struct removal *removal, int fd, unsigned depth)
+{
+    DIR *directory = directories_list(fd);
+    int result = directory ? 0 : -1;
+    for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            result = remove_entry(removal, fd, entry->d_name, depth);
+    }
+    if (directory)
+        closedir(directory);
+    return result;
+}
+
+int remove_tree(int parent_fd, const char *name, struct err *err)
+{
+    if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    auto_fd int fd = errno == EISDIR ? directories_open_up(parent_fd, name) : -1;
+    if (fd < 0)
+        return err_sys(err, errno, "cannot remove %s", name);
+    struct removal removal = {.top_fd = fd};
+    unsigned moved;
+    do {
+        moved = removal.moved;
+        if (empty_directory(&removal, fd, 0) < 0)
+            return err_sys(err, errno, "cannot remove %s", name);
+    } while (removal.moved != moved);
+    return unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 ? err_sys(err, errno, "cannot remove %s", name) : 0;
+}
