@@ -69,7 +69,7 @@ int decoys_make(struct root *root, struct err *err)
 static void make_way(struct root *root, const char *path, struct err *err)
 {
     const char *parent = path_parent(&root->arena, path);
-    auto_fd int above = root_make_place(root, path_parent(&root->arena, parent), true, err);
+    auto_fd int above = place_make(root, path_parent(&root->arena, parent), true, err);
     if (above >= 0)
         mkdirat(above, path_name(parent), 0700);
 }
@@ -87,7 +87,7 @@ void decoys_show(struct root *root, const struct operation *operation)
     if (strchr(decoys[index].place, '/'))
         make_way(root, operation->path, &ignored);
     root->decoys.are_shown[index] =
-        root_attach(root, root->decoy_trees[index], operation->path, true, &ignored) == 0;
+        place_attach(root, root->decoy_trees[index], operation->path, true, &ignored) == 0;
 }
 
 void decoys_arm(const struct decoy_fds *fds)

@@ -16,14 +16,14 @@ static int furnish(struct root *root, const char *path, const char *type, const 
                    bool allow_devices, struct err *err)
 {
     auto_fd int tree = mount_new(type, options, false, allow_devices, err);
-    return tree < 0 ? -1 : root_attach(root, tree, path, true, err);
+    return tree < 0 ? -1 : place_attach(root, tree, path, true, err);
 }
 
 /* A device of the host, shown at its own name. */
 static int show_device(struct root *root, const char *source, const char *path, struct err *err)
 {
     auto_fd int tree = mount_open_restricted(root->host_dev, source, false, true, err);
-    return tree < 0 ? -1 : root_attach(root, tree, path, false, err);
+    return tree < 0 ? -1 : place_attach(root, tree, path, false, err);
 }
 
 static int furnish_dev(struct root *root, struct err *err)
@@ -44,7 +44,7 @@ static int furnish_dev(struct root *root, struct err *err)
         if (show_device(root, devices[i], path, err) < 0)
             return -1;
     }
-    auto_fd int dev = root_make_place(root, "/dev", true, err);
+    auto_fd int dev = place_make(root, "/dev", true, err);
     if (dev < 0)
         return -1;
     for (size_t i = 0; i < array_len(links); i++) {
@@ -57,7 +57,7 @@ static int furnish_dev(struct root *root, struct err *err)
 /* So that ttyname() finds the caller's terminal, which lies in the host's /dev/pts. */
 static int furnish_console(struct root *root, struct err *err)
 {
-    return root->terminal_tree < 0 ? 0 : root_attach(root, root->terminal_tree, "/dev/console", false, err);
+    return root->terminal_tree < 0 ? 0 : place_attach(root, root->terminal_tree, "/dev/console", false, err);
 }
 
 /* For good, in this namespace and whatever comes of it: a nested one is where most ways out begin. */
@@ -86,7 +86,7 @@ static int furnish_proc(struct root *root, struct err *err)
             err, "/proc is partly hidden here, as in many containers: give the container its whole /proc "
                  "(Docker: --security-opt systempaths=unconfined)");
     }
-    if (root_attach(root, tree, "/proc", true, err) < 0)
+    if (place_attach(root, tree, "/proc", true, err) < 0)
         return -1;
     if (!root->launch->nested && close_user_namespaces(root, err) < 0)
         return -1;
@@ -151,12 +151,12 @@ int furnish_own_view(struct root *root, const char *path, struct err *err)
 {
     auto_fd int tree = mount_new("cgroup2", NULL, true, false, err);
     /* -1: a kernel without them, and nothing to show */
-    return tree < 0 ? 0 : root_attach(root, tree, path, true, err);
+    return tree < 0 ? 0 : place_attach(root, tree, path, true, err);
 }
 
 static int write_file(struct root *root, const char *path, const char *text, struct err *err)
 {
-    int parent = root_open_parent(root, path, err);
+    int parent = place_open_parent(root, path, err);
     if (parent < 0)
         return -1;
     auto_fd int file =
@@ -196,7 +196,7 @@ static int explain_root(struct root *root, struct err *err)
                                            "/usr/bin/pkexec"};
     auto_fd int script = -1;
     for (size_t i = 0; i < array_len(programs); i++) {
-        auto_fd int place = root_find_place(root, programs[i]);
+        auto_fd int place = place_find(root, programs[i]);
         if (place < 0)
             continue;
         /* The first is shown itself, and the others are copies of it. */
@@ -231,7 +231,7 @@ static bool is_shown(const struct root *root, const char *path)
 /* A file that is made for the sandbox, in the place of the host's where all of /etc is shown. */
 static int make_file(struct root *root, const char *path, const char *text, struct err *err)
 {
-    auto_fd int place = root_find_place(root, path);
+    auto_fd int place = place_find(root, path);
     struct stat status;
     if (place < 0)
         return write_file(root, path, text, err);

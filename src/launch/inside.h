@@ -43,7 +43,8 @@ struct root {
     int parent_fd;
     struct decoy_fds decoys;
     int decoy_trees[DECOY_COUNT];
-    VEC(const char *) masked; /* what patterns hide, found before the root is assembled */
+    VEC(const char *) to_close; /* hidden directories in which something is shown */
+    VEC(const char *) masked;   /* what patterns hide, found before the root is assembled */
 };
 
 /* What the child is born with. */
@@ -76,18 +77,28 @@ int root_prepare(struct root *root, struct err *err) must_check;
 /* root.c: assembles the rest of it and enters it. */
 int root_assemble(struct root *root, struct err *err) must_check;
 
-/* root.c: makes the place for a mount and opens it (O_PATH), following no link. */
-int root_make_place(struct root *root, const char *path, bool is_directory, struct err *err) must_check;
-
-/* root.c: the same for a place that is there already; -1 where it is not. */
+/* root.c: does the operation bring a device of the host's in? */
 bool root_shows_device(const struct operation *operation);
-int root_find_place(const struct root *root, const char *path);
 
-/* root.c: opens the directory that holds a path, made where it is missing. The descriptor stays the root's. */
-int root_open_parent(struct root *root, const char *path, struct err *err) must_check;
+/* place.c: opens (O_PATH) what is at a path of the new root; no link is followed on the way to it. */
+int place_open(const struct root *root, const char *path, int flags);
+int place_find(const struct root *root, const char *path); /* nor at its end */
 
-/* root.c: shows a tree at a path, for which a place is made. */
-int root_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
+/* place.c: the same, and makes what is missing. */
+int place_make(struct root *root, const char *path, bool is_directory, struct err *err) must_check;
+
+/* place.c: the directory that holds a path, made where it is missing. The descriptor stays the root's. */
+int place_open_parent(struct root *root, const char *path, struct err *err) must_check;
+
+/* place.c: shows a tree at a path, for which a place is made. */
+int place_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
+    must_check;
+
+/* place.c: shows a tree over what has the name already, a link perhaps; where nothing has, nothing is made. */
+int place_attach_over_name(struct root *root, int tree_fd, const char *path, struct err *err) must_check;
+
+/* place.c: shows a tree over what is at a place already. */
+int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *path, struct err *err)
     must_check;
 
 /* furnish.c: is what the operation shows made for each sandbox, from the host's? */

@@ -34,8 +34,8 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
                                           "userxattr",
                                           "volatile",
                                           NULL};
-    if (root_attach(root, shown->tree, "/" LOWER, true, err) < 0 ||
-        root_attach(root, shown->overlay, "/" SESSION, true, err) < 0)
+    if (place_attach(root, shown->tree, "/" LOWER, true, err) < 0 ||
+        place_attach(root, shown->overlay, "/" SESSION, true, err) < 0)
         return -1;
     if (fchdir(root->fd) < 0)
         return err_sys(err, errno, "cannot enter the new root");

@@ -31,14 +31,14 @@ static bool is_pin(const struct operation *operation)
 static enum pin_state pin_once(struct root *root, const char *path)
 {
     struct err ignored;
-    auto_fd int place = root_find_place(root, path);
+    auto_fd int place = place_find(root, path);
     if (place < 0)
         return errno == ENOENT ? PIN_MISSING : PIN_LOST;
     if (mount_is_pinned(place, true))
         return PIN_HELD;
     if (root_pin_parents(root, path, &ignored) < 0)
         return PIN_LOST;
-    auto_fd int fresh = root_find_place(root, path); /* in a parent that was pinned just now */
+    auto_fd int fresh = place_find(root, path); /* in a parent that was pinned just now */
     auto_fd int tree = fresh < 0 ? -1 : mount_open_restricted(fresh, "", true, false, &ignored);
     if (tree < 0 || mount_attach(tree, fresh, path, &ignored) < 0)
         return PIN_LOST;

@@ -1,9 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -114,145 +112,13 @@ int root_open_trees(const struct launch *launch, int userns_fd, struct shown *sh
     return 0;
 }
 
-static int open_place(const struct root *root, const char *path, int flags)
-{
-    struct open_how how = {
-        .flags = (unsigned)(flags | O_PATH | O_CLOEXEC),
-        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-    };
-    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
-}
-
-int root_find_place(const struct root *root, const char *path)
-{
-    return open_place(root, path, O_NOFOLLOW);
-}
-
-/*
- * Opens the directory that holds a path, made with all that is above it where it is missing. The plan goes through a
- * directory entry by entry: it stays open for the next. The descriptor stays the root's.
- */
-int root_open_parent(struct root *root, const char *path, struct err *err)
-{
-    size_t size = path_parent_size(path, strlen(path));
-    if (root->parent && strlen(root->parent) == size && memcmp(root->parent, path, size) == 0)
-        return root->parent_fd;
-    const char *parent = arena_copy(&root->arena, path, size);
-    int fd = root_make_place(root, parent, true, err);
-    if (fd < 0)
-        return -1;
-    if (root->parent)
-        close(root->parent_fd);
-    root->parent = parent;
-    root->parent_fd = fd;
-    return fd;
-}
-
-static bool is_same_mount(int a, int b)
-{
-    struct statx one, other;
-    return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &one) == 0 &&
-           statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &other) == 0 &&
-           one.stx_mask & other.stx_mask & STATX_MNT_ID && one.stx_mnt_id == other.stx_mnt_id;
-}
-
-static bool is_in_private_home(const struct root *root, int fd)
-{
-    for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
-        const struct operation *operation = &root->launch->plan->operations.at[i];
-        auto_fd int home = operation->kind == OP_HOME ? open_place(root, operation->path, O_DIRECTORY) : -1;
-        if (home >= 0)
-            return is_same_mount(fd, home);
-    }
-    return false;
-}
-
-/* Makes an empty file or directory, for something to be mounted on; fine where one is there. */
-static int make_entry(const struct root *root, int parent_fd, const char *path, bool is_directory,
-                      struct err *err)
-{
-    enum { TRIES = 2 };
-    const char *name = path_name(path);
-    for (int i = 0; i < TRIES; i++) {
-        if ((is_directory ? mkdirat(parent_fd, name, 0755) : mknodat(parent_fd, name, S_IFREG | 0644, 0)) ==
-            0)
-            return 0;
-        struct stat status;
-        if (errno != EEXIST || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-            break;
-        if (!S_ISLNK(status.st_mode))
-            return 0;
-        /* In the private home a link where a place must be was planted by an earlier run: it has to go. */
-        if (!is_in_private_home(root, parent_fd))
-            return err_set(err, "%s has become a symbolic link, and nothing can be shown there", path);
-        if (unlinkat(parent_fd, name, 0) < 0)
-            return err_sys(err, errno, "cannot remove the link at %s in the private home", path);
-    }
-    return err_sys(err, errno, "cannot make %s", path);
-}
-
-int root_make_place(struct root *root, const char *path, bool is_directory, struct err *err)
-{
-    int fd = open_place(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
-    if (fd >= 0)
-        return fd;
-    if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
-        return err_sys(err, errno, "cannot make a place for %s", path);
-    int parent = root_open_parent(root, path, err);
-    if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
-        return -1;
-    fd = open_place(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
-    return fd < 0 ? err_sys(err, errno, "cannot make a place for %s", path) : fd;
-}
-
-static bool is_directory_fd(int fd)
-{
-    struct stat status;
-    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* What is mounted at a path covers the directories beneath it that may still be open. */
-static void forget_parent(struct root *root, const char *path)
-{
-    if (!root->parent || !path_is_beneath(root->parent, path))
-        return;
-    close(root->parent_fd);
-    root->parent = NULL;
-}
-
-int root_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
-{
-    int parent = root_open_parent(root, path, err);
-    if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
-        return -1;
-    forget_parent(root, path);
-    return mount_attach_at(tree_fd, parent, path_name(path), path, err);
-}
-
-/* Shows a tree over what has the name already, a symbolic link perhaps; where nothing has, nothing is made. */
-static int attach_over_name(struct root *root, int tree_fd, const char *path, struct err *err)
-{
-    int parent = root_open_parent(root, path, err);
-    if (parent < 0)
-        return -1;
-    forget_parent(root, path);
-    return mount_attach_at(tree_fd, parent, path_name(path), path, err);
-}
-
-/* Shows a tree over what is at a place already. */
-static int attach_over(struct root *root, int tree_fd, int place_fd, const char *path, struct err *err)
-{
-    forget_parent(root, path);
-    return mount_attach(tree_fd, place_fd, path, err);
-}
-
 /* The plan has found out what is a directory: it is not asked again. */
 static int attach_operation(struct root *root, int tree_fd, const struct operation *operation,
                             struct err *err)
 {
     bool is_directory = operation->is_directory || operation->kind == OP_HOME;
-    return operation->kind == OP_FREEZE ? attach_over_name(root, tree_fd, operation->path, err)
-                                        : root_attach(root, tree_fd, operation->path, is_directory, err);
+    return operation->kind == OP_FREEZE ? place_attach_over_name(root, tree_fd, operation->path, err)
+                                        : place_attach(root, tree_fd, operation->path, is_directory, err);
 }
 
 /*
@@ -280,19 +146,46 @@ static int attach_written(struct root *root, size_t index, struct err *err)
     if (!operation->overlay)
         return attach_tree(root, index, err);
     auto_fd int overlay = overlay_cover(root, &root->shown[index], err);
-    return overlay < 0 ? -1 : root_attach(root, overlay, operation->path, true, err);
+    return overlay < 0 ? -1 : place_attach(root, overlay, operation->path, true, err);
+}
+
+static bool is_directory_fd(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Does the plan show something in the directory, for which a place must be made there? */
+static bool holds_shown(const struct plan *plan, const char *directory)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if ((shows_tree(operation) || operation->kind == OP_LINK) &&
+            path_is_beneath(operation->path, directory) && strcmp(operation->path, directory) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* What is seen in the place of something hidden. Where more is to be shown in it, it is closed at the end. */
+static int open_cover(struct root *root, int place_fd, const char *path, struct err *err)
+{
+    static const char *const options[] = {"mode=0755", "size=1M", NULL};
+    if (!is_directory_fd(place_fd))
+        return mount_open_tree(root->empty_file, "", err);
+    if (!holds_shown(root->launch->plan, path))
+        return mount_open_tree(root->empty_directory, "", err);
+    vec_push(&root->to_close, path);
+    return mount_new("tmpfs", options, false, false, err);
 }
 
 static int hide(struct root *root, const char *path, struct err *err)
 {
-    auto_fd int place = open_place(root, path, 0);
+    auto_fd int place = place_open(root, path, 0);
     if (place < 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "cannot hide %s", path);
-    auto_fd int tree =
-        mount_open_tree(is_directory_fd(place) ? root->empty_directory : root->empty_file, "", err);
-    if (tree < 0)
-        return -1;
-    return attach_over(root, tree, place, path, err);
+    auto_fd int cover = open_cover(root, place, path, err);
+    return cover < 0 ? -1 : place_attach_over(root, cover, place, path, err);
 }
 
 static bool is_write_tree(const struct plan *plan, const char *path)
@@ -308,12 +201,12 @@ static bool is_write_tree(const struct plan *plan, const char *path)
 /* A directory becomes a mount point, once: as such it cannot be renamed. */
 static int pin_directory(struct root *root, const char *path, struct err *err)
 {
-    auto_fd int place = open_place(root, path, O_DIRECTORY);
+    auto_fd int place = place_open(root, path, O_DIRECTORY);
     if (place >= 0 && mount_is_pinned(place, false))
         return 0;
     auto_fd int tree =
         place < 0 ? err_sys(err, errno, "cannot find %s", path) : mount_open_tree(place, "", err);
-    return tree < 0 ? -1 : attach_over(root, tree, place, path, err);
+    return tree < 0 ? -1 : place_attach_over(root, tree, place, path, err);
 }
 
 int root_pin_parents(struct root *root, const char *path, struct err *err)
@@ -334,7 +227,7 @@ int root_pin_parents(struct root *root, const char *path, struct err *err)
 
 static int make_link(struct root *root, const struct operation *operation, struct err *err)
 {
-    int parent = root_open_parent(root, operation->path, err);
+    int parent = place_open_parent(root, operation->path, err);
     if (parent < 0)
         return -1;
     if (symlinkat(operation->source, parent, path_name(operation->path)) < 0 && errno != EEXIST)
@@ -353,8 +246,8 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         if (!covers_shown(root->launch, operation))
             return 0;
         return root->shown[index].tree < 0 ? hide(root, operation->source, err)
-                                           : root_attach(root, root->shown[index].tree, operation->source,
-                                                         operation->is_directory, err);
+                                           : place_attach(root, root->shown[index].tree, operation->source,
+                                                          operation->is_directory, err);
     case OP_HIDE:
         return operation->is_pattern ? 0 : hide(root, operation->path, err);
     case OP_FREEZE:
@@ -449,6 +342,10 @@ int root_assemble(struct root *root, struct err *err)
         return -1;
     for (size_t i = 0; i < count; i++) {
         if (carry_out(root, i, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < root->to_close.count; i++) {
+        if (mount_reconfigure(root->fd, root->to_close.at[i] + 1, "ro", err) < 0)
             return -1;
     }
     for (size_t i = 0; i < root->masked.count; i++) {

@@ -154,7 +154,7 @@ WRAP(int, furnish_private, struct root *root, const char *path, struct err *err)
     if (!is_host)
         return __real_furnish_private(root, path, err);
     int tree = mount_open_tree(AT_FDCWD, path, err);
-    int result = tree < 0 ? -1 : root_attach(root, tree, path, true, err);
+    int result = tree < 0 ? -1 : place_attach(root, tree, path, true, err);
     close(tree);
     return result;
 }

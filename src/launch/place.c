@@ -1,0 +1,133 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/mounts.h"
+#include "launch/inside.h"
+
+int place_open(const struct root *root, const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_PATH | O_CLOEXEC),
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+}
+
+int place_find(const struct root *root, const char *path)
+{
+    return place_open(root, path, O_NOFOLLOW);
+}
+
+/* The plan goes through a directory entry by entry: it stays open for the next. */
+int place_open_parent(struct root *root, const char *path, struct err *err)
+{
+    size_t size = path_parent_size(path, strlen(path));
+    if (root->parent && strlen(root->parent) == size && memcmp(root->parent, path, size) == 0)
+        return root->parent_fd;
+    const char *parent = arena_copy(&root->arena, path, size);
+    int fd = place_make(root, parent, true, err);
+    if (fd < 0)
+        return -1;
+    if (root->parent)
+        close(root->parent_fd);
+    root->parent = parent;
+    root->parent_fd = fd;
+    return fd;
+}
+
+static bool is_same_mount(int a, int b)
+{
+    struct statx one, other;
+    return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &one) == 0 &&
+           statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &other) == 0 &&
+           one.stx_mask & other.stx_mask & STATX_MNT_ID && one.stx_mnt_id == other.stx_mnt_id;
+}
+
+static bool is_in_private_home(const struct root *root, int fd)
+{
+    for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
+        const struct operation *operation = &root->launch->plan->operations.at[i];
+        auto_fd int home = operation->kind == OP_HOME ? place_open(root, operation->path, O_DIRECTORY) : -1;
+        if (home >= 0)
+            return is_same_mount(fd, home);
+    }
+    return false;
+}
+
+/* Makes an empty file or directory, for something to be mounted on; fine where one is there. */
+static int make_entry(const struct root *root, int parent_fd, const char *path, bool is_directory,
+                      struct err *err)
+{
+    enum { TRIES = 2 };
+    const char *name = path_name(path);
+    for (int i = 0; i < TRIES; i++) {
+        if ((is_directory ? mkdirat(parent_fd, name, 0755) : mknodat(parent_fd, name, S_IFREG | 0644, 0)) ==
+            0)
+            return 0;
+        struct stat status;
+        if (errno != EEXIST || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            break;
+        if (!S_ISLNK(status.st_mode))
+            return 0;
+        /* In the private home a link where a place must be was planted by an earlier run: it has to go. */
+        if (!is_in_private_home(root, parent_fd))
+            return err_set(err, "%s has become a symbolic link, and nothing can be shown there", path);
+        if (unlinkat(parent_fd, name, 0) < 0)
+            return err_sys(err, errno, "cannot remove the link at %s in the private home", path);
+    }
+    return err_sys(err, errno, "cannot make %s", path);
+}
+
+int place_make(struct root *root, const char *path, bool is_directory, struct err *err)
+{
+    int fd = place_open(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
+    if (fd >= 0)
+        return fd;
+    if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
+        return err_sys(err, errno, "cannot make a place for %s", path);
+    int parent = place_open_parent(root, path, err);
+    if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
+        return -1;
+    fd = place_open(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
+    return fd < 0 ? err_sys(err, errno, "cannot make a place for %s", path) : fd;
+}
+
+/* What is mounted at a path covers the directories beneath it that may still be open. */
+static void forget_parent(struct root *root, const char *path)
+{
+    if (!root->parent || !path_is_beneath(root->parent, path))
+        return;
+    close(root->parent_fd);
+    root->parent = NULL;
+}
+
+int place_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
+{
+    int parent = place_open_parent(root, path, err);
+    if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
+        return -1;
+    forget_parent(root, path);
+    return mount_attach_at(tree_fd, parent, path_name(path), path, err);
+}
+
+int place_attach_over_name(struct root *root, int tree_fd, const char *path, struct err *err)
+{
+    int parent = place_open_parent(root, path, err);
+    if (parent < 0)
+        return -1;
+    forget_parent(root, path);
+    return mount_attach_at(tree_fd, parent, path_name(path), path, err);
+}
+
+int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *path, struct err *err)
+{
+    forget_parent(root, path);
+    return mount_attach(tree_fd, place_fd, path, err);
+}
