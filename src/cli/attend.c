@@ -166,6 +166,8 @@ static void begin_flags(struct attendance *attendance)
 
 int attend_start(struct attendance *attendance, struct err *err)
 {
+    if (hold_read(&attendance->guard.hold, err) < 0)
+        return -1;
     if (!attendance->keeping && begin_keeping(attendance, err) < 0)
         return -1;
     if (!attendance->trial_state)

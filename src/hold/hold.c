@@ -68,9 +68,17 @@ int hold_begin(struct hold *hold, struct err *err)
         struct stat status = {0};
         lstat(operation->path, &status);
         struct frozen frozen = {.operation = i, .device = status.st_dev, .inode = status.st_ino};
-        content_add(hold->arena, operation->path, &frozen.before);
         vec_push(&hold->frozen, frozen);
-        if (check_aliases(hold, &frozen, err) < 0)
+    }
+    return 0;
+}
+
+int hold_read(struct hold *hold, struct err *err)
+{
+    for (size_t i = 0; i < hold->frozen.count; i++) {
+        struct frozen *frozen = &hold->frozen.at[i];
+        content_add(hold->arena, hold->plan->operations.at[frozen->operation].path, &frozen->before);
+        if (check_aliases(hold, frozen, err) < 0)
             return -1;
     }
     return 0;

@@ -40,6 +40,9 @@ bool hold_needs_stub(const struct plan *plan);
 /* Before the launch. Missing control files of git that a stub holds are no longer missing in the plan. */
 int hold_begin(struct hold *hold, struct err *err) must_check;
 
+/* Before the command begins: what the frozen files hold. Fails where one of them could be written by another name. */
+int hold_read(struct hold *hold, struct err *err) must_check;
+
 /* Is one of the frozen objects no longer the one that was there before the launch? */
 bool hold_was_replaced(const struct hold *hold);
 

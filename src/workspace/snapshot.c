@@ -179,6 +179,12 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
         snapshot_contents(&store, top_fd, &scan, request->most_bytes, how.deadline, err) < 0)
         return -1;
     bool is_new = !before || scan.differing;
+    /*
+     * Nothing is replaced: a file that is replaced may be written to the disk at once, and whoever then removes it waits. A
+     * cache that is lost between the two is made again.
+     */
+    if (is_new)
+        unlinkat(trees_fd, name, 0);
     if ((is_new && tree_save(&scan.tree, trees_fd, name, err) < 0) ||
         keep_for_session(request, trees_fd, name, &scan.tree, err) < 0)
         return -1;
