@@ -164,6 +164,29 @@ static size_t size_of_typed(const struct args *args)
     return (size_t)(end - *args->typed);
 }
 
+/*
+ * Whoever ends an agent by Ctrl-C often presses it once too often, and bawn has to write down what changed: it is not
+ * interrupted in that. Ctrl-\ ends it; the next bawn then finishes what it began.
+ */
+static void hold_signals_back(sigset_t *ret_before)
+{
+    sigset_t held_back;
+    sigemptyset(&held_back);
+    sigaddset(&held_back, SIGINT);
+    sigaddset(&held_back, SIGTERM);
+    sigaddset(&held_back, SIGHUP);
+    sigprocmask(SIG_BLOCK, &held_back, ret_before);
+}
+
+/* A Ctrl-C too many is forgotten. Others come through now that all is done. */
+static void let_signals_come(const sigset_t *before)
+{
+    struct sigaction usual;
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, &usual);
+    sigaction(SIGINT, &usual, NULL);
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
 static int run(const struct world *world, const struct args *args, const struct trial *trial,
                struct loaded *loaded, struct launch *launch, struct launched *launched)
 {
@@ -196,6 +219,8 @@ static int run(const struct world *world, const struct args *args, const struct 
     if (result == 0 && (result = attend_start(&attendance, &err)) < 0)
         launch_abandon(launched);
     trace_point(world->trace, "outside", "all that stands by");
+    sigset_t before;
+    hold_signals_back(&before);
     if (result == 0) {
         result = supervise(launch, launched, &attendance.loop, &attendance.guard.tripwires, &outcome, &err);
         trace_point(world->trace, "outside", "the command has ended");
@@ -205,6 +230,7 @@ static int run(const struct world *world, const struct args *args, const struct 
     chronicle_limits(&attendance, &outcome);
     launch_release(launched);
     attend_end(&attendance, outcome);
+    let_signals_come(&before);
     trace_point(world->trace, "outside", "the end of it");
     if (outcome.is_interrupted)
         kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */

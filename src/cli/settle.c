@@ -1,5 +1,6 @@
 #include "cli/settle.h"
 
+#include <signal.h>
 #include <string.h>
 #include <termios.h>
 
@@ -52,6 +53,26 @@ static void ready_terminal(const struct world *world)
     tcsetattr(fd, TCSAFLUSH, &modes);
 }
 
+static void be_interrupted(int number)
+{
+    (void)number;
+}
+
+/* Returns false at the end of what is typed, and on Ctrl-C, which is held back around the question. */
+static bool hear_answer(const struct world *world, char *answer, int most)
+{
+    sigset_t interrupt, before;
+    struct sigaction usual;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = be_interrupted}, &usual);
+    sigprocmask(SIG_UNBLOCK, &interrupt, &before);
+    bool is_heard = fgets(answer, most, world->in) != NULL;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGINT, &usual, NULL);
+    return is_heard;
+}
+
 /* Returns whether to keep it. 'a' and 'o' answer for all that follow. */
 static bool shall_keep(const struct world *world, struct arena *arena, const struct new_content *change,
                        char *answer_for_all)
@@ -64,7 +85,7 @@ static bool shall_keep(const struct world *world, struct arena *arena, const str
     fputs("Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ", world->err);
     fflush(world->err);
     char answer[16] = "";
-    if (!fgets(answer, sizeof(answer), world->in))
+    if (!hear_answer(world, answer, sizeof(answer)))
         *answer_for_all = 'o';
     if (*answer == 'a' || *answer == 'o')
         *answer_for_all = *answer;
