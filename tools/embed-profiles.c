@@ -105,8 +105,8 @@ static void write_object(struct embedding *embedding, const struct rule *rule)
         write_host(embedding, &rule->host);
         break;
     case OBJECT_ENV:
-        fprintf(out, ".env = {%" PRIu32 "u, %" PRIu32 "u}", place_of(embedding, rule->env.name),
-                place_of(embedding, rule->env.value));
+        fprintf(out, ".env = {%" PRIu32 "u, %" PRIu32 "u, %d}", place_of(embedding, rule->env.name),
+                place_of(embedding, rule->env.value), rule->env.is_default);
         break;
     case OBJECT_LIMIT:
         fprintf(out, ".limit = {%u, UINT64_C(%" PRIu64 "), %u}", rule->limit.limit, rule->limit.most,

@@ -136,8 +136,18 @@ static bool asks_for_no_network(const struct args *args)
     return is_off;
 }
 
+/* A word of a profile's, with the briefing where it asks for it. */
+static const char *word_with_briefing(struct arena *arena, const char *word, const char *briefing)
+{
+    const char *variable = strstr(word, BRIEFING_VARIABLE);
+    return variable ? arena_printf(arena, "%.*s%s%s", (int)(variable - word), word, briefing,
+                                   variable + strlen(BRIEFING_VARIABLE))
+                    : word;
+}
+
 /* The command's words, with those that its profile adds behind the agent's own name. */
-static const char *const *words_for(const struct args *args, const struct loaded *loaded)
+static const char *const *words_for(const struct args *args, const struct loaded *loaded,
+                                    const char *briefing)
 {
     const struct plan *plan = &loaded->plan;
     size_t count = 0, at = 0;
@@ -149,7 +159,8 @@ static const char *const *words_for(const struct args *args, const struct loaded
         words[at++] = args->command[i];
         for (size_t j = 0; i == loaded->policy.agent_word && j < plan->operations.count; j++) {
             if (plan->operations.at[j].kind == OP_ARGUMENT)
-                words[at++] = plan->operations.at[j].value;
+                words[at++] =
+                    word_with_briefing(loaded->policy.arena, plan->operations.at[j].value, briefing);
         }
     }
     return words;
@@ -191,7 +202,6 @@ static int run(const struct world *world, const struct args *args, const struct 
                struct loaded *loaded, struct launch *launch, struct launched *launched)
 {
     launch->plan = &loaded->plan;
-    launch->command = trial ? trial->command : words_for(args, loaded);
     launch->policy = loaded->request.full_access ? NULL : policy_retold(loaded);
     launch->environment = environment_for(world, loaded, launch->policy != NULL);
     launch->directory = loaded->request.directory;
@@ -199,6 +209,7 @@ static int run(const struct world *world, const struct args *args, const struct 
     auto_buf struct buf briefing = {0};
     brief_add(loaded, &briefing);
     launch->briefing = buf_text(&briefing);
+    launch->command = trial ? trial->command : words_for(args, loaded, launch->briefing);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
     launch->seconds = time ? time->limit.most : UINT64_MAX;
     struct attendance attendance = {.world = world,

@@ -197,9 +197,11 @@ static void answer_variable(struct loaded *loaded, const char *name, struct answ
     answer->asked = arena_printf(arena, "$%s", name);
     answer->decides = decide_env(&loaded->policy, name, &answer->candidates).decides;
     bool passes = answer->decides && answer->decides->verb == VERB_ENV;
-    bool is_set = passes && answer->decides->env.value;
+    bool is_default = passes && answer->decides->env.is_default;
+    bool is_set = passes && answer->decides->env.value && !is_default;
     answer->decision = is_set ? "set" : passes ? "passed" : "dropped";
     answer->sentence = is_set            ? "is set by a rule, whatever its value outside"
+                       : is_default      ? "is passed on with your value, or else with that of a rule"
                        : passes          ? "is passed on with your value, if you have one"
                        : answer->decides ? "is not passed on: a rule unsets it"
                                          : "is not passed on: no rule names it";

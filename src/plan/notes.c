@@ -179,7 +179,7 @@ static void note_no_agent(struct plan *plan)
                       *toolchains ? "base" : "the base policy", toolchains, *toolchains ? "" : "s"));
 }
 
-/* What the agent gets to hear that nobody typed. */
+/* Words that nobody typed and that change what the agent does. That it is told where it is changes nothing. */
 static void note_arguments(struct plan *plan)
 {
     struct arena *arena = plan->policy->arena;
@@ -187,7 +187,7 @@ static void note_arguments(struct plan *plan)
     const struct rule *because = NULL;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        if (operation->kind != OP_ARGUMENT)
+        if (operation->kind != OP_ARGUMENT || plan_argument_briefs(plan, operation))
             continue;
         words = arena_printf(arena, "%s %s", words, operation->value);
         because = operation->because;

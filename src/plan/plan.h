@@ -80,6 +80,9 @@ struct operation {
     bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
 };
 
+/* In a word of ARGUMENT: the text that tells an agent where it is. */
+#define BRIEFING_VARIABLE "$BRIEFING"
+
 /* Something that the user should know before the run starts. */
 struct note {
     const struct rule *about; /* may be NULL */

@@ -1,6 +1,7 @@
 /* Operations that are about no path: the network, the environment, limits. */
 #include <string.h>
 
+#include "base/text.h"
 #include "plan/steps.h"
 #include "policy/decide.h"
 #include "policy/expand.h"
@@ -67,13 +68,14 @@ void plan_add_environment(struct plan *plan)
     for (const char *const *entry = policy->request.environment; entry && *entry; entry++) {
         const char *name = arena_copy(policy->arena, *entry, strcspn(*entry, "="));
         const struct rule *rule = decide_env(policy, name, NULL).decides;
-        if (rule && rule->verb == VERB_ENV && !rule->env.value)
+        if (rule && rule->verb == VERB_ENV && (!rule->env.value || rule->env.is_default))
             plan_add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
     }
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct rule *rule = &policy->rules.at[i];
         if (rule->verb != VERB_ENV || !rule->env.value ||
-            decide_env(policy, rule->env.name, NULL).decides != rule)
+            decide_env(policy, rule->env.name, NULL).decides != rule ||
+            (rule->env.is_default && text_variable(policy->request.environment, rule->env.name)))
             continue;
         plan_add(plan, (struct operation){
                            .kind = OP_ENV_SET,
@@ -116,16 +118,5 @@ void plan_add_limits(struct plan *plan)
                                         .amount = rule->limit.most,
                                         .held_by = rule->limit.most == UINT64_MAX ? HELD_BY_NOTHING
                                                                                   : means_of(plan, limit)});
-    }
-}
-
-void plan_add_arguments(struct plan *plan)
-{
-    const struct policy *policy = plan->policy;
-    for (size_t i = 0; policy->agent_word != AGENT_UNSEEN && i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
-        if (rule->verb == VERB_ARGUMENT && rule->source->layer == LAYER_AGENT &&
-            policy_rule_counts(policy, rule))
-            plan_add(plan, (struct operation){.kind = OP_ARGUMENT, .because = rule, .value = rule->text});
     }
 }

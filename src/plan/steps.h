@@ -13,8 +13,12 @@ void plan_add_network(struct plan *plan);
 void plan_add_environment(struct plan *plan);
 void plan_add_limits(struct plan *plan);
 
-/* given_up.c: the walls that modes and --degrade give up. */
+/* arguments.c: words that an agent's profile adds to the command. */
 void plan_add_arguments(struct plan *plan);
+bool plan_argument_briefs(const struct plan *plan,
+                          const struct operation *argument); /* its line has $BRIEFING */
+
+/* given_up.c: the walls that modes and --degrade give up. */
 void plan_add_given_up(struct plan *plan);
 
 /* notes.c: what the user should know before the run starts. */

@@ -37,7 +37,8 @@ struct rule builtin_rule_of(const struct source *source, const struct builtin_ru
         rule.host = host_of(builtin);
         break;
     case OBJECT_ENV:
-        rule.env = (struct env_object){text_at(builtin->env.name), text_at(builtin->env.value)};
+        rule.env = (struct env_object){text_at(builtin->env.name), text_at(builtin->env.value),
+                                       builtin->env.is_default};
         break;
     case OBJECT_LIMIT:
         rule.limit = builtin->limit;

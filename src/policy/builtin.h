@@ -29,6 +29,7 @@ struct builtin_rule {
         } host;
         struct {
             uint32_t name, value; /* value: BUILTIN_NO_TEXT where the caller's is passed */
+            bool is_default;
         } env;
         struct limit_object limit;
         struct port_object port;

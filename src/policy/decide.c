@@ -65,7 +65,8 @@ uint64_t amount_given(const struct rule *rule)
     case VERB_CONNECT:
         return 1;
     case VERB_ENV:
-        return rule->env.value ? 0 : 1; /* a value of the policy's own gives nothing of the caller's away */
+        /* A value of the policy's own gives nothing of the caller's away. */
+        return rule->env.value && !rule->env.is_default ? 0 : 1;
     case VERB_LIMIT:
         return rule->limit.most;
     case VERB_NET:

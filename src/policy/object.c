@@ -165,6 +165,8 @@ static int parse_env(struct arena *arena, const struct word *word, struct rule *
 {
     size_t name_size = strcspn(word->text, "=");
     const char *equals = word->text[name_size] ? word->text + name_size : NULL;
+    rule->env.is_default = equals && name_size > 1 && equals[-1] == '?';
+    name_size -= rule->env.is_default;
     rule->env.name = arena_copy(arena, word->text, name_size);
     if (equals && rule->verb == VERB_UNSET)
         return complain(diags, rule, word, "write the name alone", "`unset` takes no value");

@@ -138,6 +138,7 @@ struct path_object {
 struct env_object {
     const char *name;  /* may be a pattern */
     const char *value; /* NULL: pass the caller's; a pattern in the sense of `path_object` otherwise */
+    bool is_default;   /* the value holds where the caller has none: NAME?=VALUE */
 };
 
 #define LIMITS(X)                                                                                            \

@@ -27,6 +27,7 @@ class Agent:
     live: str = ""  # what of its state is the host's own: this workspace's history. With {slug}
     strange: str = ""  # a transcript of another project's, which must not be seen
     login: str = ""  # the file that is kept the same on both sides
+    briefed: bool = False  # its profile tells it where it is
     account: bool = False  # models answer only through its own server: all that can be seen is that it starts
     hides_git_settings: bool = False  # all but the repository's own, from the commands that it runs: with bawn or without
     machines: tuple = ("aarch64", "x86_64")  # that npm has it for
@@ -59,18 +60,18 @@ AGENTS = [
     Agent("claude", "@anthropic-ai/claude-code", "2.1.325",
           variables=("ANTHROPIC_BASE_URL={url}", f"ANTHROPIC_API_KEY={KEY}"),
           words=("-p", "{prompt}", "--dangerously-skip-permissions"),
-          instructions=".claude/CLAUDE.md", live=".claude/projects/{slug}", strange=".claude/projects/-other/one.jsonl",
+          briefed=True, instructions=".claude/CLAUDE.md", live=".claude/projects/{slug}", strange=".claude/projects/-other/one.jsonl",
           login=".claude/.credentials.json"),
     Agent("codex", "@openai/codex", "0.166.0",
           variables=(f"OPENAI_API_KEY={KEY}",),
           words=("exec", *CODEX_PROVIDER, "{prompt}"),  # as it is: bawn turns its own sandbox off
-          instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
+          briefed=True, instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
           login=".codex/auth.json"),
     Agent("opencode", "opencode-ai", "1.18.18",
           words=("run", "-m", "mock/scripted", "{prompt}"),
           files={".config/opencode/opencode.json": {
               "permission": "allow", "provider": {"mock": openai_provider()}, "model": "mock/scripted"}},
-          instructions=".config/opencode/AGENTS.md", strange=".local/share/opencode/storage/session/other.json"),
+          briefed=True, instructions=".config/opencode/AGENTS.md", strange=".local/share/opencode/storage/session/other.json"),
     Agent("gemini", "@google/gemini-cli", "0.61.0",
           variables=(f"GEMINI_API_KEY={KEY}", "GOOGLE_GEMINI_BASE_URL={url}", "GEMINI_CLI_TRUST_WORKSPACE=true",
                      "GEMINI_MODEL=gemini-2.5-pro"),
@@ -81,12 +82,12 @@ AGENTS = [
     Agent("qwen", "@qwen-code/qwen-code", "0.24.4",
           variables=(f"OPENAI_API_KEY={KEY}", "OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=scripted"),
           words=("--auth-type", "openai", "--yolo", "-p", "{prompt}"),
-          instructions=".qwen/QWEN.md", live=".qwen/projects/{slug}", strange=".qwen/projects/-other/chats/one.jsonl"),
+          briefed=True, instructions=".qwen/QWEN.md", live=".qwen/projects/{slug}", strange=".qwen/projects/-other/chats/one.jsonl"),
     Agent("pi", "@earendil-works/pi-coding-agent", "0.87.1",
           words=("--provider", "mock", "--model", "scripted", "-p", "{prompt}"),
           files={".pi/agent/models.json": {"providers": {"mock": {
               "baseUrl": "{url}/v1", "api": "openai-completions", "apiKey": KEY, "models": [{"id": "scripted"}]}}}},
-          instructions=".pi/agent/AGENTS.md", strange=".pi/agent/sessions/--other--/one.jsonl"),
+          briefed=True, instructions=".pi/agent/AGENTS.md", strange=".pi/agent/sessions/--other--/one.jsonl"),
     Agent("copilot", "@github/copilot", "1.0.102",
           variables=("COPILOT_PROVIDER_BASE_URL={url}/v1", "COPILOT_PROVIDER_TYPE=openai",
                      f"COPILOT_PROVIDER_API_KEY={KEY}", "COPILOT_MODEL=scripted"),
@@ -98,7 +99,7 @@ AGENTS = [
               "name: test\nversion: 1.0.0\nschema: v1\nmodels:\n  - name: scripted\n    provider: openai\n"
               f"    model: scripted\n    apiBase: {{url}}/v1\n    apiKey: {KEY}\n    roles: [chat]\n"
               "    capabilities: [tool_use]\n")},
-          instructions=".continue/rules/house.md", strange=".continue/sessions/other.json", login=".continue/auth.json"),
+          briefed=True, instructions=".continue/rules/house.md", strange=".continue/sessions/other.json", login=".continue/auth.json"),
     Agent("cline", "cline", "2.18.0",
           first=("auth", "-p", "openai", "-k", KEY, "-m", "gpt-5", "-b", "{url}/v1"),
           words=("-y", "{prompt}"),

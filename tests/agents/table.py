@@ -7,7 +7,7 @@ import re
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGE = TOP / "docs" / "agents.md"
 BEGIN, END = "<!-- written by tests/agents/run --write-docs -->", "<!-- until here -->"
-COLUMNS = ("works", "refused", "no hook", "instructions", "host untouched", "terminal")
+COLUMNS = ("works", "refused", "no hook", "instructions", "told", "host untouched", "terminal")
 
 
 def rule_words(profile, verb):

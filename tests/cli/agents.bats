@@ -157,6 +157,8 @@ EOF
     chmod +x "$HOME/bin/codex"
     run "$BAWN" show -- codex
     [[ $output == *'note: codex gets -c sandbox_mode=danger-full-access (agent/codex.bawn:'* ]]
+    mkdir "$HOME/.codex"
+    echo 'developer_instructions = "mine"' >"$HOME/.codex/config.toml"
     run "$BAWN" --net off --read "$HOME/bin" -- codex exec 'a b'
     [ "$output" = '4 -c sandbox_mode=danger-full-access exec a b' ]
     run "$BAWN" --net off --read "$HOME/bin" -- env X=1 "$HOME/bin/codex" --version
@@ -166,6 +168,55 @@ EOF
         echo "$output"
         return 1
     }
+}
+
+@test "an agent is told where it is in its own way, unless a person tells it otherwise" {
+    for name in claude codex; do
+        printf '#!/bin/sh\necho $#\nprintf "%%s\\n" "$@"\n' >"$HOME/bin/$name"
+        chmod +x "$HOME/bin/$name"
+    done
+    flags=(--net off --read "$HOME/bin")
+    brief=$("$BAWN" show --brief "${flags[@]}" -- claude)
+    run "$BAWN" "${flags[@]}" -- claude -p hello
+    [ "$output" = "4
+--append-system-prompt
+$brief
+
+-p
+hello" ]
+    run "$BAWN" "${flags[@]}" -- codex
+    [[ $output == "4
+-c
+sandbox_mode=danger-full-access
+-c
+developer_instructions=# You are inside a bawn sandbox"* ]]
+    run "$BAWN" "${flags[@]}" -- claude --append-system-prompt mine
+    [ "$output" = $'2\n--append-system-prompt\nmine' ]
+    run "$BAWN" "${flags[@]}" -- claude --append-system-prompt-file=mine
+    [ "$output" = $'1\n--append-system-prompt-file=mine' ]
+    run "$BAWN" "${flags[@]}" -- claude mcp list
+    [ "$output" = $'2\nmcp\nlist' ]
+    run "$BAWN" show "${flags[@]}" -- claude
+    [[ $output == *'--append-system-prompt'*'$BRIEFING'* && $output != *'note: claude gets'* ]]
+    mkdir "$HOME/.codex"
+    echo 'developer_instructions = "mine"' >"$HOME/.codex/config.toml"
+    run "$BAWN" "${flags[@]}" -- codex
+    [ "$output" = $'2\n-c\nsandbox_mode=danger-full-access' ]
+}
+
+@test "a variable with ?= is the caller's, or else the rule's" {
+    run "$BAWN" --net off --env 'CORP?=theirs' -- sh -c 'echo "$CORP"'
+    [ "$output" = theirs ]
+    CORP=mine run "$BAWN" --net off --env 'CORP?=theirs' -- sh -c 'echo "$CORP"'
+    [ "$output" = mine ]
+    CORP='' run "$BAWN" --net off --env 'CORP?=theirs' -- sh -c 'echo "${CORP-none}"'
+    [ -z "$output" ]
+    run "$BAWN" why --env 'CORP?=theirs' '$CORP'
+    [[ $output == '$CORP is passed on with your value, or else with that of a rule.'* ]]
+    run "$BAWN" why --env 'CORP*?=theirs' '$CORP'
+    [ "$status" = 2 ]
+    run "$BAWN" why --env '?=theirs' '$CORP'
+    [ "$status" = 2 ]
 }
 
 @test "init writes a .bawn of comments, once, at the top of the repository" {
@@ -205,7 +256,7 @@ EOF
 
 @test "shell-init makes an agent's name mean that agent in bawn" {
     for name in claude codex; do
-        printf '#!/bin/sh\necho "%s in ${BAWN:-nothing}: $*"\n' "$name" >"$HOME/bin/$name"
+        printf '#!/bin/sh\nshift $(($# - 2))\necho "%s in ${BAWN:-nothing}: $*"\n' "$name" >"$HOME/bin/$name"
         chmod +x "$HOME/bin/$name"
     done
     ln -s "$BAWN" "$HOME/bin/bawn"

@@ -24,7 +24,8 @@ static bool same_object(const struct rule *one, const struct rule *two)
                memcmp(one->host.address, two->host.address, sizeof(one->host.address)) == 0 &&
                one->host.prefix == two->host.prefix && one->host.port == two->host.port;
     case OBJECT_ENV:
-        return same_text(one->env.name, two->env.name) && same_text(one->env.value, two->env.value);
+        return same_text(one->env.name, two->env.name) && same_text(one->env.value, two->env.value) &&
+               one->env.is_default == two->env.is_default;
     case OBJECT_LIMIT:
         return one->limit.limit == two->limit.limit && one->limit.most == two->limit.most &&
                one->limit.share == two->limit.share;
