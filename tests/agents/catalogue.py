@@ -27,6 +27,7 @@ class Agent:
     live: str = ""  # what of its state is the host's own: this workspace's history. With {slug}
     strange: str = ""  # a transcript of another project's, which must not be seen
     login: str = ""  # the file that is kept the same on both sides
+    own_sandbox: bool = False  # which can be asked for with --sandbox
     briefed: bool = False  # its profile tells it where it is
     account: bool = False  # models answer only through its own server: all that can be seen is that it starts
     hides_git_settings: bool = False  # all but the repository's own, from the commands that it runs: with bawn or without
@@ -65,7 +66,7 @@ AGENTS = [
     Agent("codex", "@openai/codex", "0.166.0",
           variables=(f"OPENAI_API_KEY={KEY}",),
           words=("exec", *CODEX_PROVIDER, "{prompt}"),  # as it is: bawn turns its own sandbox off
-          briefed=True, instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
+          briefed=True, own_sandbox=True, instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
           login=".codex/auth.json"),
     Agent("opencode", "opencode-ai", "1.18.18",
           words=("run", "-m", "mock/scripted", "{prompt}"),

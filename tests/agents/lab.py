@@ -1,5 +1,6 @@
 """Where an agent is tried: a cache of installed agents, a home with things to steal, a project, a model."""
 import contextlib
+import functools
 import os
 import pathlib
 import pwd
@@ -29,6 +30,19 @@ class Missing(Exception):
     """An agent that cannot be had here, and why."""
 
 
+class Unreachable(Missing):
+    """npm does not answer, so nobody can say whether it could be had."""
+
+
+@functools.cache
+def npm_answers():
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        done = subprocess.run(["npm", "view", NODE[0], "version", "--fetch-retries=1", "--fetch-timeout=10000"], capture_output=True, timeout=30,
+                              check=False)
+        return done.returncode == 0
+    return False
+
+
 def install(package, version):
     """The folder with an installed package; installed if it is not there yet, and only then seen by its name."""
     if os.environ.get("BAWN_AGENTS_LATEST") and package != NODE[0]:
@@ -37,10 +51,12 @@ def install(package, version):
     if folder.is_dir():
         return folder
     if not shutil.which("npm"):
-        raise Missing("npm")
+        raise Unreachable("npm is not installed")
     CACHE.mkdir(parents=True, exist_ok=True)
     aside = CACHE / f"{folder.name}.{os.getpid()}"
     path = f"{CACHE / '-'.join(NODE) / 'bin'}:{os.environ['PATH']}"
+    if not npm_answers():
+        raise Unreachable("npm's registry does not answer")
     done = subprocess.run(
         ["npm", "install", "--global", f"--prefix={aside}", "--no-fund", "--no-audit", "--loglevel=error",
          f"{package}@{version}"],
@@ -108,7 +124,7 @@ class Closed:
 class Trial:
     """One agent with a home of its own, a project and a model."""
 
-    def __init__(self, agent, who, base, bawn, closed, log=None, files=None):
+    def __init__(self, agent, who, base, bawn, closed, log=None, files=None, steps=None):
         self.agent, self.who, self.bawn = agent, who, bawn
         self.home = base / agent.name
         self.project = self.home / "src" / "project"
@@ -116,7 +132,7 @@ class Trial:
         self.folder = install(agent.package, agent.version)
         self.node = install(*NODE)
         self.make_home()
-        self.model = models.Model(self.steps(), log)
+        self.model = models.Model(steps or self.steps(), log)
         agent.prepare(self.home, self.model.url)
         for path, content in (files or {}).items():
             catalogue.write(self.home, path, content)
@@ -185,9 +201,9 @@ class Trial:
                 "SHELL": "/bin/bash", "TERM": "xterm-256color", "LANG": "C.UTF-8", "AWS_SECRET_ACCESS_KEY": SECRET,
                 **self.agent.environment(self.model.url)}
 
-    def run(self, *words, sandboxed=True, seconds=SECONDS):
+    def run(self, *words, sandboxed=True, flags=(), seconds=SECONDS):
         """The agent in bawn with its default flags and the model's address; or as it is."""
-        front = [self.bawn, "--host-port", str(self.model.port), "--"] if sandboxed else []
+        front = [self.bawn, *flags, "--host-port", str(self.model.port), "--"] if sandboxed else []
         return subprocess.run(
             [*self.who.prefix, *front, self.agent.program(), *words], cwd=self.project, env=self.environment(),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="backslashreplace", timeout=seconds,
