@@ -312,7 +312,7 @@ def run_as(user, script, bawn):
 class Counted(Tap):
     def __init__(self):
         super().__init__()
-        self.count = 0
+        self.count = self.skipped = 0
 
     def ok(self, good, name, *diagnostics):
         self.count += 1
@@ -320,6 +320,7 @@ class Counted(Tap):
 
     def skip(self, name, reason):
         self.count += 1
+        self.skipped += 1
         super().skip(name, reason)
 
 
