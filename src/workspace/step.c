@@ -169,12 +169,13 @@ static int take_name_locked(struct step *step, struct err *err)
     bool is_unchanged = found >= 0 && standing_looks_the_same(&now, step->now.path ? &step->now : NULL);
     if (is_unchanged && renameat(step->parent_fd, step->lock, step->parent_fd, step->name) < 0)
         found = step_failed(step, err);
-    if (!is_unchanged || found < 0)
-        unlinkat(step->parent_fd, step->lock, 0);
+    if (is_unchanged && found >= 0) {
+        /* It is a second name of what is now in place: with it left behind, this would not be done. */
+        return unlinkat(step->parent_fd, step->aside, 0) < 0 ? step_failed(step, err) : 0;
+    }
+    unlinkat(step->parent_fd, step->lock, 0);
     step_remove_aside(step);
-    if (found < 0)
-        return -1;
-    return is_unchanged ? 0 : leave_alone(step, "it was changed in the meantime");
+    return found < 0 ? -1 : leave_alone(step, "it was changed in the meantime");
 }
 
 /* Where one of the two is a directory, they change places and the old one goes. */
