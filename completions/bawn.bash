@@ -72,7 +72,8 @@ _bawn_flag_takes() {
     --net) takes='off allow open' ;;
     --degrade) takes='landlock seccomp root memory' ;;
     --publish | --host-port | --on-exit | --grep) takes='' ;;
-    --since) takes='10m 1h 2h 1d' ;;
+    --since | --to) takes='10m 1h 2h 1d' ;;
+    --checkpoint) takes='5m 15m 30m 1h' ;;
     --env | --unset) takes=variable ;;
     --limit) takes=limit ;;
     --use) takes=profile ;;
@@ -99,7 +100,7 @@ _bawn() {
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local verbs='run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
-    local around='--branch --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
+    local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where
@@ -167,7 +168,7 @@ _bawn() {
         apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
         discard) flags+=' --yes' ;;
         sessions) flags+=' --all --json' ;;
-        undo) flags+=' --list --prune --yes --merge --force' ;;
+        undo) flags+=' --to --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;
         prove) flags+=" --json --report $rules" ;;

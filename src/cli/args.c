@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/moment.h"
 #include "cli/style.h"
 
 static const struct {
@@ -66,6 +67,8 @@ static const struct {
     {"--agent", FLAG_AGENT, offsetof(struct args, agent), "the name of an agent", false},
     {"--branch", FLAG_BRANCH, offsetof(struct args, branch), "the name of a branch", false},
     {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
+    {"--checkpoint", FLAG_CHECKPOINT, offsetof(struct args, checkpoint), "a length of time", false},
+    {"--to", FLAG_TO, offsetof(struct args, to), "a time", false},
     {"--since", FLAG_SINCE, offsetof(struct args, since), "a length of time", false},
     {"--report", FLAG_REPORT, offsetof(struct args, report), "a file", false},
     {"--grep", FLAG_GREP, offsetof(struct args, grep), "a text", false},
@@ -370,6 +373,25 @@ static int check_modes(const struct world *world, const struct args *args)
     return EXIT_BAD_INPUT;
 }
 
+/* Only what is written at once has states in between. */
+static int check_checkpoint(const struct world *world, struct arena *arena, struct args *args)
+{
+    if (!args->checkpoint)
+        return 0;
+    if (!length_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
+        say_problem(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
+                    "a number and one of s, m, h, d: --checkpoint 15m");
+        return EXIT_BAD_INPUT;
+    }
+    if (!(args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_BRANCH | FLAG_READ_ONLY | FLAG_NESTED)))
+        return 0;
+    say_problem(
+        world,
+        "--checkpoint is for a run that writes the workspace itself, and goes with no mode that does not",
+        "leave one of them out");
+    return EXIT_BAD_INPUT;
+}
+
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args)
 {
@@ -399,6 +421,8 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
         return EXIT_BAD_INPUT;
     }
     int status = check_modes(world, ret_args);
+    if (status == 0)
+        status = check_checkpoint(world, arena, ret_args);
     return status ? status : check_conflicts(world, ret_args);
 }
 

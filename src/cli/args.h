@@ -58,6 +58,8 @@ typedef uint64_t flag_set;
 #define FLAG_GREP         0x1000000000000ULL /* takes a text */
 #define FLAG_REPORT       0x2000000000000ULL /* takes a file */
 #define FLAG_RECORD_EXEC  0x4000000000000ULL
+#define FLAG_CHECKPOINT   0x100000000000000ULL /* takes a length of time */
+#define FLAG_TO           0x200000000000000ULL /* takes a moment */
 #define FLAG_ENDING                                                                                          \
     (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON | FLAG_RECORD_EXEC) /* what is told of a run */
 #define FLAG_MODES                                                                                           \
@@ -86,6 +88,9 @@ struct args {
     const char *agent;   /* by --agent; NULL: the command says it */
     const char *on_exit; /* likewise; NULL: none */
     const char *since, *grep, *report;
+    const char *checkpoint;      /* by --checkpoint … */
+    uint64_t checkpoint_seconds; /* … and as a number; 0: none is wanted */
+    const char *to;              /* by --to; NULL: the beginning */
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* all of it, with the program's name; ended by NULL */

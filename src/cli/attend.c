@@ -116,6 +116,7 @@ int attend_begin(struct attendance *attendance, struct err *err)
     attendance->session = SESSION_NONE;
     attendance->home = HOME_NONE;
     attendance->control = CONTROL_NONE;
+    attendance->checkpoints = CHECKPOINTS_NONE;
     attendance->later_fd = -1;
     attendance->execs.listener_fd = -1;
     clock_gettime(CLOCK_MONOTONIC, &attendance->began);
@@ -164,11 +165,48 @@ static void begin_flags(struct attendance *attendance)
     flags_read(&attendance->flags);
 }
 
+static int take_checkpoint(void *self, struct err *err)
+{
+    struct attendance *attendance = self;
+    return keep_checkpoint(attendance->loaded, attendance->keeping, err);
+}
+
+static int begin_checkpoints(struct attendance *attendance, struct err *err)
+{
+    uint64_t seconds = attendance->args->checkpoint_seconds;
+    if (!seconds || !attendance->keeping)
+        return 0;
+    attendance->checkpoints.loop = &attendance->loop;
+    attendance->checkpoints.journal = &attendance->session.journal;
+    attendance->checkpoints.take = take_checkpoint;
+    attendance->checkpoints.context = attendance;
+    return checkpoints_begin(&attendance->checkpoints, seconds, err);
+}
+
+/* While the command had the terminal, nothing could be said. */
+static void end_checkpoints(struct attendance *attendance)
+{
+    struct checkpoints *checkpoints = &attendance->checkpoints;
+    checkpoints_end(checkpoints);
+    if (checkpoints->has_any)
+        keep_has_checkpoints(attendance->keeping);
+    if (checkpoints->failures)
+        say_problem(attendance->world,
+                    arena_printf(attendance->loaded->policy.arena,
+                                 "%" PRIu64
+                                 " checkpoint%s could not be taken, the last one because of this: %s",
+                                 checkpoints->failures, checkpoints->failures == 1 ? "" : "s",
+                                 checkpoints->failure.message),
+                    checkpoints->failure.hint);
+}
+
 int attend_start(struct attendance *attendance, struct err *err)
 {
     if (hold_read(&attendance->guard.hold, err) < 0)
         return -1;
     if (!attendance->keeping && begin_keeping(attendance, err) < 0)
+        return -1;
+    if (begin_checkpoints(attendance, err) < 0)
         return -1;
     if (!attendance->trial_state)
         begin_flags(attendance);
@@ -259,6 +297,7 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
     struct left left;
     summary.changed = &changed;
     summary.left = &left;
+    end_checkpoints(attendance);
     if (attendance->has_guard)
         end_guard(attendance);
     if (attendance->has_flags) {

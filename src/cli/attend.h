@@ -10,6 +10,7 @@
 #include "cli/load.h"
 #include "hold/flags.h"
 #include "home/home.h"
+#include "supervise/checkpoints.h"
 #include "supervise/control.h"
 #include "supervise/execs.h"
 #include "supervise/guard.h"
@@ -31,6 +32,7 @@ struct attendance {
     struct guard guard;
     struct control control;
     struct execs execs;
+    struct checkpoints checkpoints;
     int later_fd; /* rings when the control socket is to be opened */
     struct git_asker asker;
     struct flags flags;

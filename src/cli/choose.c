@@ -10,23 +10,6 @@
 #include "base/path.h"
 #include "cli/style.h"
 
-const char *age_text(struct arena *arena, struct timespec moment)
-{
-    static const struct {
-        int64_t seconds;
-        const char *name;
-    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t age = now.tv_sec - moment.tv_sec;
-    for (size_t i = 0; i < array_len(units); i++) {
-        long long count = age / units[i].seconds;
-        if (count > 0)
-            return arena_printf(arena, "%lld %s%s ago", count, units[i].name, count == 1 ? "" : "s");
-    }
-    return "just now";
-}
-
 /* The session of that name; whichever workspace it is of. */
 static const struct record *find_named(struct choice *choice, const char *name)
 {

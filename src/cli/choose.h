@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/keep.h"
+#include "cli/moment.h"
 #include "workspace/record.h"
 
 struct choice {
@@ -28,6 +29,3 @@ int choose_open(const struct world *world, struct choice *choice, const struct r
 
 /* Is the path one of those that were named, or beneath one? True where none was. */
 bool choose_has_path(const struct choice *choice, const char *path);
-
-/* "5 minutes ago" */
-const char *age_text(struct arena *arena, struct timespec moment);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/style.h"
 #include "journal/session.h"
@@ -34,26 +35,6 @@ struct view {
 };
 
 /* --- which records -------------------------------------------------------------------------------------------------- */
-
-/* "2h", "30m", "90s", "1d" before now. */
-static bool parse_since(const char *text, time_t *ret_since)
-{
-    static const struct {
-        char unit;
-        int64_t seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', INT64_C(604800)}};
-    uint64_t number;
-    const char *at = text;
-    if (!text_take_number(&at, &number) || number > 1000000 || strlen(at) != 1)
-        return false;
-    for (size_t i = 0; i < array_len(units); i++) {
-        if (*at == units[i].unit) {
-            *ret_since = time(NULL) - (time_t)number * units[i].seconds;
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool is_wanted(const struct view *view, const struct journal_record *record, const char *sentence)
 {
@@ -258,12 +239,14 @@ static int open_session(struct view *view)
 static int show(struct view *view)
 {
     flag_set flags = view->args->flags;
-    if (view->args->since && !parse_since(view->args->since, &view->since)) {
+    uint64_t seconds = 0;
+    if (view->args->since && !length_parse(view->args->since, &seconds)) {
         say_problem(view->world,
                     arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
                     "a number and one of s, m, h, d, w: --since 2h");
         return EXIT_BAD_INPUT;
     }
+    view->since = view->args->since ? time(NULL) - (time_t)seconds : 0;
     view->kinds = ((flags & FLAG_LOG_NET) ? EVENT_NET : 0U) | ((flags & FLAG_LOG_FILES) ? EVENT_FILES : 0U) |
                   ((flags & FLAG_LOG_EXEC) ? EVENT_EXEC : 0U);
     int status = open_session(view);

@@ -5,11 +5,11 @@
 
 #include "base/fd.h"
 #include "cli/carry.h"
-#include "cli/choose.h"
 #include "cli/commands.h"
+#include "cli/undo.h"
 #include "workspace/prune.h"
 
-static bool can_be_undone(const struct record *record)
+bool undo_is_possible(const struct record *record)
 {
     bool has_changed =
         record->mode == RECORD_LIVE || record->mode == RECORD_APPLY || record->mode == RECORD_UNDO;
@@ -19,7 +19,7 @@ static bool can_be_undone(const struct record *record)
 static const struct record *latest(const struct choice *choice)
 {
     for (size_t i = choice->records.count; i--;) {
-        if (can_be_undone(&choice->records.at[i]))
+        if (undo_is_possible(&choice->records.at[i]))
             return &choice->records.at[i];
     }
     return NULL;
@@ -44,42 +44,6 @@ static const struct record *find_overlap(const struct choice *choice, const stru
             return other;
     }
     return NULL;
-}
-
-static uint64_t bytes_in(const struct tree *tree)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < tree->entries.count; i++)
-        sum += tree->entries.at[i].content == CONTENT_STORED ? tree->entries.at[i].size : 0;
-    return sum;
-}
-
-static int list(const struct world *world, struct choice *choice)
-{
-    struct style style = style_for_out(world);
-    struct arena *arena = choice->loaded.policy.arena;
-    auto_buf struct buf out = {0};
-    for (size_t i = choice->records.count; i--;) {
-        const struct record *record = &choice->records.at[i];
-        if (!can_be_undone(record) || choose_open(world, choice, record))
-            continue;
-        size_t start = out.size;
-        style_add(&style, &out, COLOUR_BOLD, record->name);
-        buf_pad(&out, start, style.colours ? 32 : 24);
-        buf_printf(&out, "%-16s  %5llu file%s  %9s%s%s\n", age_text(arena, record->ended),
-                   (unsigned long long)record->changes, record->changes == 1 ? " " : "s",
-                   size_text(arena, bytes_in(&choice->before) + bytes_in(&choice->after)),
-                   *record->of ? arena_printf(arena, "  %s of ", record_mode_name(record->mode)) : "",
-                   record->of);
-        tree_free(&choice->before);
-        tree_free(&choice->after);
-        close(choice->folder_fd);
-        choice->folder_fd = -1;
-    }
-    if (out.size == 0)
-        buf_add_str(&out, "Nothing can be undone here.\n");
-    put(world->out, &out);
-    return EXIT_FINE;
 }
 
 static int prune_old(const struct world *world, const struct choice *choice)
@@ -136,54 +100,91 @@ static void give_back(const struct world *world, const struct choice *choice, co
     vec_free(&revisions);
 }
 
-static int undo(const struct world *world, const struct args *args, struct choice *choice)
+/* Of two runs at one time nobody can tell which changed a file. Returns 0, or the exit status. */
+static int refuse_overlap(const struct world *world, const struct choice *choice, const struct record *record)
+{
+    const struct record *overlap = find_overlap(choice, record);
+    if (!overlap)
+        return 0;
+    say_problem(world,
+                arena_printf(choice->loaded.policy.arena,
+                             "%s and %s ran at the same time in %s, so that nobody can tell which of them "
+                             "changed a file",
+                             record->name, overlap->name, choice->workspace),
+                overlap->state == STATE_RUNNING ? "wait until it has ended"
+                                                : "undo with --theirs takes back what either changed");
+    return EXIT_REFUSED;
+}
+
+/* The session that is meant. Returns 0, or the exit status. */
+static int choose_session(const struct world *world, const struct args *args, const struct choice *choice,
+                          const struct record **ret_record)
 {
     struct arena *arena = choice->loaded.policy.arena;
+    if (args->to)
+        return undo_choose_run(world, choice, ret_record);
     const struct record *record = choice->named ? choice->named : latest(choice);
-    if (!record || !can_be_undone(record)) {
-        say_problem(world,
-                    record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
-                           : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
-                    "`bawn undo --list` lists what can be");
-        return EXIT_BAD_INPUT;
+    if (record && undo_is_possible(record)) {
+        *ret_record = record;
+        return 0;
     }
-    const struct record *overlap = find_overlap(choice, record);
-    if (overlap && !(args->flags & FLAG_THEIRS)) {
-        say_problem(
-            world,
-            arena_printf(arena,
-                         "%s and %s ran at the same time in %s, so that nobody can tell which of them "
-                         "changed a file",
-                         record->name, overlap->name, choice->workspace),
-            overlap->state == STATE_RUNNING ? "wait until it has ended"
-                                            : "undo with --theirs takes back what either changed");
-        return EXIT_REFUSED;
-    }
-    int status = choose_open(world, choice, record);
-    if (status)
-        return status;
+    say_problem(world,
+                record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
+                       : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
+                "`bawn undo --list` lists what can be");
+    return EXIT_BAD_INPUT;
+}
+
+static int undo_to(const struct world *world, const struct args *args, struct choice *choice,
+                   const struct record *record, const struct undo_target *target)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    if (target->is_checkpoint)
+        fprintf(world->out, "The last checkpoint of %s by then is that of %s, %s.\n", record->name,
+                moment_text(arena, target->taken), age_text(arena, target->taken));
     struct carry carry = {
         .mode = RECORD_UNDO,
         .of = record,
         .transition = {.directory = choice->store,
                        .workspace = choice->workspace,
-                       .from = &choice->after,
-                       .to = &choice->before,
+                       .from = &target->way.from,
+                       .to = &target->way.to,
                        .keeps_objects = true,
                        .keeps_refs = record->mode == RECORD_LIVE,
                        .overwrites = args->flags & FLAG_THEIRS},
         .conflicts = args->flags & FLAG_MERGE ? CONFLICTS_MERGE : CONFLICTS_STAY,
         .asks = !(args->flags & FLAG_YES),
-        .question = arena_printf(arena, "Take back what %s changed, %s?", record->name,
-                                 age_text(arena, record->ended)),
+        .question = target->is_checkpoint ? "Go back to it?"
+                                          : arena_printf(arena, "Take back what %s changed, %s?",
+                                                         record->name, age_text(arena, record->ended)),
         .done = "taken back",
     };
-    status = carry_out(world, choice, &carry);
+    int status = carry_out(world, choice, &carry);
     carry_free(&carry);
-    if (carry.is_complete)
+    if (carry.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);
+    else if (carry.is_complete)
+        mark_state(choice, record->name, STATE_DONE); /* what is left of it can be taken back */
     if (record->mode == RECORD_APPLY && carry.has_run)
         give_back(world, choice, record->of);
+    return status;
+}
+
+static int undo(const struct world *world, const struct args *args, struct choice *choice)
+{
+    const struct record *record = NULL;
+    int status = choose_session(world, args, choice, &record);
+    if (status == 0 && !(args->flags & FLAG_THEIRS))
+        status = refuse_overlap(world, choice, record);
+    if (status == 0)
+        status = choose_open(world, choice, record);
+    if (status)
+        return status;
+    struct undo_target target;
+    status = undo_find_target(world, choice, record, args->to, &target);
+    if (status == 0)
+        status = undo_to(world, args, choice, record, &target);
+    undo_target_free(&target);
     return status;
 }
 
@@ -192,7 +193,7 @@ int cmd_undo(const struct world *world, const struct args *args)
     struct choice choice;
     int status = choose_begin(world, args, &choice);
     if (status == 0)
-        status = args->flags & FLAG_LIST    ? list(world, &choice)
+        status = args->flags & FLAG_LIST    ? undo_list(world, &choice)
                  : args->flags & FLAG_PRUNE ? prune_old(world, &choice)
                                             : undo(world, args, &choice);
     choose_end(&choice);

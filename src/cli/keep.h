@@ -14,6 +14,7 @@ struct kept_tree {
     struct session session; /* whose folder has the record */
     bool is_own;            /* that session is for this tree alone */
     bool is_on;
+    bool has_checkpoints; /* taken by now */
     struct record record;
     struct tree start;
 };
@@ -32,6 +33,10 @@ int keep_begin(const struct world *world, struct loaded *loaded, const struct se
 
 /* What the first workspace held at the start, where a snapshot of it was taken. */
 struct past keep_past(const struct keeping *keeping);
+
+/* While it runs, in a process of its own: keeps what live trees hold now. Returns how many have changed, or -1. */
+int keep_checkpoint(const struct loaded *loaded, struct keeping *keeping, struct err *err) must_check;
+void keep_has_checkpoints(struct keeping *keeping); /* that process has kept some */
 
 /*
  * After it has ended. Tells how the run's own tree was kept, and how many files it changed; what is worth a line is added to the

@@ -6,7 +6,8 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_BRANCH | FLAG_KEEP_FLAGGED | FLAG_ENDING | FLAG_VERSION,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_BRANCH | FLAG_CHECKPOINT | FLAG_KEEP_FLAGGED | FLAG_ENDING |
+                 FLAG_VERSION,
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
@@ -22,6 +23,8 @@ const struct verb_entry verb_table[] = {
             "                the checkout here is only read, and merging is yours\n"
             "  --discard     what CMD writes in the workspace is thrown away when it ends\n"
             "  --read-only   nothing of the host can be written, the workspace included\n"
+            "  --checkpoint TIME\n"
+            "                a snapshot of the workspace every 15m (90s, 1h) while CMD runs, for `bawn undo --to`\n"
             "  --nested      CMD may make namespaces of its own (an agent's own sandbox works inside). Gives up the\n"
             "                Landlock wall on files, and therefore implies --review=all (or say --read-only)\n"
             "  --fresh-home  a private home that is empty at the start and thrown away at the end\n"
@@ -319,25 +322,28 @@ const struct verb_entry verb_table[] = {
     {
         .name = "undo",
         .run = cmd_undo,
-        .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS | FLAG_MERGE,
+        .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS | FLAG_MERGE | FLAG_TO,
         .words = "SESSION|PATH",
         .summary = "take back what a run changed in the workspace",
         .usage =
-            "bawn undo [--yes] [--merge | --force] [SESSION] [PATH...]\n"
+            "bawn undo [--yes] [--merge | --force] [--to TIME] [SESSION] [PATH...]\n"
             "bawn undo --list | --prune\n"
             "\n"
             "Brings the files that a run changed back to what they were before it; without SESSION those of the\n"
             "latest run in this workspace. What you have changed since is kept and named. An undo can be undone.\n"
             "Exit status 1 if something was kept.\n"
             "\n"
-            "  --list    what can be undone: sessions, ages, files and sizes\n"
-            "  --prune   forget settled sessions older than 30 days, and contents that nothing needs\n"
-            "  --yes     do not ask\n"
-            "  --merge   keep what you have changed since in other lines of a file\n"
-            "  --force   overwrite what you have changed since, too\n"
+            "  --to TIME  not to the beginning, but to the last checkpoint at or before TIME (see `bawn run --help`):\n"
+            "             04:45, 2026-11-15T04:45:30, or 20m ago\n"
+            "  --list     what can be undone: sessions and checkpoints, with ages, files and sizes\n"
+            "  --prune    forget settled sessions older than 30 days, and contents that nothing needs\n"
+            "  --yes      do not ask\n"
+            "  --merge    keep what you have changed since in other lines of a file\n"
+            "  --force    overwrite what you have changed since, too\n"
             "\n"
             "  bawn undo\n"
             "  bawn undo my-app-3 src/main.c\n"
+            "  bawn undo --to 04:45\n"
             "  bawn undo --list\n",
     },
     {

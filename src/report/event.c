@@ -36,6 +36,7 @@ static const struct {
     {"held", EVENT_DENIED | EVENT_FILES, "{path}"},
     {"kept", EVENT_FILES, "{path}"},
     {"seen", EVENT_FILES, "{what}: {path}"},
+    {"checkpoint", EVENT_FILES, "[not taken: {why}]"},
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]"},
     {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
     {"exit", EVENT_EXEC, "{pid}: {how}"},

@@ -25,7 +25,7 @@ static bool same_content(const struct entry *a, const struct entry *b)
            a->modified.tv_nsec == b->modified.tv_nsec;
 }
 
-static unsigned compare_entries(const struct entry *a, const struct entry *b)
+unsigned entries_differ(const struct entry *a, const struct entry *b)
 {
     if ((a->mode & S_IFMT) != (b->mode & S_IFMT))
         return CHANGE_KIND;
@@ -54,7 +54,7 @@ static bool lies_beneath(const char *path, const char *directory)
 
 static void add_change(change_list *changes, const struct entry *before, const struct entry *after)
 {
-    unsigned what = !before ? CHANGE_ADDED : !after ? CHANGE_DELETED : compare_entries(before, after);
+    unsigned what = !before ? CHANGE_ADDED : !after ? CHANGE_DELETED : entries_differ(before, after);
     const struct entry *either = before ? before : after;
     if (either && what)
         vec_push(changes, (struct change){either->path, before, after, what, NULL});

@@ -41,6 +41,9 @@ struct change {
 
 typedef VEC(struct change) change_list;
 
+/* What differs between two entries of one path; 0: nothing. */
+unsigned entries_differ(const struct entry *a, const struct entry *b);
+
 /* Times alone count as a change too: whoever shows changes to a person passes over those. */
 void compare_trees(const struct tree *before, const struct tree *after, change_list *ret_changes);
 

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/map.h"
+#include "workspace/checkpoint.h"
 #include "workspace/record.h"
 
 struct marks {
@@ -33,16 +34,6 @@ static int mark_tree(struct marks *marks, int folder_fd, const char *name, struc
     return 0;
 }
 
-static int mark_session(struct marks *marks, int folder_fd, struct err *err)
-{
-    static const char *const names[] = {"start", "before", "after"};
-    for (size_t i = 0; i < array_len(names); i++) {
-        if (mark_tree(marks, folder_fd, names[i], err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 typedef int visit_entry(void *context, int folder_fd, const char *name, struct err *err);
 
 static int each_entry(int folder_fd, visit_entry *visit, void *context, struct err *err)
@@ -63,6 +54,21 @@ static int each_entry(int folder_fd, visit_entry *visit, void *context, struct e
 static int visit_tree(void *context, int folder_fd, const char *name, struct err *err)
 {
     return mark_tree(context, folder_fd, name, err);
+}
+
+static int visit_checkpoint(void *context, int folder_fd, const char *name, struct err *err)
+{
+    return checkpoint_is_tree(name) ? mark_tree(context, folder_fd, name, err) : 0;
+}
+
+static int mark_session(struct marks *marks, int folder_fd, struct err *err)
+{
+    static const char *const names[] = {"start", "before", "after"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        if (mark_tree(marks, folder_fd, names[i], err) < 0)
+            return -1;
+    }
+    return each_entry(folder_fd, visit_checkpoint, marks, err);
 }
 
 static int visit_session(void *context, int folder_fd, const char *name, struct err *err)

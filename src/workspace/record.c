@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "workspace/checkpoint.h"
 
 static const char *const mode_names[] = {
 #define X(id, name) name,
@@ -224,14 +225,21 @@ uint64_t record_count_changes(const struct tree *before, const struct tree *afte
     return shown;
 }
 
-int record_keep_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
+int record_keep_changes_as(int folder_fd, const struct tree *before, const struct tree *after,
+                           const char *before_name, const char *after_name, struct err *err)
 {
     change_list changes;
     compare_trees(before, after, &changes);
     auto_tree struct tree was = side_of(&changes, false, before->taken);
     auto_tree struct tree became = side_of(&changes, true, after->taken);
     vec_free(&changes);
-    return tree_save(&was, folder_fd, "before", err) < 0 ? -1 : tree_save(&became, folder_fd, "after", err);
+    return tree_save(&was, folder_fd, before_name, err) < 0 ? -1
+                                                            : tree_save(&became, folder_fd, after_name, err);
+}
+
+int record_keep_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
+{
+    return record_keep_changes_as(folder_fd, before, after, "before", "after", err);
 }
 
 void record_forget(int folder_fd)
@@ -239,4 +247,5 @@ void record_forget(int folder_fd)
     static const char *const files[] = {"start", "before", "after", "about"};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
+    checkpoint_forget_all(folder_fd);
 }

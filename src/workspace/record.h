@@ -4,6 +4,7 @@
  *   about    mode, state and times
  *   start    the whole tree at the start of a live run, as long as its end has not been written down
  *   before, after   what the session changed: only the paths that differ
+ *   checkpoint-…    what the workspace held during the run (checkpoint.h)
  *   upper, work     where an overlay keeps what is written, until that has been read into `after`
  */
 #pragma once
@@ -76,9 +77,11 @@ bool record_is_busy(int sessions_fd, const char *name);
 /* How many changes a person would count. */
 uint64_t record_count_changes(const struct tree *before, const struct tree *after);
 
-/* Keeps what differs between two trees as `before` and `after`. */
+/* Keeps what differs between two trees as `before` and `after`, or under other names. */
 int record_keep_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
     must_check;
+int record_keep_changes_as(int folder_fd, const struct tree *before, const struct tree *after,
+                           const char *before_name, const char *after_name, struct err *err) must_check;
 
-/* Removes the trees of a session, and its record with them. */
+/* Removes the trees of a session and its checkpoints, and its record with them. */
 void record_forget(int folder_fd);

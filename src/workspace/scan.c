@@ -217,12 +217,15 @@ static const char *read_target(int fd, const char *name, struct arena *arena)
 }
 
 /* During one session a folder is left out at the end if it was at the start, whatever lies beside it by then. */
-static bool is_skipped(struct walk *walk, const struct entry *before, const struct child *child,
-                       child_list *children)
+static bool is_skipped(const struct walk *walk, const struct entry *before, const char *path,
+                       const struct child *child, child_list *children)
 {
+    const struct tree *start = walk->request->start;
     if (!S_ISDIR(child->status.st_mode))
         return false;
-    if (walk->request->keep_skips && before && S_ISDIR(before->mode))
+    if (start != walk->request->before)
+        before = start ? tree_find(start, path) : NULL;
+    if (start && before && S_ISDIR(before->mode))
         return tree_is_skipped(before);
     return skips_match(walk->request->skips, child->name, has_child, children);
 }
@@ -245,7 +248,7 @@ static bool add_entry(struct walk *walk, const struct child *child, const char *
     else if (S_ISREG(entry.mode))
         vec_push(&scan->fresh, scan->tree.entries.count);
     if (S_ISDIR(entry.mode))
-        entry.content = is_skipped(walk, before, child, children) ? CONTENT_LEFT_OUT : CONTENT_NONE;
+        entry.content = is_skipped(walk, before, path, child, children) ? CONTENT_LEFT_OUT : CONTENT_NONE;
     scan->differing +=
         !is_same || before->content != entry.content || strcmp(before->linked_to, entry.linked_to) != 0;
     vec_push(&scan->tree.entries, entry);

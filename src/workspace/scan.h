@@ -12,7 +12,7 @@
 struct scan_request {
     const struct tree *before; /* an earlier walk; may be NULL */
     const struct skips *skips; /* may be NULL */
-    bool keep_skips;           /* `before` is this session's: what it left out is left out again */
+    const struct tree *start;  /* of this session: what it left out is left out again; may be NULL */
     size_t most_entries;       /* 0: two millions */
     struct timespec deadline;  /* of CLOCK_MONOTONIC; zero: none */
 };

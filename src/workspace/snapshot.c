@@ -167,12 +167,12 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     name_of_workspace(request->workspace, name);
     auto_tree struct tree cached = {0};
     struct err ignored; /* a cache that is damaged is none */
-    const struct tree *before = request->same_session;
-    if (!before && tree_load(trees_fd, name, &cached, &ignored) == 1)
+    const struct tree *before = request->start;
+    if ((!before || request->has_checkpoints) && tree_load(trees_fd, name, &cached, &ignored) == 1)
         before = &cached;
     auto_scan struct scan scan = {0};
     struct scan_request how = {.before = before,
-                               .keep_skips = request->same_session,
+                               .start = request->start,
                                .skips = request->skips,
                                .deadline = deadline_in(request->most_milliseconds)};
     if (scan_tree(top_fd, &how, &scan, err) < 0 ||

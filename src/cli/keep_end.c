@@ -1,0 +1,185 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/branch.h"
+#include "cli/keep_parts.h"
+#include "cli/style.h"
+#include "hold/programs.h"
+#include "workspace/checkpoint.h"
+#include "workspace/upper.h"
+
+/* Is there a state in between that one may want, although the end is as the start was? */
+static bool has_checkpoint(int folder_fd)
+{
+    checkpoint_list checkpoints;
+    checkpoint_list_all(folder_fd, &checkpoints);
+    bool has_any = checkpoints.count > 0;
+    vec_free(&checkpoints);
+    return has_any;
+}
+
+/* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
+static int write_end(const struct loaded *loaded, const char *store, struct kept_tree *tree,
+                     struct flags *flags, struct err *err)
+{
+    auto_tree struct tree end = {0};
+    int folder_fd = tree->session.folder_fd;
+    if (keep_take(loaded, store, tree, &end, err) < 0)
+        return -1;
+    if (flags && !tree->is_own)
+        programs_look(flags, &tree->start, &end);
+    clock_gettime(CLOCK_REALTIME, &tree->record.ended);
+    tree->record.state = STATE_DONE;
+    tree->record.changes = record_count_changes(&tree->start, &end);
+    if (tree->record.changes == 0 && !has_checkpoint(folder_fd)) {
+        record_forget(folder_fd);
+        return 0;
+    }
+    if (record_keep_changes(folder_fd, &tree->start, &end, err) < 0)
+        return -1;
+    if (record_save(folder_fd, &tree->record, err) < 0)
+        return -1;
+    unlinkat(folder_fd, "start", 0);
+    return 0;
+}
+
+/* Reads what was written aside, so that it waits for a person; or throws it away. */
+static int write_aside_end(const char *store, struct kept_tree *tree, struct err *err)
+{
+    struct record *record = &tree->record;
+    int folder_fd = tree->session.folder_fd;
+    record->changes = 0;
+    if (record->mode == RECORD_REVIEW) {
+        struct upper_request request = {
+            .directory = store,
+            .workspace = record->workspace,
+            .prefix = record->prefix,
+            .folder_fd = folder_fd,
+            .began = record->began,
+        };
+        auto_tree struct tree before = {0}, after = {0};
+        if (upper_read(&request, err) < 0 || tree_load(folder_fd, "before", &before, err) < 0 ||
+            tree_load(folder_fd, "after", &after, err) < 0)
+            return -1;
+        record->changes = record_count_changes(&before, &after);
+    }
+    clock_gettime(CLOCK_REALTIME, &record->ended);
+    record->state = STATE_WAITING;
+    if (record->changes && record_save(folder_fd, record, err) < 0)
+        return -1;
+    if (upper_remove(folder_fd, err) < 0)
+        return -1;
+    if (!record->changes)
+        record_forget(folder_fd);
+    return 0;
+}
+
+static int finish(const struct loaded *loaded, const char *store, struct kept_tree *tree, struct flags *flags,
+                  struct err *err)
+{
+    if (tree->record.mode == RECORD_BRANCH)
+        return branch_end(loaded->policy.arena, store, tree, err);
+    return tree->record.mode == RECORD_LIVE ? write_end(loaded, store, tree, flags, err)
+                                            : write_aside_end(store, tree, err);
+}
+
+/* Now and then the oldest that can be undone are let go: most runs need not look. */
+static void trim(const struct session *session)
+{
+    enum { UNDOABLE_KEPT = 50, SELDOM = 16 };
+    const char *number = strrchr(session->name, '-');
+    auto_fd int sessions_fd = -1;
+    if (number && strtoul(number + 1, NULL, 10) % SELDOM == 0)
+        sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (sessions_fd >= 0)
+        record_trim(sessions_fd, UNDOABLE_KEPT);
+}
+
+static void say_branch(const struct world *world, struct arena *arena, const struct kept_tree *tree)
+{
+    const struct record *record = &tree->record;
+    if (record->state == STATE_WAITING)
+        say_problem(world,
+                    arena_printf(arena,
+                                 "the branch %s was moved by somebody else, so that what was committed waits",
+                                 record->of),
+                    arena_printf(arena, "`bawn review %s` walks through it", record->name));
+    else if (world->err_is_terminal)
+        say_problem(world,
+                    arena_printf(arena, "%s is on the branch %s",
+                                 record->changes ? "the work" : "nothing new", record->of),
+                    arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
+                                 record->of, record->name));
+}
+
+static void say_kept(const struct world *world, const struct loaded *loaded, const struct kept_tree *tree)
+{
+    const struct record *record = &tree->record;
+    struct arena *arena = loaded->policy.arena;
+    bool waits = record->mode == RECORD_REVIEW;
+    const char *named = arena_printf(arena, " %s", record->name);
+    if (record->changes && world->err_is_terminal)
+        say_problem(world,
+                    arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
+                                 record->changes == 1 ? "" : "s",
+                                 waits ? "wait to be applied or discarded" : "changed", record->name),
+                    waits ? arena_printf(arena, "`bawn review%s` walks through them", named)
+                          : arena_printf(arena, "`bawn diff%s` shows what, `bawn undo%s` takes it back",
+                                         named, named));
+}
+
+struct keep_result keep_end(const struct world *world, const struct loaded *loaded, struct keeping *keeping,
+                            struct flags *flags)
+{
+    struct keep_result kept = {RECORD_LIVE, 0};
+    for (size_t i = 0; keeping && i < keeping->trees.count; i++) {
+        struct kept_tree *tree = &keeping->trees.at[i];
+        struct err err = {0};
+        bool is_done = !tree->is_on || finish(loaded, keeping->store, tree, flags, &err) == 0;
+        if (!is_done)
+            say_err(world, &err);
+        else if (tree->is_on && *tree->record.of)
+            say_branch(world, loaded->policy.arena, tree);
+        else if (tree->is_on && tree->is_own)
+            say_kept(world, loaded, tree);
+        else if (tree->is_on)
+            kept = (struct keep_result){tree->record.mode, tree->record.changes};
+        tree_free(&tree->start);
+        if (tree->is_own) {
+            journal_event(&tree->session.journal, "end");
+            session_end(&tree->session);
+        } else if (tree->is_on) {
+            trim(&tree->session);
+        }
+    }
+    if (keeping)
+        vec_free(&keeping->trees);
+    return kept;
+}
+
+int keep_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
+                 struct keeping **ret_keeping, struct err *err)
+{
+    struct keeping *keeping = arena_new(loaded->policy.arena, struct keeping);
+    struct kept_tree tree = {.session = *session, .record = *record};
+    keeping->store = keep_store(loaded, loaded->policy.arena);
+    int found = record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &tree.start, err) : 1;
+    tree.is_on = found > 0;
+    vec_push(&keeping->trees, tree);
+    *ret_keeping = keeping;
+    return found < 0 ? -1 : 0;
+}
+
+int keep_finish(const struct loaded *loaded, struct keeping *keeping, struct flags *flags,
+                uint64_t *ret_changes, struct err *err)
+{
+    struct kept_tree *tree = &keeping->trees.at[0];
+    int result = tree->is_on ? finish(loaded, keeping->store, tree, flags, err) : 0;
+    *ret_changes = result == 0 && tree->is_on ? tree->record.changes : 0;
+    tree_free(&tree->start);
+    vec_free(&keeping->trees);
+    return result;
+}

@@ -1,0 +1,8 @@
+/* What the two halves of keep.h share: keep.c begins, keep_end.c ends. */
+#pragma once
+
+#include "cli/keep.h"
+
+/* A snapshot of the tree: that of the start, as long as it is not on. */
+int keep_take(const struct loaded *loaded, const char *store, const struct kept_tree *tree,
+              struct tree *ret_tree, struct err *err) must_check;

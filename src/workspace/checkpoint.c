@@ -1,0 +1,223 @@
+#include "workspace/checkpoint.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "workspace/record.h"
+
+#define PREFIX "checkpoint-"
+
+enum { MOST_KEPT = 96, NAME_SIZE = 64 };
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static void name_of(uint64_t number, const char *side, char ret_name[NAME_SIZE])
+{
+    snprintf(ret_name, NAME_SIZE, PREFIX "%llu-%s", (unsigned long long)number, side);
+}
+
+static bool number_in(const char *name, const char *side, uint64_t *ret_number)
+{
+    if (!text_starts_with(name, PREFIX))
+        return false;
+    name += strlen(PREFIX);
+    return text_take_number(&name, ret_number) && *name == '-' && strcmp(name + 1, side) == 0;
+}
+
+bool checkpoint_is_tree(const char *name)
+{
+    uint64_t number;
+    return number_in(name, "before", &number) || number_in(name, "after", &number);
+}
+
+static DIR *open_folder(int folder_fd)
+{
+    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? NULL : fdopendir(fd);
+}
+
+static int older_first(const void *a, const void *b)
+{
+    const struct checkpoint *left = a, *right = b;
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+void checkpoint_list_all(int folder_fd, checkpoint_list *ret_checkpoints)
+{
+    *ret_checkpoints = (checkpoint_list){0};
+    DIR *folder = open_folder(folder_fd);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        struct checkpoint checkpoint;
+        auto_tree struct tree after = {0};
+        struct err ignored;
+        if (!number_in(entry->d_name, "after", &checkpoint.number) ||
+            tree_load(folder_fd, entry->d_name, &after, &ignored) <= 0)
+            continue;
+        checkpoint.taken = after.taken;
+        vec_push(ret_checkpoints, checkpoint);
+    }
+    if (folder)
+        closedir(folder);
+    if (ret_checkpoints->count)
+        qsort(ret_checkpoints->at, ret_checkpoints->count, sizeof(*ret_checkpoints->at), older_first);
+}
+
+int checkpoint_load(int folder_fd, uint64_t number, struct tree *ret_before, struct tree *ret_after,
+                    struct err *err)
+{
+    char before[NAME_SIZE], after[NAME_SIZE];
+    name_of(number, "before", before);
+    name_of(number, "after", after);
+    int found = tree_load(folder_fd, before, ret_before, err);
+    return found > 0 ? tree_load(folder_fd, after, ret_after, err) : found;
+}
+
+static void forget(int folder_fd, uint64_t number)
+{
+    static const char *const sides[] = {"after", "before"};
+    for (size_t i = 0; i < array_len(sides); i++) {
+        char name[NAME_SIZE];
+        name_of(number, sides[i], name);
+        unlinkat(folder_fd, name, 0);
+    }
+}
+
+void checkpoint_forget_all(int folder_fd)
+{
+    DIR *folder = open_folder(folder_fd);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (text_starts_with(entry->d_name, PREFIX))
+            unlinkat(folder_fd, entry->d_name, 0);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Does the last one say the same? Before the first one stands the start. */
+static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, const struct tree *now)
+{
+    auto_tree struct tree before = {0}, after = {0};
+    struct err ignored;
+    if (last && checkpoint_load(folder_fd, last, &before, &after, &ignored) <= 0)
+        return false;
+    change_list changes, since;
+    compare_trees(start, now, &changes);
+    compare_trees(&before, &after, &since);
+    bool is_same = changes.count == since.count;
+    for (size_t i = 0; is_same && i < changes.count; i++) {
+        const struct change *a = &changes.at[i], *b = &since.at[i];
+        is_same = strcmp(a->path, b->path) == 0 && !a->after == !b->after &&
+                  (!a->after || entries_differ(a->after, b->after) == 0);
+    }
+    vec_free(&changes);
+    vec_free(&since);
+    return is_same;
+}
+
+int checkpoint_keep(int folder_fd, const struct tree *start, const struct tree *now, struct err *err)
+{
+    checkpoint_list kept;
+    checkpoint_list_all(folder_fd, &kept);
+    uint64_t last = kept.count ? kept.at[kept.count - 1].number : 0;
+    bool says_nothing_new = is_repeated(folder_fd, last, start, now);
+    for (size_t i = 0; !says_nothing_new && kept.count >= MOST_KEPT && i < kept.count; i += 2)
+        forget(folder_fd, kept.at[i].number);
+    vec_free(&kept);
+    if (says_nothing_new)
+        return 0;
+    char before[NAME_SIZE], after[NAME_SIZE];
+    name_of(last + 1, "before", before);
+    name_of(last + 1, "after", after);
+    return record_keep_changes_as(folder_fd, start, now, before, after, err) < 0 ? -1 : 1;
+}
+
+/* --- the way back ------------------------------------------------------------------------------------------------- */
+
+/* Goes through several trees at once, a path at a time. */
+struct cursor {
+    const struct tree *tree;
+    size_t at;
+};
+
+static const char *first_path(const struct cursor *cursors, size_t count)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct tree *tree = cursors[i].tree;
+        const char *path = cursors[i].at < tree->entries.count ? tree->entries.at[cursors[i].at].path : NULL;
+        if (path && (!first || tree_order(path, first) < 0))
+            first = path;
+    }
+    return first;
+}
+
+/* The entry of that path, if it is the next one. */
+static const struct entry *take(struct cursor *cursor, const char *path)
+{
+    const struct tree *tree = cursor->tree;
+    if (cursor->at >= tree->entries.count || tree_order(tree->entries.at[cursor->at].path, path) != 0)
+        return NULL;
+    return &tree->entries.at[cursor->at++];
+}
+
+static void add(struct tree *tree, const struct entry *entry)
+{
+    if (entry)
+        vec_push(&tree->entries, *entry);
+}
+
+/* The base; of whatever differs between `before` and `after`, the latter. */
+static void lay_over(const struct tree *base, const struct tree *before, const struct tree *after,
+                     struct tree *ret_tree)
+{
+    struct cursor cursors[] = {{base, 0}, {before, 0}, {after, 0}};
+    for (const char *path; (path = first_path(cursors, array_len(cursors)));) {
+        const struct entry *below = take(&cursors[0], path), *was = take(&cursors[1], path),
+                           *is = take(&cursors[2], path);
+        add(ret_tree, was || is ? is : below);
+    }
+    ret_tree->taken = after->taken;
+}
+
+void way_to_checkpoint(const struct tree *before, const struct tree *after, const struct tree *cp_before,
+                       const struct tree *cp_after, struct way *ret_way)
+{
+    *ret_way = (struct way){0};
+    lay_over(cp_before, before, after, &ret_way->from);
+    lay_over(before, cp_before, cp_after, &ret_way->to);
+}
+
+static bool is_same(const struct entry *a, const struct entry *b)
+{
+    return !a == !b && (!a || entries_differ(a, b) == 0);
+}
+
+void way_continue(struct way *way, const struct tree *undo_before, const struct tree *undo_after)
+{
+    struct way next = {.from.taken = way->from.taken, .to.taken = way->to.taken};
+    struct cursor cursors[] = {{&way->from, 0}, {&way->to, 0}, {undo_before, 0}, {undo_after, 0}};
+    for (const char *path; (path = first_path(cursors, array_len(cursors)));) {
+        const struct entry *from = take(&cursors[0], path), *to = take(&cursors[1], path),
+                           *was = take(&cursors[2], path), *is = take(&cursors[3], path);
+        if (!from && !to) {
+            add(&next.from, is);
+            add(&next.to, was);
+            continue;
+        }
+        add(&next.from, (was || is) && is_same(from, was) ? is : from);
+        add(&next.to, to);
+    }
+    way_free(way);
+    *way = next;
+}
+
+void way_free(struct way *way)
+{
+    tree_free(&way->from);
+    tree_free(&way->to);
+}
