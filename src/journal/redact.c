@@ -8,7 +8,7 @@
 #include "base/attr.h"
 #include "base/text.h"
 
-enum { SECRET_SHORTEST = 6, MOST_SECRETS = 256, USERINFO_LONGEST = 512 };
+enum { SECRET_SHORTEST = 6, MOST_SECRETS = 256 };
 
 /* --- variables ------------------------------------------------------------------------------------------------------ */
 
@@ -145,7 +145,7 @@ static size_t value_size(const char *text, size_t size)
 /* After "://": how much there is before an '@' of the same address; 0: there is none. */
 static size_t userinfo_size(const char *text, size_t size)
 {
-    for (size_t i = 0; i < size && i < USERINFO_LONGEST && !strchr("/?# \t\n\"'", text[i]); i++) {
+    for (size_t i = 0; i < size && !strchr("/?# \t\n\"'", text[i]); i++) {
         if (text[i] == '@')
             return i;
     }
@@ -154,61 +154,65 @@ static size_t userinfo_size(const char *text, size_t size)
 
 /* --- the whole --------------------------------------------------------------------------------------------------------- */
 
+/* The longest one that stands here: another one's value may begin with it. */
 static const struct secret *known_secret(const struct secrets *secrets, const char *text, size_t size)
 {
+    const struct secret *longest = NULL;
     for (size_t i = 0; secrets && i < secrets->known.count; i++) {
         const struct secret *secret = &secrets->known.at[i];
-        if (*text == *secret->value && secret->size <= size && memcmp(text, secret->value, secret->size) == 0)
-            return secret;
+        if (*text == *secret->value && secret->size <= size && (!longest || secret->size > longest->size) &&
+            memcmp(text, secret->value, secret->size) == 0)
+            longest = secret;
     }
-    return NULL;
+    return longest;
 }
 
-/* What stands at `at` and is secret is passed over, with a word in its place. Returns where to go on. */
-static size_t pass_over(struct buf *out, const struct secrets *secrets, const char *text, size_t at,
-                        size_t size)
+struct found {
+    size_t size, prefix; /* how much is secret; how much of that stays, since everybody knows it */
+    const char *name;    /* of the variable that has it, or NULL */
+};
+
+/* What stands at `at` and is secret. Where it is so in more than one way, the one that takes most with it counts. */
+static struct found find_secret(const struct secrets *secrets, const char *text, size_t at, size_t size)
 {
-    static const char word[] = "[redacted]";
     const char *here = text + at;
-    size_t left = size - at, prefix = 0, end;
-    const struct secret *secret = known_secret(secrets, here, left);
-    if (secret) {
-        buf_printf(out, "[$%s]", secret->name);
-        return at + secret->size;
-    }
+    size_t left = size - at, prefix = 0;
     bool begins_word = at == 0 || !(isalnum((unsigned char)here[-1]) || here[-1] == '_');
-    if (begins_word && (end = key_size(here, left, &prefix))) {
-        buf_add(out, here, prefix);
-        buf_add_str(out, word);
-        return at + end;
-    }
-    if (at >= 3 && memcmp(here - 3, "://", 3) == 0 && (end = userinfo_size(here, left))) {
-        buf_add_str(out, word);
-        return at + end;
-    }
-    if (is_introduced(text, at, size) && (end = value_size(here, left))) {
-        buf_add_str(out, word);
-        return at + end;
-    }
-    return at;
+    bool is_after_scheme = at >= 3 && memcmp(here - 3, "://", 3) == 0;
+    const struct secret *secret = known_secret(secrets, here, left);
+    size_t known = secret ? secret->size : 0, key = begins_word ? key_size(here, left, &prefix) : 0;
+    size_t user = is_after_scheme ? userinfo_size(here, left) : 0;
+    size_t value = is_introduced(text, at, size) ? value_size(here, left) : 0;
+    size_t other = user > value ? user : value;
+    if (secret && known >= key && known >= other)
+        return (struct found){.size = known, .name = secret->name};
+    return key >= other ? (struct found){.size = key, .prefix = prefix} : (struct found){.size = other};
 }
 
-void redact_add(struct buf *out, const struct secrets *secrets, const char *text, size_t size)
+/* A key in armour takes the rest with it. */
+static bool is_armour(const char *text, size_t size)
 {
     static const char armour[] = "-----BEGIN ";
-    for (size_t at = 0; at < size;) {
-        size_t next = pass_over(out, secrets, text, at, size);
-        if (next > at) {
-            at = next;
-            continue;
-        }
-        /* A key in armour takes the rest with it. */
-        if (text[at] == '-' && size - at > sizeof(armour) &&
-            memcmp(text + at, armour, sizeof(armour) - 1) == 0 &&
-            memmem(text + at, size - at, "PRIVATE KEY", strlen("PRIVATE KEY"))) {
-            buf_add_str(out, "[redacted]");
-            return;
-        }
-        buf_add_char(out, text[at++]);
+    return *text == '-' && size > sizeof(armour) && memcmp(text, armour, sizeof(armour) - 1) == 0 &&
+           memmem(text, size, "PRIVATE KEY", strlen("PRIVATE KEY"));
+}
+
+/* Secrets may overlap: a user's name that is a key, and the password after it. What any of them covers is left out. */
+void redact_add(struct buf *out, const struct secrets *secrets, const char *text, size_t size)
+{
+    size_t covered = 0; /* up to here */
+    for (size_t at = 0; at < size; at++) {
+        struct found found = find_secret(secrets, text, at, size);
+        if (!found.size && is_armour(text + at, size - at))
+            found.size = size - at;
+        bool begins = found.size && at >= covered;
+        if (begins && found.name)
+            buf_printf(out, "[$%s]", found.name);
+        else if (begins)
+            buf_printf(out, "%.*s[redacted]", (int)found.prefix, text + at);
+        if (found.size && at + found.size > covered)
+            covered = at + found.size;
+        if (at >= covered)
+            buf_add_char(out, text[at]);
     }
 }

@@ -235,8 +235,10 @@ TEST(secrets_are_left_out)
     static const char *const environment[] = {"HOME=/home/me",
                                               "PWD=/home/me/token",
                                               "API_TOKEN=hunter2hunter2",
+                                              "LONGER_TOKEN=hunter2hunter2-and-more",
                                               "DB_PASSWORD=short",
                                               "my_secret=correct horse",
+                                              "my_address_key=https://horse",
                                               "EDITOR=vim-the-editor",
                                               NULL};
     struct secrets secrets;
@@ -262,6 +264,15 @@ TEST(secrets_are_left_out)
         {"Authorization: Bearer abc.def", "Authorization: Bearer [redacted]"},
         {"-----BEGIN OPENSSH PRIVATE KEY----- b3Blb", "[redacted]"},
         {"-----BEGIN CERTIFICATE----- MIIB", "-----BEGIN CERTIFICATE----- MIIB"},
+        {"https://hunter2hunter2:pw@example.com", "https://[redacted]@example.com"},
+        {"https://glpat-AAAAAAAAAAAAAAAAAAAA:pw@example.com", "https://[redacted]@example.com"},
+        {"--password=hunter2hunter2rest", "--password=[redacted]"},
+        {"--password=hunter2hunter2", "--password=[$API_TOKEN]"},
+        {"hunter2hunter2-and-more", "[$LONGER_TOKEN]"},
+        {"https://horse:pw@example.com", "[$my_address_key]@example.com"},
+        {"token=sk-"
+         "abcdefghijklmnopqrst!rest",
+         "token=[redacted]"},
         {"", ""},
         {"sk-", "sk-"},
         {"://", "://"},
@@ -270,6 +281,8 @@ TEST(secrets_are_left_out)
     for (size_t i = 0; i < array_len(cases); i++)
         CHECK_STR(redacted(&secrets, cases[i].text), cases[i].want);
     CHECK_STR(redacted(NULL, "hunter2hunter2"), "hunter2hunter2");
+    const char *long_password = arena_printf(&state.arena, "https://me:%0600d@example.com", 0);
+    CHECK_STR(redacted(NULL, long_password), "https://[redacted]@example.com");
     secrets_free(&secrets);
     arena_free(&state.arena);
 }
