@@ -46,7 +46,7 @@ _bawn_values() {
             return
         fi
         compopt -o nospace 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -W 'memory= pids= files= time= snapshot=' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W 'memory= pids= files= time= snapshot= journals=' -- "$cur")
         ;;
     question)
         if [[ $cur == "'\$"* ]]; then # a variable, which the shell must not replace

@@ -63,7 +63,8 @@ end
 
 function __bawn_limits
     printf '%s\t%s\n' memory= 'a size, such as 8G' pids= 'a count' files= 'a count' time= 'such as 8h' \
-        snapshot= 'a size, such as 2G'
+        snapshot= 'a size, such as 2G' \
+        journals= 'a size, such as 256M'
 end
 
 complete -c bawn -f
@@ -179,6 +180,6 @@ complete -c bawn -n $rules -l publish -x -d "A port of the sandbox that the host
 complete -c bawn -n $rules -l host-port -x -d "A service on the host's loopback"
 complete -c bawn -n $rules -l env -x -a '(set -nx)' -d 'Pass a variable, or set one'
 complete -c bawn -n $rules -l unset -x -a '(set -nx)' -d 'Do not pass a variable'
-complete -c bawn -n $rules -l limit -x -a '(__bawn_limits)' -d 'Memory, pids, files, time or snapshot'
+complete -c bawn -n $rules -l limit -x -a '(__bawn_limits)' -d 'Memory, pids, files, time, snapshot or journals'
 complete -c bawn -n $rules -l use -x -a '(__bawn_profiles)' -d 'Add a profile'
 complete -c bawn -n $rules -l policy -r -F -d 'Read a whole file of rules'

@@ -323,8 +323,12 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
     end_home(attendance, &left); /* git is asked with it */
     if (summary_is_wanted(world, args))
         changed_find(world, attendance->loaded, attendance->session.folder_fd, &changed);
+    chronicle_let_go(attendance);
     chronicle_end(attendance, &outcome, summary.milliseconds, changed.count);
-    session_end(&attendance->session);
+    if (kept.is_unfinished)
+        session_leave(&attendance->session);
+    else
+        session_end(&attendance->session);
     summary_tell(&summary);
     if (args->on_exit)
         run_hook(attendance, &summary);

@@ -1,11 +1,16 @@
 #include "cli/chronicle.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/utsname.h>
 
+#include "base/fd.h"
 #include "base/sha256.h"
 #include "cli/rules.h"
+#include "journal/retire.h"
 #include "journal/system_log.h"
+#include "policy/decide.h"
+#include "workspace/record.h"
 
 void chronicle_start(struct attendance *attendance, const char *workspace)
 {
@@ -121,6 +126,26 @@ void chronicle_limits(struct attendance *attendance, const struct outcome *outco
     if (hits.forks_refused)
         journal_event(journal, "limit", "name", "pids", "refused",
                       arena_printf(arena, "%" PRIu64, hits.forks_refused));
+}
+
+void chronicle_let_go(struct attendance *attendance)
+{
+    enum { UNDOABLE_KEPT = 50 };
+    const struct policy *policy = &attendance->loaded->policy;
+    const struct session *session = &attendance->session;
+    const struct rule *limit = decide_limit(policy, LIMIT_JOURNALS, NULL).decides;
+    struct retired retired = {0};
+    if (!session->tidies_up)
+        return;
+    auto_fd int sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (sessions_fd < 0)
+        return;
+    record_trim(sessions_fd, UNDOABLE_KEPT);
+    sessions_retire(policy->arena, sessions_fd, limit ? limit->limit.most : UINT64_MAX, &retired);
+    if (retired.sessions)
+        journal_event(&attendance->session.journal, "let go", "sessions",
+                      arena_printf(policy->arena, "%" PRIu64, retired.sessions), "bytes",
+                      arena_printf(policy->arena, "%" PRIu64, retired.bytes));
 }
 
 void chronicle_end(struct attendance *attendance, const struct outcome *outcome, uint64_t milliseconds,

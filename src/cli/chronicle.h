@@ -18,5 +18,8 @@ void chronicle_limits(struct attendance *attendance, const struct outcome *outco
 /* A command as it would be typed. */
 const char *chronicle_command(struct arena *arena, const char *const *command);
 
+/* Before its end is written: now and then old sessions go, and the journal says so. */
+void chronicle_let_go(struct attendance *attendance);
+
 void chronicle_end(struct attendance *attendance, const struct outcome *outcome, uint64_t milliseconds,
                    uint64_t changes);

@@ -45,6 +45,7 @@ void keep_has_checkpoints(struct keeping *keeping); /* that process has kept som
 struct keep_result {
     enum record_mode mode;
     uint64_t changes;
+    bool is_unfinished; /* it could not be written down: the next bawn tries again */
 };
 struct keep_result keep_end(const struct world *world, const struct loaded *loaded, struct keeping *keeping,
                             struct flags *flags);

@@ -1,9 +1,7 @@
-#include <fcntl.h>
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "cli/branch.h"
 #include "cli/keep_parts.h"
 #include "cli/style.h"
@@ -86,18 +84,6 @@ static int finish(const struct loaded *loaded, const char *store, struct kept_tr
                                             : write_aside_end(store, tree, err);
 }
 
-/* Now and then the oldest that can be undone are let go: most runs need not look. */
-static void trim(const struct session *session)
-{
-    enum { UNDOABLE_KEPT = 50, SELDOM = 16 };
-    const char *number = strrchr(session->name, '-');
-    auto_fd int sessions_fd = -1;
-    if (number && strtoul(number + 1, NULL, 10) % SELDOM == 0)
-        sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (sessions_fd >= 0)
-        record_trim(sessions_fd, UNDOABLE_KEPT);
-}
-
 static void say_branch(const struct world *world, struct arena *arena, const struct kept_tree *tree)
 {
     const struct record *record = &tree->record;
@@ -131,29 +117,52 @@ static void say_kept(const struct world *world, const struct loaded *loaded, con
                                          named, named));
 }
 
+/*
+ * What the run wrote is where it was, and so is what is known of the state before it: where only room is missing, the next
+ * bawn can do it. Whatever else stands in the way would stand in its way, too.
+ */
+static bool is_full(const struct err *err)
+{
+    return err->errnum == ENOSPC || err->errnum == EDQUOT;
+}
+
+static void say_unfinished(const struct world *world, const struct loaded *loaded,
+                           const struct kept_tree *tree, const struct err *err)
+{
+    say_problem(world,
+                arena_printf(loaded->policy.arena, "what was changed in %s is not written down yet: %s",
+                             tree->covered, err->message),
+                "the next bawn command tries again, so make room for it first");
+}
+
 struct keep_result keep_end(const struct world *world, const struct loaded *loaded, struct keeping *keeping,
                             struct flags *flags)
 {
-    struct keep_result kept = {RECORD_LIVE, 0};
+    struct keep_result kept = {.mode = RECORD_LIVE};
     for (size_t i = 0; keeping && i < keeping->trees.count; i++) {
         struct kept_tree *tree = &keeping->trees.at[i];
         struct err err = {0};
         bool is_done = !tree->is_on || finish(loaded, keeping->store, tree, flags, &err) == 0;
-        if (!is_done)
+        bool is_left = !is_done && is_full(&err);
+        if (is_left)
+            say_unfinished(world, loaded, tree, &err);
+        else if (!is_done)
             say_err(world, &err);
         else if (tree->is_on && *tree->record.of)
             say_branch(world, loaded->policy.arena, tree);
         else if (tree->is_on && tree->is_own)
             say_kept(world, loaded, tree);
         else if (tree->is_on)
-            kept = (struct keep_result){tree->record.mode, tree->record.changes};
+            kept = (struct keep_result){tree->record.mode, tree->record.changes, false};
         tree_free(&tree->start);
-        if (tree->is_own) {
+        if (tree->is_own)
             journal_event(&tree->session.journal, "end");
+        if (tree->is_own && is_left)
+            session_leave(&tree->session);
+        else if (tree->is_own)
             session_end(&tree->session);
-        } else if (tree->is_on) {
-            trim(&tree->session);
-        }
+        else
+            kept.is_unfinished = is_left;
     }
     if (keeping)
         vec_free(&keeping->trees);

@@ -12,16 +12,31 @@
 #include "home/home.h"
 #include "kernel/process.h"
 #include "kernel/remove.h"
+#include "report/glance.h"
+#include "supervise/control.h"
 #include "workspace/transition.h"
 
 /* git is asked at the end of a run with the run's own home; here it gets one that is empty. */
 #define GIT_HOME "git-home"
 
+/* Or was its end only not written down as a whole? */
+static bool was_killed(const struct session *session)
+{
+    struct arena arena = {0};
+    struct glance glance;
+    bool has_ended = glance_at(session->folder_fd, &arena, NULL, &glance) && glance.has_ended;
+    arena_free(&arena);
+    return !has_ended;
+}
+
 static void say(const struct world *world, const struct session *session, const char *sentence,
                 const char *hint)
 {
     struct arena arena = {0};
-    say_problem(world, arena_printf(&arena, "bawn was killed in the session %s: %s", session->name, sentence),
+    say_problem(world,
+                arena_printf(&arena, "%s the session %s: %s",
+                             was_killed(session) ? "bawn was killed in" : "there was no room for the end of",
+                             session->name, sentence),
                 hint);
     arena_free(&arena);
 }
@@ -101,7 +116,7 @@ static int finish_running(const struct world *world, struct loaded *loaded, stru
         .hold = &hold, .past = keep_past(keeping), .versions = {.ask = ask_git, .context = &asker}};
     uint64_t changes = 0;
     mkdirat(session->folder_fd, GIT_HOME, 0700);
-    if (record->mode == RECORD_LIVE)
+    if (record->mode == RECORD_LIVE && was_killed(session))
         settle_flags(world, &flags, record);
     int result = keep_finish(loaded, keeping, &flags, &changes, err);
     if (result == 0 && changes)
@@ -201,8 +216,10 @@ static int repair_one(void *context, struct session *session, struct err *err)
     const struct world *world = context;
     struct arena arena = {0};
     struct record record;
-    journal_event(&session->journal, "killed");
+    if (was_killed(session))
+        journal_event(&session->journal, "killed");
     wait_for_sandbox(session);
+    control_remove(session->folder_fd);
     if (home_repair(session, err) < 0)
         return -1;
     int found = record_load(session->folder_fd, &arena, &record, err);

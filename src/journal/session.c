@@ -12,7 +12,6 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/vec.h"
 #include "journal/read.h"
 #include "kernel/directories.h"
 
@@ -53,77 +52,32 @@ static unsigned long number_of(const char *name, const char *base)
     return *end || number > 1000000000 ? 0 : number;
 }
 
-static unsigned long highest_number(int sessions_fd, const char *base, size_t *ret_count)
+/* What costs a look at every session is done by the first one of a name, and now and then: most runs need not. */
+static bool is_seldom(unsigned long number)
+{
+    enum { SELDOM = 16 };
+    return number % SELDOM == 1;
+}
+
+static unsigned long highest_number(int sessions_fd, const char *base)
 {
     unsigned long highest = 0;
-    *ret_count = 0;
     DIR *directory = directories_list(sessions_fd);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         unsigned long number = number_of(entry->d_name, base);
         highest = number > highest ? number : highest;
-        ++*ret_count;
     }
     if (directory)
         closedir(directory);
     return highest;
 }
 
-/* Opens the folder of a session and locks it. Fails with EWOULDBLOCK where the session runs. */
-static int lock_folder(int sessions_fd, const char *name, struct err *err)
+int session_lock(int sessions_fd, const char *name, struct err *err)
 {
     auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
         return err_sys(err, errno, "cannot lock the session %s", name);
     return fd_take(&fd);
-}
-
-/* Old sessions that left nothing but their journal go, some at a time, so that most runs need not look. */
-enum { SESSIONS_KEPT = 200, SESSIONS_TOO_MANY = 300 };
-
-struct aged {
-    const char *name;
-    struct timespec time;
-};
-
-static int older_first(const void *one, const void *two)
-{
-    const struct aged *a = one, *b = two;
-    if (a->time.tv_sec != b->time.tv_sec)
-        return a->time.tv_sec < b->time.tv_sec ? -1 : 1;
-    return (a->time.tv_nsec > b->time.tv_nsec) - (a->time.tv_nsec < b->time.tv_nsec);
-}
-
-/* Removes a session that does not run and holds its journal alone; where something waits in it, it stays. */
-static void forget(int sessions_fd, const char *name)
-{
-    struct err ignored;
-    auto_fd int fd = lock_folder(sessions_fd, name, &ignored);
-    DIR *folder = fd < 0 ? NULL : directories_list(fd);
-    bool is_bare = folder != NULL;
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        is_bare &= *entry->d_name == '.' || strcmp(entry->d_name, SESSION_JOURNAL) == 0;
-    if (folder)
-        closedir(folder);
-    if (is_bare && (unlinkat(fd, SESSION_JOURNAL, 0) == 0 || errno == ENOENT))
-        unlinkat(sessions_fd, name, AT_REMOVEDIR);
-}
-
-static void forget_oldest(struct arena *arena, int sessions_fd)
-{
-    VEC(struct aged) sessions = {0};
-    DIR *directory = directories_list(sessions_fd);
-    struct stat status;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        if (*entry->d_name != '.' && fstatat(sessions_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-            vec_push(&sessions, (struct aged){arena_str(arena, entry->d_name), status.st_mtim});
-    }
-    if (directory)
-        closedir(directory);
-    if (sessions.count)
-        qsort(sessions.at, sessions.count, sizeof(*sessions.at), older_first);
-    for (size_t i = 0; i + SESSIONS_KEPT < sessions.count; i++)
-        forget(sessions_fd, sessions.at[i].name);
-    vec_free(&sessions);
 }
 
 /*
@@ -145,16 +99,12 @@ static void note_number(int note_fd, unsigned long number)
         return; /* the next run finds a folder at what it reads, and counts on */
 }
 
-static unsigned long next_number(struct arena *arena, int sessions_fd, int note_fd, const char *base)
+static unsigned long next_number(int sessions_fd, int note_fd, const char *base)
 {
-    enum { SELDOM = 16 };
     unsigned long number = noted_number(note_fd) + 1;
-    if (number % SELDOM != 1)
+    if (!is_seldom(number))
         return number;
-    size_t count;
-    unsigned long highest = highest_number(sessions_fd, base, &count);
-    if (count > SESSIONS_TOO_MANY)
-        forget_oldest(arena, sessions_fd);
+    unsigned long highest = highest_number(sessions_fd, base);
     return highest >= number ? highest + 1 : number;
 }
 
@@ -164,7 +114,7 @@ static const char *make_folder(struct arena *arena, int sessions_fd, int numbers
 {
     const char *base = base_name(arena, directory);
     auto_fd int note_fd = openat(numbers_fd, base, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    for (unsigned long number = next_number(arena, sessions_fd, note_fd, base);; number++) {
+    for (unsigned long number = next_number(sessions_fd, note_fd, base);; number++) {
         const char *name = arena_printf(arena, "%s-%lu", base, number);
         if (mkdirat(sessions_fd, name, 0700) == 0) {
             note_number(note_fd, number);
@@ -177,7 +127,7 @@ static const char *make_folder(struct arena *arena, int sessions_fd, int numbers
     }
 }
 
-static void close_session(struct session *session)
+void session_leave(struct session *session)
 {
     journal_close(&session->journal);
     if (session->folder_fd >= 0)
@@ -210,7 +160,8 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
         !(session.name = make_folder(arena, sessions_fd, numbers_fd, directory, err)))
         goto failed;
     session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, session.name);
-    session.folder_fd = lock_folder(sessions_fd, session.name, err);
+    session.tidies_up = is_seldom(number_of(session.name, base_name(arena, directory)));
+    session.folder_fd = session_lock(sessions_fd, session.name, err);
     if (session.folder_fd < 0)
         goto failed;
     if (journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) < 0 ||
@@ -219,7 +170,7 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
     *ret_session = session;
     return 0;
 failed:
-    close_session(&session);
+    session_leave(&session);
     return -1;
 }
 
@@ -265,7 +216,7 @@ void session_end(struct session *session)
 {
     if (session->folder_fd >= 0)
         unlinkat(session->running_fd, session->name, 0);
-    close_session(session);
+    session_leave(session);
 }
 
 static int repair_one(struct arena *arena, const char *state_directory, const char *name,
@@ -277,7 +228,7 @@ static int repair_one(struct arena *arena, const char *state_directory, const ch
     struct session session = SESSION_NONE;
     session.name = arena_str(arena, name);
     session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, name);
-    session.folder_fd = lock_folder(sessions_fd, name, err);
+    session.folder_fd = session_lock(sessions_fd, name, err);
     bool is_running = session.folder_fd < 0 && err->errnum == EWOULDBLOCK;
     bool is_gone = session.folder_fd < 0 && err->errnum == ENOENT;
     if (is_running)
@@ -289,7 +240,7 @@ static int repair_one(struct arena *arena, const char *state_directory, const ch
         result = repair(context, &session, err);
     if (result == 0 && session.running_fd >= 0)
         unlinkat(session.running_fd, name, 0);
-    close_session(&session);
+    session_leave(&session);
     return result;
 }
 

@@ -16,6 +16,7 @@ struct session {
     const char *folder; /* absolute */
     int folder_fd;      /* locked; -1: there is none */
     int running_fd;     /* of the folder of running sessions */
+    bool tidies_up;     /* at its end old ones are let go: a few do, so that most need not look */
     struct journal journal;
 };
 
@@ -25,6 +26,9 @@ struct session {
 int session_begin(struct arena *arena, const char *state_directory, const char *directory,
                   struct session *ret_session, struct err *err) must_check;
 
+/* Opens the folder of a session and locks it. Fails with EWOULDBLOCK where the session runs. */
+int session_lock(int sessions_fd, const char *name, struct err *err) must_check;
+
 /* The name of the last session that was begun in a directory; NULL where none was. */
 const char *session_latest(struct arena *arena, const char *state_directory, const char *directory);
 
@@ -33,6 +37,9 @@ const char *session_began_with(struct arena *arena, int folder_fd, const char *f
 
 /* It ended as it should, and left nothing behind that has to be put right. */
 void session_end(struct session *session);
+
+/* It ended, and something is left for the next bawn to put right. */
+void session_leave(struct session *session);
 
 /*
  * Calls `repair` for each session whose bawn was killed, with its folder locked. Where that returns 0 the session is done

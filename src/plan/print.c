@@ -41,7 +41,7 @@ const char *limit_text(struct arena *arena, enum limit limit, uint64_t amount)
       times[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
     if (amount == UINT64_MAX)
         return "none";
-    bool is_size = limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT;
+    bool is_size = limit_is_size(limit);
     for (size_t i = 0; (is_size || limit == LIMIT_TIME) && i < array_len(sizes); i++) {
         uint64_t factor = is_size ? sizes[i].factor : times[i].factor;
         if (amount % factor == 0)

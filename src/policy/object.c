@@ -227,9 +227,14 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     while (limit < LIMIT_COUNT && !name_is(plain, name_size, limit_name(limit)))
         limit++;
     if (limit == LIMIT_COUNT || plain[name_size] == '\0')
-        return complain(diags, rule, word,
-                        "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G; none lifts one",
-                        "this is not a limit");
+        return complain(
+            diags, rule, word,
+            "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G journals=256M; none lifts one",
+            "this is not a limit");
+    /* It would take away what tells of earlier runs. */
+    if (limit == LIMIT_JOURNALS && rule->source->layer == LAYER_REPOSITORY)
+        return complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
+                        "a repository cannot say how much of your journals is kept");
     rule->limit.limit = limit;
     const char *amount = plain + name_size + 1;
     if (strcmp(amount, "none") == 0) {
@@ -238,7 +243,7 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     }
     if (limit == LIMIT_MEMORY && parse_share(amount, &rule->limit.share))
         return 0;
-    bool is_size = limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT;
+    bool is_size = limit_is_size(limit);
     const char *units = is_size ? "KMGT" : limit == LIMIT_TIME ? "smhd" : "";
     if (!parse_amount(amount, units, is_size ? size_factors : time_factors, &rule->limit.most))
         return complain(diags, rule, word,

@@ -94,6 +94,11 @@ const char *limit_name(enum limit limit)
     return limit_names[limit];
 }
 
+bool limit_is_size(enum limit limit)
+{
+    return limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT || limit == LIMIT_JOURNALS;
+}
+
 const char *net_mode_name(enum net_mode mode)
 {
     return net_mode_names[mode];

@@ -146,7 +146,8 @@ struct env_object {
     X(PIDS, "pids", "4096")                                                                                  \
     X(FILES, "files", "4096")                                                                                \
     X(TIME, "time", "8h")                                                                                    \
-    X(SNAPSHOT, "snapshot", "2G")
+    X(SNAPSHOT, "snapshot", "2G")                                                                            \
+    X(JOURNALS, "journals", "256M")
 
 enum limit {
 #define X(id, name, example) LIMIT_##id,
@@ -156,6 +157,7 @@ enum limit {
 };
 
 const char *limit_name(enum limit limit);
+bool limit_is_size(enum limit limit); /* in bytes */
 
 struct limit_object {
     enum limit limit;

@@ -40,6 +40,7 @@ static const struct {
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]"},
     {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
     {"exit", EVENT_EXEC, "{pid}: {how}"},
+    {"let go", 0, "{sessions} old sessions with journals of {bytes} bytes"},
     {"failed", EVENT_DENIED, "{why}"},
     {"killed", EVENT_DENIED, "bawn itself was"},
     {"end", 0, "status {status}[ after {milliseconds} ms][, {changes} files changed]"},

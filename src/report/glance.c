@@ -26,6 +26,7 @@ static void take_record(const struct journal_record *record, struct arena *arena
         glance->mode = journal_record_text(record, "mode");
     } else if (strcmp(record->event, "end") == 0) {
         glance->status = journal_record_text(record, "status");
+        glance->has_ended = true;
     } else if (strcmp(record->event, "killed") == 0) {
         glance->was_killed = true;
     } else if (event_kinds(record->event) & EVENT_DENIED) {

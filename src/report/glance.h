@@ -11,6 +11,7 @@ struct glance {
     const char *mode;                /* "live", "review" …; NULL: not known */
     struct timespec began, last;     /* the first and the last record's times */
     const char *status;              /* of its end; NULL: it has none */
+    bool has_ended;                  /* its end was recorded */
     bool was_killed;
     const char *refusal; /* the last one among the latest records, as a sentence; or NULL */
 };

@@ -99,9 +99,14 @@ void control_close(struct control *control)
     if (control->listen_fd < 0)
         return;
     loop_remove(control->loop, control->listen_fd);
-    unlinkat(control->folder_fd, CONTROL_NAME, 0);
+    control_remove(control->folder_fd);
     close(control->listen_fd);
     *control = CONTROL_NONE;
+}
+
+void control_remove(int folder_fd)
+{
+    unlinkat(folder_fd, CONTROL_NAME, 0);
 }
 
 /* A session that has just begun opens its socket a moment later. */

@@ -18,5 +18,8 @@ struct control {
 void control_open(struct control *control, int folder_fd, struct network *network, struct loop *loop);
 void control_close(struct control *control);
 
+/* Of a session whose bawn was killed, the socket is still there. */
+void control_remove(int folder_fd);
+
 /* The other side: sends one line ("allow HOST", "publish INSIDE OUTSIDE") to a session by its folder, and waits for its word. */
 int control_ask(const char *session_folder, const char *line, struct err *err) must_check;

@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "journal/read.h"
+#include "journal/retire.h"
 #include "journal/session.h"
 #include "unit.h"
 
@@ -204,21 +205,82 @@ TEST(records_are_read_back_as_they_were_written)
     remove_state();
 }
 
-TEST(old_sessions_go_but_not_those_in_which_something_waits)
+/* Makes sessions w-1 and on, of which one of 16 looks after the others; in the first something is held aside. */
+static void make_sessions(int count)
 {
-    make_state();
     struct err err = {0};
     struct session session;
-    for (int i = 0; i < 310; i++) {
+    int tidies_up = 0;
+    for (int i = 0; i < count; i++) {
         REQUIRE(session_begin(&state.arena, state.path, "/w", &session, &err) == 0);
         if (i == 0)
             CHECK_INT(mkdirat(session.folder_fd, "held", 0700), 0);
+        journal_event(&session.journal, "start", "workspace", "/w");
+        tidies_up += session.tidies_up;
+        struct timespec time[2] = {{.tv_sec = i + 1}, {.tv_sec = i + 1}};
+        CHECK_INT(futimens(session.journal.fd, time), 0);
         session_end(&session);
     }
-    CHECK_STR(session.name, "w-310");
-    CHECK(access(arena_printf(&state.arena, "%s/bawn/sessions/w-1/held", state.path), F_OK) == 0);
-    CHECK(access(arena_printf(&state.arena, "%s/bawn/sessions/w-2", state.path), F_OK) < 0);
-    CHECK(access(arena_printf(&state.arena, "%s/bawn/sessions/w-300", state.path), F_OK) == 0);
+    CHECK_STR(session.name, arena_printf(&state.arena, "w-%d", count));
+    CHECK_INT(tidies_up, (count + 15) / 16);
+}
+
+static bool is_there(int number)
+{
+    return access(arena_printf(&state.arena, "%s/bawn/sessions/w-%d", state.path, number), F_OK) == 0;
+}
+
+static struct retired retire(uint64_t most_bytes)
+{
+    struct retired retired;
+    auto_fd int fd =
+        open(arena_printf(&state.arena, "%s/bawn/sessions", state.path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    sessions_retire(&state.arena, fd, most_bytes, &retired);
+    return retired;
+}
+
+TEST(too_many_sessions_are_too_many_but_not_those_in_which_something_waits)
+{
+    make_state();
+    make_sessions(310);
+    CHECK_INT(retire(UINT64_MAX).sessions, 10);
+    CHECK(is_there(1) && !is_there(2) && !is_there(11) && is_there(12) && is_there(310));
+    CHECK_INT(retire(UINT64_MAX).sessions, 0);
+    remove_state();
+}
+
+TEST(journals_that_hold_too_much_go_oldest_first_and_the_latest_stay)
+{
+    make_state();
+    make_sessions(30);
+    struct stat status;
+    REQUIRE(stat(arena_printf(&state.arena, "%s/bawn/sessions/w-30/journal.jsonl", state.path), &status) ==
+            0);
+    uint64_t one = (uint64_t)status.st_size;
+    struct retired retired = retire(25 * one);
+    CHECK_INT(retired.sessions, 5);
+    CHECK_INT(retired.bytes, 5 * one);
+    CHECK(is_there(1) && !is_there(2) && !is_there(6) && is_there(7));
+    CHECK_INT(retire(1).sessions, 14);
+    CHECK(is_there(1) && !is_there(20) && is_there(21) && is_there(30));
+    remove_state();
+}
+
+TEST(a_session_that_runs_stays_and_an_empty_folder_that_a_killed_one_left_goes)
+{
+    make_state();
+    make_sessions(14);
+    struct err err = {0};
+    auto_fd int sessions =
+        open(arena_printf(&state.arena, "%s/bawn/sessions", state.path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int running = session_lock(sessions, "w-2", &err);
+    REQUIRE(running >= 0);
+    CHECK_INT(unlinkat(sessions, "w-3/" SESSION_JOURNAL, 0), 0);
+    struct timespec long_ago[2] = {{.tv_sec = 3}, {.tv_sec = 3}};
+    CHECK_INT(utimensat(sessions, "w-3", long_ago, 0), 0);
+    CHECK_INT(retire(1).sessions, 2);
+    CHECK(is_there(1) && is_there(2) && !is_there(3) && !is_there(4) && is_there(5));
+    close(running);
     remove_state();
 }
 
