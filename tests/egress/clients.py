@@ -217,8 +217,7 @@ except Exception as error: print(error)""")
 
 @test
 def npm_against_a_local_registry(session):
-    if not shutil.which("npm"):
-        raise Skip("there is no npm here")  # Debian's brings hundreds of packages
+    needs("npm")
     www = session.lab.folder / "www"
     (www / "tiny").write_text('{"name":"tiny","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"tiny","version":"1.0.0",'
                               '"dist":{"tarball":"https://allowed.test/tiny.tgz"}}}}')

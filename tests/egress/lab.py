@@ -65,7 +65,7 @@ def ip(*words):
 
 class Lab:
     def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bawn-egress-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lab-", dir=os.environ["BAWN_LAB_FOLDER"]))
         self.folder.chmod(0o755)
         (self.folder / "www").mkdir()
         self.make_certificate()
