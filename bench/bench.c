@@ -8,6 +8,7 @@
  *     --of NAME         ratios are to this contender, the first one if nothing is said
  *     --goal NAME=R     the ratio that NAME may have at most (with --more: must have at least)
  *     --start NAME      this contender does nothing but start: ratios are also given, and goals held, without that
+ *     --pause MS        before each run: what the one before it left to the kernel to take down is then gone
  *     --from FILE       nothing is run: FILE has lines `NAME<tab>NUMBER`, each contender's in the order of the rounds
  *     --unit TEXT       what the numbers are; milliseconds
  *     --more            more is better
@@ -32,6 +33,7 @@ enum { MOST_GOALS = MOST_CONTENDERS };
 struct request {
     struct figures figures;
     const char *of, *from;
+    long pause_milliseconds;
     char *goals[MOST_GOALS];
     size_t goal_count;
 };
@@ -81,8 +83,11 @@ static int run_once(struct contender *contender, size_t run)
     return 0;
 }
 
-static int run_all(struct figures *figures, int count, char **arguments)
+static int run_all(struct request *request, int count, char **arguments)
 {
+    struct figures *figures = &request->figures;
+    struct timespec pause = {.tv_sec = request->pause_milliseconds / 1000,
+                             .tv_nsec = request->pause_milliseconds % 1000 * 1000000};
     for (int i = 0; i + 1 < count && figures->contender_count < MOST_CONTENDERS; i++) {
         figures->contenders[figures->contender_count++] =
             (struct contender){.name = arguments[i],
@@ -95,6 +100,7 @@ static int run_all(struct figures *figures, int count, char **arguments)
     }
     for (size_t run = 0; run < figures->runs; run++) {
         for (size_t i = 0; i < figures->contender_count; i++) {
+            nanosleep(&pause, NULL);
             if (run_once(&figures->contenders[i], run) < 0)
                 return -1;
         }
@@ -190,6 +196,8 @@ static int parse_options(struct request *request, int count, char **arguments)
             request->of = arguments[i];
         else if (strcmp(option, "--start") == 0)
             figures->start = arguments[i];
+        else if (strcmp(option, "--pause") == 0)
+            request->pause_milliseconds = strtol(arguments[i], NULL, 10);
         else if (strcmp(option, "--from") == 0)
             request->from = arguments[i];
         else if (strcmp(option, "--goal") == 0 && request->goal_count < MOST_GOALS)
@@ -209,13 +217,13 @@ int main(int count, char **arguments)
         figures->runs = strtoul(arguments[at++], NULL, 10);
     if (at < 0 || (request.from ? at != count : figures->runs == 0 || at + 1 >= count)) {
         fputs(
-            "usage: bench [--title T] [--of NAME] [--goal NAME=R]... [--start NAME] RUNS NAME CMD... [, NAME CMD...]...\n"
+            "usage: bench [--title T] [--of NAME] [--goal NAME=R]... [--start NAME] [--pause MS] RUNS NAME CMD... [, NAME CMD...]...\n"
             "       bench [--title T] [--of NAME] [--goal NAME=R]... [--unit U] [--more] --from FILE\n",
             stderr);
         return 2;
     }
     int failed =
-        request.from ? read_all(figures, request.from) : run_all(figures, count - at, arguments + at);
+        request.from ? read_all(figures, request.from) : run_all(&request, count - at, arguments + at);
     failed = failed < 0 || set_goals(&request) < 0 || figures_print(figures) < 0;
     figures_free(figures);
     return failed;
