@@ -101,6 +101,9 @@ int place_attach_over_name(struct root *root, int tree_fd, const char *path, str
 int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *path, struct err *err)
     must_check;
 
+/* place.c: shows a copy of the file that tree_fd is a mount of, where the file itself has no name any more. */
+int place_attach_copy(struct root *root, int tree_fd, const char *path, struct err *err) must_check;
+
 /* furnish.c: is what the operation shows made for each sandbox, from the host's? */
 bool furnish_makes(const struct operation *operation);
 

@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -130,4 +132,30 @@ int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *
 {
     forget_parent(root, path);
     return mount_attach(tree_fd, place_fd, path, err);
+}
+
+int place_attach_copy(struct root *root, int tree_fd, const char *path, struct err *err)
+{
+    enum { LARGEST = 1024 * 1024 };
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", tree_fd);
+    struct stat status;
+    auto_fd int from = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int parent = place_open_parent(root, path, err);
+    if (parent < 0)
+        return -1;
+    auto_fd int to = openat(parent, path_name(path), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+    if (from < 0 || to < 0 || fstat(from, &status) < 0 || !S_ISREG(status.st_mode) ||
+        status.st_size > LARGEST)
+        return err_sys(err, ENOENT, "cannot show %s in the sandbox", path);
+    for (off_t left = status.st_size; left > 0;) {
+        ssize_t copied = sendfile(to, from, NULL, (size_t)left);
+        if (copied <= 0)
+            return err_sys(err, copied < 0 ? errno : ESTALE, "cannot copy %s", path);
+        left -= copied;
+    }
+    auto_fd int place = place_find(root, path);
+    auto_fd int copy = place < 0 ? err_sys(err, errno, "cannot find %s", path)
+                                 : mount_open_restricted(place, "", true, false, err);
+    return copy < 0 ? -1 : place_attach_over(root, copy, place, path, err);
 }

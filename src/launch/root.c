@@ -123,7 +123,8 @@ static int attach_operation(struct root *root, int tree_fd, const struct operati
 
 /*
  * Shows the tree of an operation. A file that the host replaces between the opening of its tree and this moment (as
- * useradd does with /etc/group) cannot be shown any more: its successor is opened instead.
+ * useradd does with /etc/group) cannot be shown any more: its successor is opened instead. Where that must be done outside,
+ * a copy stands in for a file that can only be read.
  */
 static int attach_tree(struct root *root, size_t index, struct err *err)
 {
@@ -131,7 +132,9 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
     const struct operation *operation = &root->launch->plan->operations.at[index];
     int *tree = &root->shown[index].tree;
     int result = attach_operation(root, *tree, operation, err);
-    for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT && !root->ids_are_mapped; i++) {
+    if (result < 0 && err->errnum == ENOENT && root->ids_are_mapped)
+        return operation->kind == OP_BIND_READ ? place_attach_copy(root, *tree, operation->path, err) : -1;
+    for (int i = 0; i < TRIES && result < 0 && err->errnum == ENOENT; i++) {
         close(*tree);
         *tree = open_tree_of(root->launch, operation, -1, err);
         result = *tree < 0 ? -1 : attach_operation(root, *tree, operation, err);
