@@ -99,7 +99,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
+    local verbs='run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
     local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -124,7 +124,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            init | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
+            init | login | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -166,7 +166,7 @@ _bawn() {
         review) flags+=' --patch' ;;
         diff) flags+=' --stat --name-only --json' ;;
         apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
-        discard) flags+=' --yes' ;;
+        discard | login) flags+=' --yes' ;;
         sessions) flags+=' --all --json' ;;
         undo) flags+=' --to --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
@@ -197,6 +197,7 @@ _bawn() {
         held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values held; else _bawn_values file; fi ;;
         review | diff | apply | discard | log | undo) _bawn_values session ;;
         profiles) _bawn_values profile ;;
+        login) _bawn_values agent ;;
         shell-init) _bawn_values 'bash zsh fish' ;;
         help) _bawn_values "$verbs" ;;
         esac

@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help
+                if test $verb = first; and contains -- $word run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help
                     set verb $word
                 else if contains -- $verb first run show prove
                     set from $i
@@ -89,6 +89,7 @@ complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or prin
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Show a running session's port on this machine"
 complete -c bawn -n '__bawn_at first' -a init -d 'Write a first .bawn for the repository here'
+complete -c bawn -n '__bawn_at first' -a login -d "An agent's first login, with your browser"
 complete -c bawn -n '__bawn_at first' -a shell-init -d 'Functions that make an agent mean that agent in bawn'
 complete -c bawn -n '__bawn_at first' -a doctor -d 'What this machine can hold, and what would help'
 complete -c bawn -n '__bawn_at first' -a prove -d 'Attack the sandbox here, and show what came of it'
@@ -103,9 +104,10 @@ complete -c bawn -n '__bawn_at review diff apply discard log undo' -a '(__bawn_s
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
+complete -c bawn -n '__bawn_at login' -a '(__bawn_agents)'
 complete -c bawn -n '__bawn_at shell-init' -a 'bash zsh fish'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check init shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -139,7 +141,7 @@ complete -c bawn -n '__bawn_at log' -l report -r -F -d 'A page of HTML'
 complete -c bawn -n '__bawn_at log' -l follow -d 'Go on until the session ends'
 complete -c bawn -n '__bawn_at log' -l verify -d 'Check that nothing was changed'
 complete -c bawn -n '__bawn_at first run show why check held diff sessions log profiles doctor prove' -l json -d 'Print JSON'
-complete -c bawn -n '__bawn_at trust home apply discard undo' -s y -l yes -d 'Do not ask'
+complete -c bawn -n '__bawn_at trust home apply discard undo login' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
 complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'

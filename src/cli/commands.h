@@ -10,6 +10,7 @@ int cmd_check(const struct world *world, const struct args *args);
 int cmd_why(const struct world *world, const struct args *args);
 int cmd_show(const struct world *world, const struct args *args);
 int cmd_init(const struct world *world, const struct args *args);
+int cmd_login(const struct world *world, const struct args *args);
 int cmd_shell_init(const struct world *world, const struct args *args);
 int cmd_trust(const struct world *world, const struct args *args);
 int cmd_home(const struct world *world, const struct args *args);

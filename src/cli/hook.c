@@ -35,7 +35,8 @@ static char **environment_of(const struct world *world, struct arena *arena, con
         if (strncmp(world->environment[i], "BAWN_", strlen("BAWN_")) != 0)
             vec_push(&variables, (char *)world->environment[i]);
     }
-    vec_push(&variables, arena_printf(arena, "BAWN_TEXT=%s", hook->text));
+    if (hook->text)
+        vec_push(&variables, arena_printf(arena, "BAWN_TEXT=%s", hook->text));
     for (const struct hook_fact *fact = hook->facts; fact->name; fact++)
         vec_push(&variables, arena_printf(arena, "%s=%s", fact->name, fact->value ? fact->value : ""));
     vec_push(&variables, NULL);
@@ -51,7 +52,9 @@ static _Noreturn void become_hook(const struct world *world, const struct hook *
     sigaction(SIGPIPE, &usual, NULL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     char **environment = environment_of(world, &arena, hook);
-    if (hook->command && *hook->command) {
+    if (hook->program) {
+        execve(*hook->program, (char *const *)hook->program, environment);
+    } else if (hook->command && *hook->command) {
         const char *arguments[] = {"sh", "-c", hook->command, NULL};
         execve("/bin/sh", (char *const *)arguments, environment);
     } else {

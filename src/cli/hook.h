@@ -13,6 +13,7 @@ struct hook_fact {
 };
 
 struct hook {
+    const char *const *program;                  /* a program and its words, run without a shell; or NULL */
     const char *command;                         /* for the shell; NULL or "": a message on the desktop */
     const char *text;                            /* one sentence for a person, printable; BAWN_TEXT */
     struct hook_fact facts[HOOK_FACTS_MOST + 1]; /* ended by one without a name */

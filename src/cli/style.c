@@ -65,12 +65,22 @@ void put(FILE *stream, const struct buf *buf)
     fwrite(buf_text(buf), 1, buf->size, stream);
 }
 
-bool ask(const struct world *world, const char *question)
+void ask_begin(const struct world *world, const char *question)
 {
     fprintf(world->out, "%s [y/N] ", question);
     fflush(world->out);
+}
+
+bool ask_end(const struct world *world)
+{
     char answer[16];
     return fgets(answer, sizeof(answer), world->in) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+bool ask(const struct world *world, const char *question)
+{
+    ask_begin(world, question);
+    return ask_end(world);
 }
 
 /* A sentence gets its full stop unless it ends in punctuation already. */

@@ -33,6 +33,8 @@ void put(FILE *stream, const struct buf *buf);
 
 /* Puts a question to the person at the terminal; anything but yes is no. */
 bool ask(const struct world *world, const char *question);
+void ask_begin(const struct world *world, const char *question); /* the same in two steps */
+bool ask_end(const struct world *world);
 
 /* "bawn: SENTENCE. HINT." on standard error. */
 void say_problem(const struct world *world, const char *message, const char *hint);

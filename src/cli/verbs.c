@@ -115,6 +115,28 @@ const struct verb_entry verb_table[] = {
             "  bawn init && $EDITOR .bawn && bawn check\n",
     },
     {
+        .name = "login",
+        .run = cmd_login,
+        .flags = FLAG_YES,
+        .words = "AGENT",
+        .takes_command = true,
+        .summary = "an agent's first login, with your browser",
+        .usage =
+            "bawn login [--yes] AGENT [-- WORD...]\n"
+            "\n"
+            "Runs the agent's own login in a sandbox without a project. The page that it wants to open is shown, and\n"
+            "opened in your browser if you agree: only https, and only a host that the agent's profile names for its\n"
+            "login. The page's answer comes in at a port of 127.0.0.1, and the login is then yours on both sides.\n"
+            "\n"
+            "  --yes     do not ask (needed where there is no terminal)\n"
+            "  WORD...   added to the agent's own words for it\n"
+            "\n"
+            "The browser is what $BAWN_BROWSER names by its full path, or xdg-open.\n"
+            "\n"
+            "  bawn login codex\n"
+            "  bawn login claude -- --console\n",
+    },
+    {
         .name = "shell-init",
         .run = cmd_shell_init,
         .words = "bash|zsh|fish",

@@ -195,13 +195,18 @@ static bool take_name(const char *text, void *context)
     return false;
 }
 
+void profile_words(const struct profile_finder *finder, const char *name, enum verb verb, fs_names *ret_words)
+{
+    find_text_rule(finder, name, verb, take_name, ret_words);
+}
+
 void profile_commands(const struct profile_finder *finder, fs_names *ret_commands)
 {
     fs_names names = {0};
     profile_names(finder, &names);
     for (size_t i = 0; i < names.count; i++) {
         if (text_starts_with(names.at[i], "agent/"))
-            find_text_rule(finder, names.at[i], VERB_MATCH, take_name, ret_commands);
+            profile_words(finder, names.at[i], VERB_MATCH, ret_commands);
     }
     vec_free(&names);
 }

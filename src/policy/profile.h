@@ -19,6 +19,10 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
 /* The agent profile whose `match` has one of these names of a command, or NULL. */
 const char *profile_for_command(const struct profile_finder *finder, fs_names *commands);
 
+/* The words of a verb in a profile's own lines: those of `match`, `login`, `browse` … */
+void profile_words(const struct profile_finder *finder, const char *name, enum verb verb,
+                   fs_names *ret_words);
+
 /* Every name that chooses an agent's profile. */
 void profile_commands(const struct profile_finder *finder, fs_names *ret_commands);
 

@@ -47,7 +47,8 @@ static const char *const net_mode_names[] = {
 
 bool verb_is_of_profiles(enum verb verb)
 {
-    return verb == VERB_ARGUMENT || verb == VERB_MATCH || verb == VERB_DETECT || verb == VERB_ABOUT;
+    return verb == VERB_ARGUMENT || verb == VERB_LOGIN || verb == VERB_BROWSE || verb == VERB_MATCH ||
+           verb == VERB_DETECT || verb == VERB_ABOUT;
 }
 
 const char *verb_word(enum verb verb)

@@ -48,6 +48,8 @@ enum object_kind {
     X(UNSET, "unset", OBJECT_ENV, "NAME")                                                                    \
     X(LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                            \
     X(ARGUMENT, "argument", OBJECT_TEXT, "WORD")                                                             \
+    X(LOGIN, "login", OBJECT_TEXT, "WORD")                                                                   \
+    X(BROWSE, "browse", OBJECT_TEXT, "HOST")                                                                 \
     X(MATCH, "match", OBJECT_NAME, "CMD")                                                                    \
     X(DETECT, "detect", OBJECT_NAME, "NAME")                                                                 \
     X(ABOUT, "about", OBJECT_TEXT, "TEXT")

@@ -26,6 +26,7 @@ class Agent:
     instructions: str = ""  # the file with the user's own, which the model must be told
     live: str = ""  # what of its state is the host's own: this workspace's history. With {slug}
     strange: str = ""  # a transcript of another project's, which must not be seen
+    login_page: str = ""  # the beginning of the page that its login opens
     login: str = ""  # the file that is kept the same on both sides
     own_sandbox: bool = False  # which can be asked for with --sandbox
     briefed: bool = False  # its profile tells it where it is
@@ -62,12 +63,12 @@ AGENTS = [
           variables=("ANTHROPIC_BASE_URL={url}", f"ANTHROPIC_API_KEY={KEY}"),
           words=("-p", "{prompt}", "--dangerously-skip-permissions"),
           briefed=True, instructions=".claude/CLAUDE.md", live=".claude/projects/{slug}", strange=".claude/projects/-other/one.jsonl",
-          login=".claude/.credentials.json"),
+          login=".claude/.credentials.json", login_page="https://claude.com/"),
     Agent("codex", "@openai/codex", "0.166.0",
           variables=(f"OPENAI_API_KEY={KEY}",),
           words=("exec", *CODEX_PROVIDER, "{prompt}"),  # as it is: bawn turns its own sandbox off
           briefed=True, own_sandbox=True, instructions=".codex/AGENTS.md", strange=".codex/sessions/2026/01/01/rollout-other.jsonl",
-          login=".codex/auth.json"),
+          login=".codex/auth.json", login_page="https://auth.openai.com/"),
     Agent("opencode", "opencode-ai", "1.18.18",
           words=("run", "-m", "mock/scripted", "{prompt}"),
           files={".config/opencode/opencode.json": {

@@ -26,6 +26,21 @@ HOUSE_RULE = "always-greet-the-cat-first"
 SECONDS = 240 if scratch.SANITIZED else 120
 
 
+# Writes down the page, and how its answer was received inside.
+BROWSER = """#!/usr/bin/python3
+import os, sys, urllib.parse, urllib.request
+query = urllib.parse.parse_qs(urllib.parse.urlsplit(sys.argv[1]).query)
+try:
+    address = query["redirect_uri"][0] + "?code=x&state=" + query["state"][0]
+    answer = urllib.request.urlopen(address, timeout=60).status
+except Exception as why:
+    answer = repr(why)
+aside = os.environ["HOME"] + "/answered"
+open(aside + ".new", "w").write(f"{sys.argv[1]}\\n{answer}\\n")
+os.rename(aside + ".new", aside)
+"""
+
+
 class Missing(Exception):
     """An agent that cannot be had here, and why."""
 
@@ -208,6 +223,19 @@ class Trial:
             [*self.who.prefix, *front, self.agent.program(), *words], cwd=self.project, env=self.environment(),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="backslashreplace", timeout=seconds,
             check=False)
+
+    def first_login(self):
+        """`bawn login`, with a browser that answers at once with a code that nobody gave. Returns what was opened, and the answer."""
+        catalogue.write(self.home, "browser", BROWSER)
+        (self.home / "browser").chmod(0o755)
+        environment = {**self.environment(), "BAWN_BROWSER": str(self.home / "browser")}
+        for name in [name for name in environment if name.endswith(("_API_KEY", "_BASE_URL"))]:
+            del environment[name]
+        done = subprocess.run([*self.who.prefix, self.bawn, "login", "--yes", self.agent.name], cwd=self.home, env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
+        said = f"status {done.returncode}: {done.stdout[-700:]}\n{done.stderr[-700:]}"
+        scratch.until((self.home / "answered").exists, f"the page's answer was heard inside ({said})")
+        return *(self.home / "answered").read_text().splitlines(), said
 
     def log_in(self, sandboxed=True):
         if self.agent.first:
