@@ -1,0 +1,160 @@
+#include "supervise/tidings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "kernel/holder.h"
+#include "kernel/passing.h"
+
+enum {
+    MOST_EVENTS = 65536, /* whoever takes the helper over shall not fill the disk */
+    MOST_REFUSED = 256,
+    MOST_USED = 256,
+    MOST_LOOKED_AT = 256, /* refused names whose asking process is looked for */
+};
+
+static const char *next_word(char **rest)
+{
+    const char *word = *rest ? strsep(rest, " ") : NULL;
+    return word ? word : "";
+}
+
+static struct refused_host kept_host(struct network *network, const char *host, const char *port,
+                                     const char *sentence)
+{
+    uint16_t number = 0;
+    if (!port_parse(port, &number))
+        number = 0;
+    return (struct refused_host){arena_str(&network->arena, host), number,
+                                 arena_str(&network->arena, sentence)};
+}
+
+void tidings_refused(struct network *network, const char *host, const char *port, const char *sentence)
+{
+    network->refused_in_all++;
+    if (network->refused.count < MOST_REFUSED)
+        vec_push(&network->refused, kept_host(network, host, port, sentence));
+}
+
+int tidings_send(struct network *network, const char *line, int fd, struct err *err)
+{
+    if (network->link_fd >= 0 && passing_send(network->link_fd, line, strlen(line), fd) < 0)
+        return err_sys(err, errno, "cannot reach the network's helper");
+    return 0;
+}
+
+/* Somebody asked for a name that is not on the list, and gets no answer before it is known who. */
+static void take_question(struct network *network, const char *host, const char *protocol, const char *port)
+{
+    static const char why[] = "is not on the list of hosts";
+    uint16_t number;
+    struct holder holder;
+    tidings_refused(network, host, "", why);
+    if (network->inside > 0 && network->looked_at++ < MOST_LOOKED_AT && port_parse(port, &number) &&
+        holder_find(network->inside, strcmp(protocol, "tcp") == 0, number, &holder)) {
+        char pid[16];
+        snprintf(pid, sizeof(pid), "%d", (int)holder.pid);
+        journal_event(network->journal, "refused", "host", host, "port", "0", "why", why, "program",
+                      holder.program, "pid", pid);
+    } else {
+        journal_event(network->journal, "refused", "host", host, "port", "0", "why", why);
+    }
+    char answer[LONGEST_LINE];
+    struct err ignored; /* then the answer comes when the question is asked again */
+    snprintf(answer, sizeof(answer), "answer %s", host);
+    if (tidings_send(network, answer, -1, &ignored) < 0)
+        return;
+}
+
+/* NULL where there are too many. */
+static struct used_host *find_used(struct network *network, const char *host, const char *port)
+{
+    uint16_t number = 0;
+    if (!port_parse(port, &number))
+        number = 0;
+    for (size_t i = 0; i < network->used.count; i++) {
+        struct used_host *used = &network->used.at[i];
+        if (used->port == number && strcmp(used->host, host) == 0)
+            return used;
+    }
+    if (network->used.count == MOST_USED)
+        return NULL;
+    vec_push(&network->used, (struct used_host){arena_str(&network->arena, host), number, 0, 0, 0});
+    return &network->used.at[network->used.count - 1];
+}
+
+/* A connection has ended: "ADDRESS SENT RECEIVED MILLISECONDS". */
+static void take_account(struct network *network, const char *host, const char *port, char *rest)
+{
+    const char *address = next_word(&rest), *sent = next_word(&rest), *received = next_word(&rest),
+               *milliseconds = rest ? rest : "";
+    struct used_host *used = find_used(network, host, port);
+    if (used) {
+        used->times++;
+        used->sent += strtoull(sent, NULL, 10);
+        used->received += strtoull(received, NULL, 10);
+    }
+    journal_event(network->journal, "closed", "host", host, "port", port, "address", address, "sent", sent,
+                  "received", received, "milliseconds", milliseconds);
+}
+
+static void take_event(struct network *network, char *line)
+{
+    char *rest = line;
+    const char *what = next_word(&rest);
+    if (network->events++ >= MOST_EVENTS)
+        return;
+    if (strcmp(what, "trouble") == 0) {
+        journal_event(network->journal, "network-trouble", "why", rest ? rest : "");
+        return;
+    }
+    if (strcmp(what, "name") == 0) {
+        const char *address = next_word(&rest), *name = rest ? rest : "";
+        const char *kept = arena_printf(&network->arena, "name %s %s", address, name);
+        for (size_t i = 0; i < network->added.count; i++) {
+            if (strcmp(network->added.at[i], kept) == 0)
+                return; /* told again by a helper that was started again */
+        }
+        if (network->added.count < MOST_ADDED)
+            vec_push(&network->added, kept);
+        journal_event(network->journal, "name", "host", name, "stands-at", address);
+        return;
+    }
+    const char *host = next_word(&rest), *port = next_word(&rest), *detail = rest ? rest : "";
+    if (strcmp(what, "closed") == 0) {
+        take_account(network, host, port, rest);
+        return;
+    }
+    if (strcmp(what, "asked") == 0) {
+        take_question(network, host, port, detail);
+    } else if (strcmp(what, "refused") == 0) {
+        tidings_refused(network, host, port, detail);
+        journal_event(network->journal, "refused", "host", host, "port", port, "why", detail);
+    } else if (strcmp(what, "failed") == 0) {
+        if (network->unreachable.count < MOST_REFUSED)
+            vec_push(&network->unreachable, kept_host(network, host, port, detail));
+        journal_event(network->journal, "unreachable", "host", host, "port", port, "why", detail);
+    } else if (strcmp(what, "connected") == 0 || strcmp(what, "published") == 0) {
+        if (*what == 'c')
+            find_used(network, host, port);
+        journal_event(network->journal, what, "host", host, "port", port, "address", detail);
+    }
+}
+
+bool tidings_hear(struct network *network)
+{
+    char line[LONGEST_LINE + 1];
+    int fd = -1;
+    ssize_t got;
+    while ((got = passing_receive(network->link_fd, line, LONGEST_LINE, &fd)) > 0) {
+        if (fd >= 0)
+            close(fd); /* none is expected */
+        line[got] = '\0';
+        take_event(network, line);
+    }
+    return got < 0 && (errno == EAGAIN || errno == EPROTO);
+}
