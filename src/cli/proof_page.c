@@ -10,8 +10,10 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/proof.h"
+#include "journal/redact.h"
 #include "kernel/beneath.h"
 #include "kernel/landlock.h"
+#include "policy/decide.h"
 
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -37,12 +39,28 @@ static void add_fact(struct buf *out, const char *name, const char *value)
     buf_add_str(out, "</td></tr>\n");
 }
 
+/* As it was typed, without the secrets in it: the page goes to others. */
 static const char *command_text(struct arena *arena, const struct proof *proof)
 {
-    auto_buf struct buf text = {0};
+    auto_buf struct buf text = {0}, shown = {0};
+    struct secrets secrets = {0};
     for (const char *const *word = proof->typed; *word; word++)
         buf_printf(&text, "%s%s", word == proof->typed ? "" : " ", *word);
-    return arena_str(arena, buf_text(&text));
+    secrets_find(arena, proof->world->environment, &secrets);
+    redact_add(&shown, &secrets, buf_text(&text), text.size);
+    secrets_free(&secrets);
+    return arena_str(arena, buf_text(&shown));
+}
+
+static const char *network_text(const struct proof *proof)
+{
+    static const char *const texts[] = {
+        [NET_OFF] = "none",
+        [NET_ALLOW] = "its own, out of which only names lead that a rule allows",
+        [NET_OPEN] = "this machine's, with everything on it: its wall is given up by `net open`",
+    };
+    const struct rule *rule = decide_net(&proof->loaded->policy, NULL).decides;
+    return texts[rule ? rule->net : NET_OFF];
 }
 
 static void add_walls(struct buf *out, const struct proof *proof, struct arena *arena)
@@ -50,7 +68,7 @@ static void add_walls(struct buf *out, const struct proof *proof, struct arena *
     const struct plan *plan = &proof->loaded->plan;
     add_fact(out, "Landlock", arena_printf(arena, "version %d of its interface", landlock_abi()));
     if (!plan->given_up.count)
-        add_fact(out, "Walls", "all: namespaces, a root of its own, Landlock, seccomp, no capabilities");
+        add_fact(out, "Walls", "a root of its own, namespaces, Landlock, seccomp, no capabilities");
     for (size_t i = 0; i < plan->given_up.count; i++) {
         const struct given_up *one = &plan->given_up.at[i];
         add_fact(out, "Wall given up",
@@ -76,6 +94,7 @@ static void add_facts(struct buf *out, const struct proof *proof, struct arena *
     add_fact(out, "Started by", proof->is_root ? "root" : "an ordinary user");
     add_fact(out, "bawn", BAWN_VERSION);
     add_walls(out, proof, arena);
+    add_fact(out, "Network", network_text(proof));
     add_fact(out, "Policy (SHA-256)", proof->policy_hash);
     buf_add_str(out, "</table>\n");
 }
