@@ -95,7 +95,7 @@ const char *proof_granted(void *context, const struct attack_case *attack, const
     const struct loaded *loaded = proof->loaded;
     if (strcmp(attack->attack, "variable") == 0)
         return granted_variable(loaded, arguments[0]);
-    for (size_t i = 0; strcmp(attack->attack, "find_secret") == 0 && i < array_len(decoy_variables); i++) {
+    for (size_t i = 0; strcmp(attack->name, "find-token") == 0 && i < array_len(decoy_variables); i++) {
         const char *reason = granted_variable(loaded, decoy_variables[i]);
         if (reason)
             return reason;
