@@ -65,6 +65,10 @@
  *
  * What is granted works.
  * case write-workspace: work => done | reaches workspace
+ *
+ * With --review, --discard and --read-only it does not reach the host's file.
+ * case write-project: work => done; EROFS open | harms workspace | prove-only
+ *   persistence: change a file of the project
  */
 #include "attack.h"
 

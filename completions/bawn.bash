@@ -171,7 +171,7 @@ _bawn() {
         undo) flags+=' --to --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;
-        prove) flags+=" --json --report $rules" ;;
+        prove) flags+=" --json --report --log-exec $rules" ;;
         esac
         _bawn_values "$flags"
     else

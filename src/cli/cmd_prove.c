@@ -59,6 +59,13 @@ static uint64_t milliseconds(void)
     return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
 }
 
+/* Does what a run with these flags writes go elsewhere than to the host's files? --nested alone means --review=all. */
+static bool keeps_aside(const struct args *args)
+{
+    bool nested_alone = args->flags & FLAG_NESTED && !(args->flags & FLAG_READ_ONLY);
+    return nested_alone || args->flags & (FLAG_REVIEW | FLAG_DISCARD);
+}
+
 /*
  * What was asked for, and beside it the decoy project to be written and the program to be executed. A home of its own, and
  * nothing kept: the user's sessions and private homes stay as they are.
@@ -72,10 +79,11 @@ static void prepare_args(const struct args *args, const struct targets *targets,
         vec_push(&ret_args->rules, args->rules.at[i]);
     vec_push(&ret_args->rules, (struct argument){VERB_WRITE, targets->project});
     vec_push(&ret_args->rules, (struct argument){VERB_READ, targets->program});
-    ret_args->flags =
-        (args->flags & ~FLAG_ENDING) | FLAG_QUIET | FLAG_FRESH_HOME; /* what bawn says is no answer */
-    if (ret_args->flags & FLAG_REVIEW)
-        ret_args->flags = (ret_args->flags & ~FLAG_REVIEW) | FLAG_DISCARD;
+    ret_args->flags = (args->flags & ~FLAG_ENDING) | FLAG_QUIET |
+                      FLAG_FRESH_HOME |                 /* what bawn says is no answer */
+                      (args->flags & FLAG_RECORD_EXEC); /* a filter more */
+    if (keeps_aside(args)) /* the decoy project too: it stands for the one that is worked in */
+        ret_args->flags = (ret_args->flags & ~FLAG_REVIEW) | FLAG_DISCARD | FLAG_REVIEW_ALL;
 }
 
 static const char *hash_plan(struct loaded *loaded, const char *const *command)
@@ -118,7 +126,8 @@ static int prove(const struct world *world, const struct args *args, struct load
                           .loaded = loaded,
                           .typed = (const char *const *)args->typed,
                           .is_root = targets->is_root};
-    struct proof_context context = {loaded, targets->project};
+    bool is_live = !keeps_aside(args) && !(args->flags & FLAG_READ_ONLY);
+    struct proof_context context = {loaded, targets->project, is_live};
     struct battery battery = {
         .targets = targets,
         .catalogue = &proof.catalogue,
@@ -145,6 +154,27 @@ static int prove(const struct world *world, const struct args *args, struct load
     return status;
 }
 
+typedef VEC(const char *) path_list;
+
+/* Folders that the sandbox makes because a rule says so and they are missing, and the missing ones above them. */
+static void find_missing(struct loaded *loaded, path_list *ret_missing)
+{
+    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
+        const struct operation *operation = &loaded->plan.operations.at[i];
+        for (const char *path = operation->path; operation->make && access(path, F_OK) < 0;
+             path = path_parent(&loaded->arena, path))
+            vec_push(ret_missing, path);
+    }
+}
+
+/* All as it was. A folder in which something is by now is somebody's, and stays. */
+static void remove_all(const struct targets *targets, const path_list *missing)
+{
+    targets_remove(targets);
+    for (size_t i = 0; i < missing->count; i++)
+        rmdir(missing->at[i]);
+}
+
 static pid_t prover;
 
 static void pass_on(int signal)
@@ -163,7 +193,8 @@ static sigset_t ending_signals(void)
 }
 
 /* Waits for the one that does it all; a signal ends that one first, and this one removes what it made. */
-static int wait_and_remove(const struct targets *targets, pid_t child, const sigset_t *held_back)
+static int wait_and_remove(const struct targets *targets, const path_list *missing, pid_t child,
+                           const sigset_t *held_back)
 {
     int status = 0;
     prover = child;
@@ -176,12 +207,12 @@ static int wait_and_remove(const struct targets *targets, pid_t child, const sig
     sigprocmask(SIG_UNBLOCK, held_back, NULL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    targets_remove(targets);
+    remove_all(targets, missing);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static int prove_and_remove(const struct world *world, const struct args *args, struct loaded *loaded,
-                            struct targets *targets)
+                            struct targets *targets, const path_list *missing)
 {
     struct err err = {0};
     auto_fd int lock = targets_begin(targets, &err);
@@ -196,11 +227,11 @@ static int prove_and_remove(const struct world *world, const struct args *args, 
         return EXIT_REFUSED;
     }
     if (child > 0)
-        return wait_and_remove(targets, child, &held_back);
+        return wait_and_remove(targets, missing, child, &held_back);
     sigprocmask(SIG_UNBLOCK, &held_back, NULL);
     int status = prove(world, args, loaded, targets);
     if (getppid() != parent)
-        targets_remove(targets);
+        remove_all(targets, missing);
     _exit(status);
 }
 
@@ -252,7 +283,10 @@ int cmd_prove(const struct world *world, const struct args *args)
                 world,
                 "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
                 NULL);
-        status = prove_and_remove(world, args, &loaded, &targets);
+        path_list missing = {0};
+        find_missing(&loaded, &missing);
+        status = prove_and_remove(world, args, &loaded, &targets, &missing);
+        vec_free(&missing);
     }
     loaded_free(&loaded);
     return status;

@@ -38,14 +38,24 @@ static const char *place_of(struct arena *arena, const char *project, const char
     return real ? arena_str(arena, real) : path_clean(arena, "/", path);
 }
 
-static const char *granted_path(const struct loaded *loaded, const struct attack_case *attack,
+/* The work itself. What is frozen lies in .git. */
+static bool is_work(const struct proof_context *proof, const char *path)
+{
+    const char *git = path_join(proof->loaded->policy.arena, proof->project, ".git");
+    return path_is_beneath(path, proof->project) && !path_is_beneath(path, git);
+}
+
+static const char *granted_path(const struct proof_context *proof, const struct attack_case *attack,
                                 const char *path)
 {
     static const char *const readers[] = {"read_file", "same_file", "list_names", "connect_unix", NULL};
     static const char *const writers[] = {"write_file", "open_writable", NULL};
+    const struct loaded *loaded = proof->loaded;
     bool reads = is_one_of(attack->attack, readers), writes = is_one_of(attack->attack, writers);
     if (!path || (!reads && !writes))
         return NULL;
+    if (writes && proof->project_is_live && is_work(proof, path))
+        return "that is the work; --review keeps it aside until you have looked";
     struct path_verdict verdict = decide_path(&loaded->policy, path, NULL);
     bool is_given = writes ? verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED
                            : verdict.access != ACCESS_NONE;
@@ -103,7 +113,6 @@ const char *proof_granted(void *context, const struct attack_case *attack, const
     const char *reason = given_up(loaded, attack);
     if (!reason)
         reason = granted_network(loaded, attack);
-    return reason
-               ? reason
-               : granted_path(loaded, attack, place_of(loaded->policy.arena, proof->project, arguments[0]));
+    return reason ? reason
+                  : granted_path(proof, attack, place_of(loaded->policy.arena, proof->project, arguments[0]));
 }

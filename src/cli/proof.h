@@ -19,7 +19,8 @@ struct proof {
 /* What proof_granted() needs to know. */
 struct proof_context {
     const struct loaded *loaded;
-    const char *project; /* where the attacks are carried out */
+    const char *project;  /* where the attacks are carried out */
+    bool project_is_live; /* what is written there is the host's at once */
 };
 
 /* Why the policy lets an attack succeed, or NULL. The context is a struct proof_context. */

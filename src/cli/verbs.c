@@ -428,7 +428,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "prove",
         .run = cmd_prove,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON | FLAG_REPORT,
+        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON | FLAG_REPORT | FLAG_RECORD_EXEC,
         .takes_command = true,
         .summary = "attack the sandbox here, and show what came of it",
         .usage =
@@ -441,6 +441,7 @@ const struct verb_entry verb_table[] = {
             "\n"
             "  --json         the findings as JSON\n"
             "  --report FILE  also as a page to hand on: one HTML file that needs nothing else\n"
+            "  --log-exec     attacks a sandbox whose programs are recorded, which has a filter more\n"
             "\n"
             "  bawn prove\n"
             "  bawn prove --agent claude\n"
