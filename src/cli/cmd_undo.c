@@ -6,8 +6,8 @@
 #include "base/fd.h"
 #include "cli/carry.h"
 #include "cli/commands.h"
+#include "cli/pruning.h"
 #include "cli/undo.h"
-#include "workspace/prune.h"
 
 bool undo_is_possible(const struct record *record)
 {
@@ -46,20 +46,27 @@ static const struct record *find_overlap(const struct choice *choice, const stru
     return NULL;
 }
 
-static int prune_old(const struct world *world, const struct choice *choice)
+static int prune_now(const struct world *world, const struct choice *choice)
 {
-    static const int64_t kept_seconds = INT64_C(30) * 24 * 60 * 60;
-    struct timespec now;
+    struct arena *arena = choice->loaded.policy.arena;
+    struct pruning_limits limits;
     struct pruned pruned = {0};
     struct err err = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
+    int status = pruning_limits(world, &choice->loaded, &limits);
+    if (status)
+        return status;
     if (choice->sessions_fd >= 0 &&
-        prune(choice->store, choice->sessions_fd, now.tv_sec - kept_seconds, &pruned, &err) < 0) {
+        pruning_run(&limits, choice->store, choice->sessions_fd, true, arena, &pruned, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }
-    fprintf(world->out, "%llu session%s forgotten, %s freed.\n", (unsigned long long)pruned.sessions,
-            pruned.sessions == 1 ? "" : "s", size_text(choice->loaded.policy.arena, pruned.bytes));
+    size_t count = pruned.sessions.count;
+    fprintf(world->out, "%zu session%s forgotten%s%s, %s freed.\n", count, count == 1 ? "" : "s",
+            count ? ": " : "", pruned_names(arena, &pruned), size_text(arena, pruned.bytes));
+    if (pruned.left > limits.bytes)
+        fprintf(world->out, "%s is still more than is to be kept: it belongs to what waits or runs.\n",
+                size_text(arena, pruned.left));
+    pruned_free(&pruned);
     return EXIT_FINE;
 }
 
@@ -194,7 +201,7 @@ int cmd_undo(const struct world *world, const struct args *args)
     int status = choose_begin(world, args, &choice);
     if (status == 0)
         status = args->flags & FLAG_LIST    ? undo_list(world, &choice)
-                 : args->flags & FLAG_PRUNE ? prune_old(world, &choice)
+                 : args->flags & FLAG_PRUNE ? prune_now(world, &choice)
                                             : undo(world, args, &choice);
     choose_end(&choice);
     return status;

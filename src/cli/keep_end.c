@@ -4,6 +4,7 @@
 
 #include "cli/branch.h"
 #include "cli/keep_parts.h"
+#include "cli/pruning.h"
 #include "cli/style.h"
 #include "hold/programs.h"
 #include "workspace/checkpoint.h"
@@ -163,6 +164,8 @@ struct keep_result keep_end(const struct world *world, const struct loaded *load
             session_end(&tree->session);
         else
             kept.is_unfinished = is_left;
+        if (!tree->is_own && tree->is_on && is_done && tree->record.changes)
+            pruning_at_end(world, loaded, keeping->store, &tree->session);
     }
     if (keeping)
         vec_free(&keeping->trees);

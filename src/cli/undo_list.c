@@ -100,6 +100,9 @@ int undo_list(const struct world *world, struct choice *choice)
         add_session(choice, &style, &out, &choice->records.at[i]);
     if (out.size == 0)
         buf_add_str(&out, "Nothing can be undone here.\n");
+    else
+        buf_printf(&out, "The snapshots of all workspaces take %s.\n",
+                   size_text(choice->loaded.policy.arena, store_size(choice->store)));
     put(world->out, &out);
     return EXIT_FINE;
 }

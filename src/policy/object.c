@@ -206,6 +206,14 @@ static bool parse_amount(const char *text, const char *units, const uint64_t *fa
     return value > 0 && value <= INT64_MAX;
 }
 
+static const char size_units[] = "KMGT";
+static const uint64_t size_factors[] = {1u << 10, 1u << 20, 1u << 30, 1ull << 40};
+
+bool size_parse(const char *text, uint64_t *ret_bytes)
+{
+    return parse_amount(text, size_units, size_factors, ret_bytes);
+}
+
 /* "80%", of all there is. */
 static bool parse_share(const char *text, unsigned *ret_share)
 {
@@ -219,7 +227,6 @@ static bool parse_share(const char *text, unsigned *ret_share)
 
 static int parse_limit(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
 {
-    static const uint64_t size_factors[] = {1u << 10, 1u << 20, 1u << 30, 1ull << 40};
     static const uint64_t time_factors[] = {1, 60, 3600, 86400};
     const char *plain = word_plain(arena, word->text);
     size_t name_size = strcspn(plain, "=");
@@ -244,7 +251,7 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     if (limit == LIMIT_MEMORY && parse_share(amount, &rule->limit.share))
         return 0;
     bool is_size = limit_is_size(limit);
-    const char *units = is_size ? "KMGT" : limit == LIMIT_TIME ? "smhd" : "";
+    const char *units = is_size ? size_units : limit == LIMIT_TIME ? "smhd" : "";
     if (!parse_amount(amount, units, is_size ? size_factors : time_factors, &rule->limit.most))
         return complain(diags, rule, word,
                         limit == LIMIT_MEMORY

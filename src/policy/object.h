@@ -12,3 +12,6 @@ int object_parse(struct arena *arena, const struct word *word, struct rule *rule
 
 /* Could this be the name of a profile, such as "toolchain/node"? */
 bool profile_name_is_valid(const char *name);
+
+/* "512", "64K", "2G": bytes, more than none. */
+bool size_parse(const char *text, uint64_t *ret_bytes);

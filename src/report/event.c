@@ -37,6 +37,7 @@ static const struct {
     {"kept", EVENT_FILES, "{path}"},
     {"seen", EVENT_FILES, "{what}: {path}"},
     {"checkpoint", EVENT_FILES, "[not taken: {why}]"},
+    {"pruned", 0, "{freed} freed[; {sessions} cannot be undone any more]"},
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]"},
     {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
     {"exit", EVENT_EXEC, "{pid}: {how}"},

@@ -3,21 +3,42 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/map.h"
 #include "workspace/checkpoint.h"
 #include "workspace/record.h"
+#include "workspace/snapshot.h"
+#include "workspace/store_parts.h"
 
-struct marks {
-    struct arena arena;
-    struct map blobs;
+/* Something that needs contents, and may go. */
+struct item {
+    const char *name; /* of the session, or of the tree of a workspace */
+    bool is_session;
+    bool stays;
+    struct timespec used; /* the last time */
 };
 
-/* Every content that a tree names is needed. */
-static int mark_tree(struct marks *marks, int folder_fd, const char *name, struct err *err)
+struct pruning {
+    const struct prune_request *request;
+    struct arena *arena;
+    struct store store;
+    int trees_fd;
+    struct map needs; /* content → how often it is needed */
+    VEC(struct item) items;
+    struct map in_use; /* trees of workspaces in which somebody is at work */
+    uint64_t needed;   /* bytes */
+};
+
+/* --- what is needed ------------------------------------------------------------------------------------------------ */
+
+/* Every content that a tree names is needed once more, or once less. */
+static int count_tree(struct pruning *pruning, int folder_fd, const char *name, bool is_less, struct err *err)
 {
     auto_tree struct tree tree = {0};
     if (tree_load(folder_fd, name, &tree, err) < 0)
@@ -27,16 +48,26 @@ static int mark_tree(struct marks *marks, int folder_fd, const char *name, struc
         if (entry->content != CONTENT_STORED)
             continue;
         const char *key = (const char *)entry->blob.bytes;
-        if (!map_get(&marks->blobs, key, sizeof(entry->blob.bytes)))
-            *map_at(&marks->blobs, arena_copy(&marks->arena, key, sizeof(entry->blob.bytes)),
-                    sizeof(entry->blob.bytes)) = marks;
+        uint64_t *count = map_get(&pruning->needs, key, sizeof(entry->blob.bytes));
+        if (!count) {
+            count = arena_new(pruning->arena, uint64_t);
+            *map_at(&pruning->needs, arena_copy(pruning->arena, key, sizeof(entry->blob.bytes)),
+                    sizeof(entry->blob.bytes)) = count;
+        }
+        bool was_needed = *count > 0;
+        *count += is_less ? (uint64_t)-1 : 1;
+        const struct store_record *record = store_find_record(&pruning->store, &entry->blob);
+        if (record && was_needed != (*count > 0))
+            pruning->needed += *count ? record->size : -record->size;
     }
     return 0;
 }
 
-typedef int visit_entry(void *context, int folder_fd, const char *name, struct err *err);
+typedef int visit_entry(struct pruning *pruning, int folder_fd, const char *name, bool is_less,
+                        struct err *err);
 
-static int each_entry(int folder_fd, visit_entry *visit, void *context, struct err *err)
+static int each_entry(struct pruning *pruning, int folder_fd, visit_entry *visit, bool is_less,
+                      struct err *err)
 {
     int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -45,94 +76,170 @@ static int each_entry(int folder_fd, visit_entry *visit, void *context, struct e
     int result = 0;
     for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
         if (*entry->d_name != '.')
-            result = visit(context, folder_fd, entry->d_name, err);
+            result = visit(pruning, folder_fd, entry->d_name, is_less, err);
     }
     closedir(directory);
     return result;
 }
 
-static int visit_tree(void *context, int folder_fd, const char *name, struct err *err)
+static int count_checkpoint(struct pruning *pruning, int folder_fd, const char *name, bool is_less,
+                            struct err *err)
 {
-    return mark_tree(context, folder_fd, name, err);
+    return checkpoint_is_tree(name) ? count_tree(pruning, folder_fd, name, is_less, err) : 0;
 }
 
-static int visit_checkpoint(void *context, int folder_fd, const char *name, struct err *err)
-{
-    return checkpoint_is_tree(name) ? mark_tree(context, folder_fd, name, err) : 0;
-}
-
-static int mark_session(struct marks *marks, int folder_fd, struct err *err)
+static int count_session(struct pruning *pruning, int folder_fd, bool is_less, struct err *err)
 {
     static const char *const names[] = {"start", "before", "after"};
     for (size_t i = 0; i < array_len(names); i++) {
-        if (mark_tree(marks, folder_fd, names[i], err) < 0)
+        if (count_tree(pruning, folder_fd, names[i], is_less, err) < 0)
             return -1;
     }
-    return each_entry(folder_fd, visit_checkpoint, marks, err);
+    return each_entry(pruning, folder_fd, count_checkpoint, is_less, err);
 }
 
-static int visit_session(void *context, int folder_fd, const char *name, struct err *err)
+static int open_session(const struct pruning *pruning, const char *name)
 {
-    auto_fd int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? 0 : mark_session(context, fd, err);
+    return openat(pruning->request->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static bool is_marked(void *context, const struct blob_id *id)
+/* --- what there is ------------------------------------------------------------------------------------------------- */
+
+static int add_session(struct pruning *pruning, int sessions_fd, const char *name, bool is_less,
+                       struct err *err)
 {
-    const struct marks *marks = context;
-    return map_get(&marks->blobs, (const char *)id->bytes, sizeof(id->bytes)) != NULL;
+    auto_fd int fd = open_session(pruning, name);
+    struct record record;
+    struct err ignored;
+    if (fd < 0)
+        return 0;
+    bool is_busy = record_is_busy(sessions_fd, name);
+    int found = record_load(fd, pruning->arena, &record, &ignored);
+    if (found == 0 && !is_busy)
+        record_forget(fd); /* what a crash left of one that was being forgotten */
+    struct item item = {.name = arena_str(pruning->arena, name),
+                        .is_session = true,
+                        .stays = found <= 0 || is_busy || !record_is_settled(&record),
+                        .used = found > 0 ? record.ended : (struct timespec){0}};
+    if (found > 0 && is_busy) {
+        char tree[SNAPSHOT_NAME_SIZE];
+        snapshot_name(record.workspace, tree);
+        *map_at(&pruning->in_use, arena_str(pruning->arena, tree), strlen(tree)) = pruning;
+    }
+    vec_push(&pruning->items, item);
+    return count_session(pruning, fd, is_less, err);
 }
 
-static bool is_settled(const struct record *record, int64_t oldest_seconds)
+static int add_tree(struct pruning *pruning, int trees_fd, const char *name, bool is_less, struct err *err)
 {
-    return record_is_settled(record) && record->ended.tv_sec < oldest_seconds;
+    (void)err;
+    struct stat status;
+    if (strlen(name) != SNAPSHOT_NAME_SIZE - 1) {
+        unlinkat(trees_fd, name, 0); /* a piece of one that a crash left */
+        return 0;
+    }
+    if (fstatat(trees_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    struct item item = {.name = arena_str(pruning->arena, name),
+                        .stays = map_get(&pruning->in_use, name, strlen(name)) != NULL,
+                        .used = status.st_mtim};
+    struct err damage;
+    if (count_tree(pruning, trees_fd, name, is_less, &damage) < 0)
+        unlinkat(trees_fd, name, 0); /* the next snapshot makes a new one */
+    else
+        vec_push(&pruning->items, item);
+    return 0;
 }
 
-static int forget_old(int sessions_fd, int64_t oldest_seconds, uint64_t *ret_count, struct err *err)
+/* --- what goes ----------------------------------------------------------------------------------------------------- */
+
+static int older_first(const void *a, const void *b)
 {
-    struct arena arena = {0};
-    record_list records;
-    if (record_list_all(sessions_fd, &arena, NULL, &records, err) < 0)
+    const struct item *left = a, *right = b;
+    if (left->used.tv_sec != right->used.tv_sec)
+        return left->used.tv_sec < right->used.tv_sec ? -1 : 1;
+    return (left->used.tv_nsec > right->used.tv_nsec) - (left->used.tv_nsec < right->used.tv_nsec);
+}
+
+static int let_go(struct pruning *pruning, const struct item *item, struct pruned *pruned, struct err *err)
+{
+    if (!item->is_session) {
+        int result = count_tree(pruning, pruning->trees_fd, item->name, true, err);
+        unlinkat(pruning->trees_fd, item->name, 0);
+        return result;
+    }
+    auto_fd int fd = open_session(pruning, item->name);
+    if (fd < 0)
+        return 0;
+    if (count_session(pruning, fd, true, err) < 0)
         return -1;
-    int result = 0;
-    for (size_t i = 0; i < records.count && result == 0; i++) {
-        /* It may be about to name contents that it has just put into the store. */
-        if (record_is_busy(sessions_fd, records.at[i].name)) {
-            err_set(err, "%s is at work, so that nothing was pruned", records.at[i].name);
-            result = err_hint(err, "try again when it has ended");
-        }
-    }
-    for (size_t i = 0; i < records.count && result == 0; i++) {
-        auto_fd int fd =
-            openat(sessions_fd, records.at[i].name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || !is_settled(&records.at[i], oldest_seconds))
-            continue;
-        record_forget(fd);
-        ++*ret_count;
-    }
-    vec_free(&records);
-    arena_free(&arena);
-    return result;
+    record_forget(fd);
+    vec_push(&pruned->sessions, item->name);
+    return 0;
 }
 
-int prune(const char *store_directory, int sessions_fd, int64_t oldest_seconds, struct pruned *ret_pruned,
+/* By age first, then by size: both begin with the oldest. */
+static int let_old_go(struct pruning *pruning, struct pruned *pruned, struct err *err)
+{
+    const struct prune_request *request = pruning->request;
+    if (pruning->items.count)
+        qsort(pruning->items.at, pruning->items.count, sizeof(*pruning->items.at), older_first);
+    for (size_t i = 0; i < pruning->items.count; i++) {
+        const struct item *item = &pruning->items.at[i];
+        bool goes = item->used.tv_sec < request->oldest_seconds || pruning->needed > request->most_bytes;
+        if (goes && !item->stays && let_go(pruning, item, pruned, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_needed(void *context, const struct blob_id *id)
+{
+    const struct pruning *pruning = context;
+    const uint64_t *count = map_get(&pruning->needs, (const char *)id->bytes, sizeof(id->bytes));
+    return count && *count;
+}
+
+static int prune_all(struct pruning *pruning, struct pruned *pruned, struct err *err)
+{
+    int sessions_fd = pruning->request->sessions_fd;
+    if (each_entry(pruning, sessions_fd, add_session, false, err) < 0 ||
+        each_entry(pruning, pruning->trees_fd, add_tree, false, err) < 0 ||
+        let_old_go(pruning, pruned, err) < 0)
+        return -1;
+    pruned->left = pruning->needed;
+    return store_prune(&pruning->store, is_needed, pruning, pruning->request->is_thorough, &pruned->bytes,
+                       err);
+}
+
+int prune(const struct prune_request *request, struct arena *arena, struct pruned *ret_pruned,
           struct err *err)
 {
     *ret_pruned = (struct pruned){0};
-    if (forget_old(sessions_fd, oldest_seconds, &ret_pruned->sessions, err) < 0)
-        return -1;
-    auto_store struct store store = STORE_NONE;
-    /* The lock comes first: a snapshot that is being taken has contents that no tree names yet. */
-    if (store_open(store_directory, &store, err) < 0 || store_lock(&store, err) < 0)
-        return -1;
-    struct marks marks = {0};
-    auto_fd int trees_fd = openat(store.folder_fd, "trees", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int result = trees_fd < 0 ? 0 : each_entry(trees_fd, visit_tree, &marks, err);
-    if (result == 0)
-        result = each_entry(sessions_fd, visit_session, &marks, err);
-    if (result == 0)
-        result = store_prune(&store, is_marked, &marks, &ret_pruned->bytes, err);
-    map_free(&marks.blobs);
-    arena_free(&marks.arena);
+    struct pruning pruning = {.request = request, .arena = arena, .store = STORE_NONE, .trees_fd = -1};
+    int result = store_open(request->store, &pruning.store, err);
+    /*
+     * Two locks. Who appends keeps the store's until a tree names what was appended. Who takes over contents from the last
+     * snapshot of a workspace appends nothing, and shares the folder of those.
+     */
+    if (result == 0 && (pruning.trees_fd = snapshot_open_trees(&pruning.store, err)) < 0)
+        result = -1;
+    if (result == 0 && flock(pruning.trees_fd, LOCK_EX | LOCK_NB) < 0) {
+        err_sys(err, EBUSY, "nothing was pruned, because a snapshot is being taken");
+        result = err_hint(err, "try again when that is done");
+    }
+    if (result == 0 && (result = store_lock(&pruning.store, err)) == 0)
+        result = prune_all(&pruning, ret_pruned, err);
+    if (pruning.trees_fd >= 0)
+        close(pruning.trees_fd);
+    store_close(&pruning.store);
+    map_free(&pruning.needs);
+    map_free(&pruning.in_use);
+    vec_free(&pruning.items);
     return result;
+}
+
+void pruned_free(struct pruned *pruned)
+{
+    vec_free(&pruned->sessions);
 }

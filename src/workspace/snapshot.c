@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,7 +121,7 @@ int snapshot_contents(struct store *store, int top_fd, struct scan *scan, uint64
     return store_flush(store, err);
 }
 
-static int open_trees_folder(const struct store *store, struct err *err)
+int snapshot_open_trees(const struct store *store, struct err *err)
 {
     int fd = openat(store->folder_fd, "trees", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT && mkdirat(store->folder_fd, "trees", 0700) == 0)
@@ -128,7 +129,7 @@ static int open_trees_folder(const struct store *store, struct err *err)
     return fd < 0 ? err_sys(err, errno, "cannot open the folder of snapshots") : fd;
 }
 
-static void name_of_workspace(const char *workspace, char ret_name[2 * BLAKE2B_SIZE + 1])
+void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE])
 {
     struct blake2b hash;
     unsigned char digest[BLAKE2B_SIZE];
@@ -160,11 +161,14 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
         return err_sys(err, errno, "cannot open %s", request->workspace);
     if (store_open(request->directory, &store, err) < 0)
         return -1;
-    auto_fd int trees_fd = open_trees_folder(&store, err);
+    auto_fd int trees_fd = snapshot_open_trees(&store, err);
     if (trees_fd < 0)
         return -1;
-    char name[2 * BLAKE2B_SIZE + 1];
-    name_of_workspace(request->workspace, name);
+    /* Nobody prunes contents that are taken over from an earlier snapshot before this one names them. */
+    if (flock(trees_fd, LOCK_SH) < 0)
+        return err_sys(err, errno, "cannot lock the folder of snapshots");
+    char name[SNAPSHOT_NAME_SIZE];
+    snapshot_name(request->workspace, name);
     auto_tree struct tree cached = {0};
     struct err ignored; /* a cache that is damaged is none */
     const struct tree *before = request->start;
@@ -210,9 +214,9 @@ static int load_cached(const struct snapshot_request *request, struct tree *ret_
     auto_store struct store store = STORE_NONE;
     if (store_open(request->directory, &store, err) < 0)
         return -1;
-    auto_fd int trees_fd = open_trees_folder(&store, err);
-    char name[2 * BLAKE2B_SIZE + 1];
-    name_of_workspace(request->workspace, name);
+    auto_fd int trees_fd = snapshot_open_trees(&store, err);
+    char name[SNAPSHOT_NAME_SIZE];
+    snapshot_name(request->workspace, name);
     return trees_fd < 0 ? -1 : tree_load(trees_fd, name, ret_tree, err);
 }
 

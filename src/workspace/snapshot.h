@@ -31,3 +31,8 @@ int snapshot_contents(struct store *store, int top_fd, struct scan *scan, uint64
 /* Content and attributes of one file. */
 int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
                  struct err *err) must_check;
+
+/* The folder of the last trees, made where it is missing, and the name of a workspace's in it. */
+enum { SNAPSHOT_NAME_SIZE = 2 * BLAKE2B_SIZE + 1 };
+int snapshot_open_trees(const struct store *store, struct err *err) must_check;
+void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE]);

@@ -64,6 +64,18 @@ char *store_room(struct store *store)
     return store->piece;
 }
 
+void store_forget_index(struct store *store)
+{
+    if (store->index_fd >= 0)
+        close(store->index_fd);
+    store->index_fd = -1;
+    free(store->slots);
+    store->slots = NULL;
+    vec_free(&store->records);
+    store->records.at = NULL;
+    store->records.count = store->records.capacity = 0;
+}
+
 int store_load_index(struct store *store, struct err *err)
 {
     if (store->slots)
@@ -112,6 +124,7 @@ int store_begin_appending(struct store *store, struct err *err)
         return 0;
     if (open_own(store, "lock", &store->lock_fd) < 0 || flock(store->lock_fd, LOCK_EX) < 0)
         return err_sys(err, errno, "cannot lock the snapshots");
+    store_forget_index(store); /* what was read before the lock may have been pruned since */
     struct stat status;
     /* A record that was cut short by a crash is none; the next one must not begin in the middle of it. */
     if (open_index(store) < 0 || fstat(store->index_fd, &status) < 0 ||

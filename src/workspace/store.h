@@ -62,9 +62,13 @@ int store_read(struct store *store, const struct blob_id *id, size_t most, struc
                struct err *err) must_check;
 
 /*
- * Keeps only the contents that `is_kept` says yes to: each pack with anything else in it is written anew. Nobody may be
- * reading at the time; readers find out by the hash if somebody was.
+ * Keeps only the contents that `is_kept` says yes to: each pack of which a quarter is of no use any more is written anew
+ * or, where that `is_thorough`, each with any waste. Who reads at the time finds a content that stays in its new place.
+ * Afterwards the store is to be closed.
  */
 typedef bool store_is_kept(void *context, const struct blob_id *id);
-int store_prune(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
-                struct err *err) must_check;
+int store_prune(struct store *store, store_is_kept *is_kept, void *context, bool is_thorough,
+                uint64_t *ret_freed, struct err *err) must_check;
+
+/* What all contents take on the disk; 0 where there are none. */
+uint64_t store_size(const char *directory);

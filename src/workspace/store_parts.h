@@ -1,4 +1,4 @@
-/* What the two halves of the store share: store.c writes, store_read.c reads and prunes. */
+/* What the parts of the store share: store.c writes, store_read.c reads, store_prune.c prunes. */
 #pragma once
 
 #include "workspace/store.h"
@@ -20,6 +20,7 @@ char *store_room(struct store *store);
 
 /* The index is read when it is first asked: a walk that finds nothing new never needs it. */
 int store_load_index(struct store *store, struct err *err) must_check;
+void store_forget_index(struct store *store);
 
 const struct store_record *store_find_record(struct store *store, const struct blob_id *id);
 

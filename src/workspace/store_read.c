@@ -28,19 +28,28 @@ static int verify(struct store *store, int pack_fd, const struct store_record *r
     return 0;
 }
 
+/* Where a content lies. Packs are written anew when others prune: then the index says where it is now. */
 static int open_record(struct store *store, const struct blob_id *id, struct store_record *ret_record,
                        struct err *err)
 {
-    if (store_flush(store, err) < 0 || store_load_index(store, err) < 0)
+    enum { TRIES = 2 };
+    if (store_flush(store, err) < 0)
         return -1;
-    const struct store_record *record = store_find_record(store, id);
-    if (!record)
-        return err_set(err, "a content is not in the snapshots any more");
-    auto_fd int fd = store_open_pack(store, record->pack, O_RDONLY);
-    if (fd < 0)
-        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
-    *ret_record = *record;
-    return verify(store, fd, record, err) < 0 ? -1 : fd_take(&fd);
+    for (int i = 0; i < TRIES; i++) {
+        if (store_load_index(store, err) < 0)
+            return -1;
+        const struct store_record *record = store_find_record(store, id);
+        auto_fd int fd = record ? store_open_pack(store, record->pack, O_RDONLY) : -1;
+        if (fd >= 0) {
+            *ret_record = *record;
+            return verify(store, fd, record, err) < 0 ? -1 : fd_take(&fd);
+        }
+        if (record && errno != ENOENT)
+            return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
+        if (store->pack_fd < 0) /* who appends has the lock, and an index that is true */
+            store_forget_index(store);
+    }
+    return err_set(err, "a content is not in the snapshots any more");
 }
 
 static int write_at(int fd, const char *bytes, size_t size, uint64_t offset)
@@ -129,68 +138,4 @@ int store_read(struct store *store, const struct blob_id *id, size_t most, struc
         done += part;
     }
     return 1;
-}
-
-static int copy_record(struct store *store, const struct store_record *record, int to_fd,
-                       uint64_t *ret_offset, struct err *err)
-{
-    auto_fd int from_fd = store_open_pack(store, record->pack, O_RDONLY);
-    off_t start = lseek(to_fd, 0, SEEK_END);
-    if (from_fd < 0 || start < 0)
-        return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
-    for (uint64_t done = 0; done < record->size;) {
-        size_t part = record->size - done < PIECE ? (size_t)(record->size - done) : (size_t)PIECE;
-        if (store_read_piece(from_fd, store_room(store), part, record->offset + done, err) < 0)
-            return -1;
-        if (write_whole(to_fd, store->piece, part) < 0)
-            return store_explain_write(err);
-        done += part;
-    }
-    *ret_offset = (uint64_t)start;
-    return 0;
-}
-
-/* The contents that stay go to one new pack with an index of its own, which then take the place of all others. */
-static int write_anew(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
-                      struct err *err)
-{
-    uint32_t number = store->pack + 1;
-    auto_fd int pack_fd = store_open_pack(store, number, O_RDWR | O_CREAT | O_TRUNC);
-    auto_fd int index_fd =
-        openat(store->folder_fd, "index.new", O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (pack_fd < 0 || index_fd < 0)
-        return store_explain_write(err);
-    for (size_t i = 0; i < store->records.count; i++) {
-        struct store_record record = store->records.at[i];
-        if (!is_kept(context, &record.id)) {
-            *ret_freed += record.size;
-            continue;
-        }
-        if (copy_record(store, &record, pack_fd, &record.offset, err) < 0)
-            return -1;
-        record.pack = number;
-        if (write_whole(index_fd, &record, sizeof(record)) < 0)
-            return store_explain_write(err);
-    }
-    if (fdatasync(pack_fd) < 0 || fdatasync(index_fd) < 0 ||
-        renameat(store->folder_fd, "index.new", store->folder_fd, "index") < 0)
-        return store_explain_write(err);
-    for (uint32_t old = 0; old < number; old++) {
-        char name[32];
-        snprintf(name, sizeof(name), "pack-%u", old);
-        unlinkat(store->folder_fd, name, 0);
-    }
-    return 0;
-}
-
-int store_prune(struct store *store, store_is_kept *is_kept, void *context, uint64_t *ret_freed,
-                struct err *err)
-{
-    *ret_freed = 0;
-    if (store_begin_appending(store, err) < 0 || store_flush(store, err) < 0)
-        return -1;
-    bool any_goes = false;
-    for (size_t i = 0; i < store->records.count && !any_goes; i++)
-        any_goes = !is_kept(context, &store->records.at[i].id);
-    return any_goes ? write_anew(store, is_kept, context, ret_freed, err) : 0;
 }

@@ -320,38 +320,54 @@ static int settle_record(struct execution *execution, int folder_fd, struct reco
     return -1;
 }
 
+struct states {
+    struct tree from, to;
+};
+
+/* Both states, in the session's folder. The store is kept until they are, so that nobody prunes what only they need. */
+static int write_down(const struct transition *transition, struct arena *arena,
+                      const decision_list *decisions, int folder_fd, const struct record *record,
+                      struct states *ret_states, struct err *err)
+{
+    auto_store struct store store = STORE_NONE;
+    auto_fd int top_fd = open_workspace(transition->workspace, err);
+    if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
+        keep_present(&store, top_fd, arena, decisions, &ret_states->from, &ret_states->to, err) < 0)
+        return -1;
+    if (tree_save(&ret_states->from, folder_fd, "before", err) == 0 &&
+        tree_save(&ret_states->to, folder_fd, "after", err) == 0 && record_save(folder_fd, record, err) == 0)
+        return 0;
+    record_forget(folder_fd);
+    return -1;
+}
+
 int transition_run(const struct transition *transition, struct arena *arena, const decision_list *decisions,
                    int folder_fd, struct record *record, struct settled *ret_settled, struct err *err)
 {
     *ret_settled = (struct settled){0};
-    auto_tree struct tree from = {0}, to = {0};
-    {
-        auto_store struct store store = STORE_NONE;
-        auto_fd int top_fd = open_workspace(transition->workspace, err);
-        if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
-            keep_present(&store, top_fd, arena, decisions, &from, &to, err) < 0)
-            return -1;
-    }
+    struct states states = {0};
     record->state = STATE_SETTLING;
     record->changes = 0;
     for (size_t i = 0; i < decisions->count; i++)
         record->changes +=
             decisions->at[i].course == COURSE_GO && change_is_shown(&decisions->at[i].judged.change);
-    if (tree_save(&from, folder_fd, "before", err) < 0 || tree_save(&to, folder_fd, "after", err) < 0 ||
-        record_save(folder_fd, record, err) < 0) {
-        record_forget(folder_fd);
-        return -1;
-    }
+    int result = write_down(transition, arena, decisions, folder_fd, record, &states, err);
     struct execution execution = {
         .directory = transition->directory,
         .workspace = transition->workspace,
         .mark = record->name,
         .arena = arena,
-        .from = &from,
-        .to = &to,
+        .from = &states.from,
+        .to = &states.to,
         .settled = ret_settled,
     };
-    return settle_record(&execution, folder_fd, record, err);
+    if (result == 0)
+        result = settle_record(&execution, folder_fd, record, err);
+    else
+        record->state = STATE_UNDONE;
+    tree_free(&states.from);
+    tree_free(&states.to);
+    return result;
 }
 
 int transition_finish(const char *directory, int folder_fd, struct arena *arena, struct record *record,

@@ -1,6 +1,7 @@
 /*
- * Undo, ended at each system call that could change something: killed, or told that the disk is full. Whatever the call,
- * every file is then either old or new, and the next command finishes the work or has taken it back.
+ * Undo and prune, ended at each system call that could change something: killed, or told that the disk is full. Whatever the call,
+ * every file is then either old or new, and the next command finishes the work or has taken it back; nothing that waits
+ * has lost a content.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -17,13 +18,14 @@
 #include "base/fd.h"
 #include "place.h"
 #include "unit.h"
+#include "workspace/prune.h"
 #include "workspace/transition.h"
 
 /* Calls that write, of those that this program makes; of openat only with O_CREAT. */
 static const int write_like[] = {
     SYS_write,     SYS_pwrite64, SYS_ftruncate, SYS_renameat2, SYS_unlinkat,  SYS_mkdirat,     SYS_symlinkat,
     SYS_linkat,    SYS_mknodat,  SYS_fchmod,    SYS_fchmodat,  SYS_fchown,    SYS_utimensat,   SYS_fsetxattr,
-    SYS_fremovexattr, SYS_fdatasync,
+    SYS_fremovexattr, SYS_fdatasync, SYS_fsync,
 #ifdef SYS_renameat
     SYS_renameat,
 #endif
@@ -215,11 +217,10 @@ static bool every_file_is_old_or_new(void)
     return good;
 }
 
-/* Returns false when there was no n-th call any more, or a check failed. */
-static bool one_fault(uint64_t seed, unsigned long number, enum fault fault)
+/* Runs it in a child, with the fault at its n-th call. Returns whether there was one. */
+static bool run_with_fault(int (*run)(struct err *err), unsigned long number, enum fault fault,
+                           int *ret_status)
 {
-    if (!CHECK(prepare(seed)))
-        return false;
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
         return false;
@@ -232,16 +233,25 @@ static bool one_fault(uint64_t seed, unsigned long number, enum fault fault)
             _exit(9);
         send_fd(sockets[1], listener);
         close(listener);
-        _exit(undo(&err) < 0 ? 1 : 0);
+        _exit(run(&err) < 0 ? 1 : 0);
     }
     setpgid(child, child);
     close(sockets[1]);
     auto_fd int listener = receive_fd(sockets[0]);
     close(sockets[0]);
-    bool happened = listener >= 0 && supervise(child, listener, number, fault), good = CHECK(listener >= 0);
-    int status;
-    waitpid(child, &status, 0);
-    good = good && CHECK(every_file_is_old_or_new());
+    bool happened = CHECK(listener >= 0) && supervise(child, listener, number, fault);
+    waitpid(child, ret_status, 0);
+    return happened;
+}
+
+/* Returns false when there was no n-th call any more, or a check failed. */
+static bool one_fault(uint64_t seed, unsigned long number, enum fault fault)
+{
+    if (!CHECK(prepare(seed)))
+        return false;
+    int status = 0;
+    bool happened = run_with_fault(undo, number, fault, &status);
+    bool good = CHECK(every_file_is_old_or_new());
     size_t kept;
     int state = finish(&kept);
     good = good && CHECK_INT(kept, 0);
@@ -260,7 +270,103 @@ static bool one_fault(uint64_t seed, unsigned long number, enum fault fault)
     return good && happened;
 }
 
-static void every_call(enum fault fault)
+/* --- prune ------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    int sessions_fd, old_fd, waiting_fd;
+} pruned_place;
+
+static int make_session(const char *name, enum record_state state, const struct tree *before,
+                        const struct tree *after)
+{
+    struct err err = {0};
+    struct record record = {.mode = state == STATE_WAITING ? RECORD_REVIEW : RECORD_LIVE,
+                            .state = state,
+                            .began.tv_sec = 1000,
+                            .ended.tv_sec = 2000,
+                            .workspace = place.tree};
+    mkdirat(pruned_place.sessions_fd, name, 0700);
+    int fd = openat(pruned_place.sessions_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK_INT(record_keep_changes(fd, before, after, &err), 0);
+    CHECK_INT(record_save(fd, &record, &err), 0);
+    return fd;
+}
+
+/* An old session that is settled, and one that waits; what the first one needs, the second one needs in part. */
+static bool prepare_prune(uint64_t seed)
+{
+    bool good = prepare(seed);
+    char path[96];
+    snprintf(path, sizeof(path), "%s/sessions", place.base);
+    mkdir(path, 0700);
+    pruned_place.sessions_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    pruned_place.old_fd = make_session("old-1", STATE_DONE, &work.before, &work.after);
+    for (int i = 0; i < 12; i++)
+        do_something(place.tree);
+    auto_tree struct tree latest = {0};
+    good = good && snapshot(&latest) == 0;
+    pruned_place.waiting_fd = make_session("waits-1", STATE_WAITING, &work.after, &latest);
+    return good;
+}
+
+static int prune_once(struct err *err)
+{
+    struct arena arena = {0};
+    struct pruned pruned;
+    struct prune_request request = {.store = place.store,
+                                    .sessions_fd = pruned_place.sessions_fd,
+                                    .oldest_seconds = 3000,
+                                    .most_bytes = UINT64_MAX,
+                                    .is_thorough = true};
+    int result = prune(&request, &arena, &pruned, err);
+    pruned_free(&pruned);
+    arena_free(&arena);
+    return result;
+}
+
+/* Each content that the waiting session names can be read, and has its hash. */
+static bool waiting_is_whole(void)
+{
+    static const char *const names[] = {"before", "after"};
+    auto_store struct store store = STORE_NONE;
+    struct err err = {0};
+    bool good = CHECK_INT(store_open(place.store, &store, &err), 0);
+    for (size_t i = 0; good && i < array_len(names); i++) {
+        auto_tree struct tree tree = {0};
+        good = CHECK_INT(tree_load(pruned_place.waiting_fd, names[i], &tree, &err), 1);
+        for (size_t j = 0; good && j < tree.entries.count; j++) {
+            auto_buf struct buf bytes = {0};
+            if (tree.entries.at[j].content == CONTENT_STORED)
+                good = CHECK(store_read(&store, &tree.entries.at[j].blob, SIZE_MAX, &bytes, &err) == 1);
+        }
+    }
+    return good;
+}
+
+static bool one_fault_of_prune(uint64_t seed, unsigned long number, enum fault fault)
+{
+    if (!CHECK(prepare_prune(seed)))
+        return false;
+    int status = 0;
+    struct err err = {0};
+    struct stat about;
+    bool happened = run_with_fault(prune_once, number, fault, &status);
+    bool good = waiting_is_whole() && CHECK_INT(prune_once(&err), 0) && waiting_is_whole() &&
+                CHECK(fstatat(pruned_place.old_fd, "about", &about, 0) < 0) &&
+                CHECK(fstatat(pruned_place.old_fd, "before", &about, 0) < 0);
+    if (!good)
+        printf("# prune: seed %" PRIu64 ", call %lu, %s: %s\n", seed, number,
+               fault == FAULT_KILL ? "killed" : "full", err.message);
+    close(pruned_place.sessions_fd);
+    close(pruned_place.old_fd);
+    close(pruned_place.waiting_fd);
+    put_away();
+    return good && happened;
+}
+
+/* --- every call ---------------------------------------------------------------------------------------------------- */
+
+static void every_call(enum fault fault, bool (*one)(uint64_t seed, unsigned long number, enum fault fault))
 {
     uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), trees = number_from("BAWN_TREES", 4);
     umask(022);
@@ -268,7 +374,7 @@ static void every_call(enum fault fault)
     unsigned long calls = 0;
     for (uint64_t i = 0; i < trees && !unit.now_failed; i++) {
         unsigned long number = 1;
-        while (one_fault(seed + i, number, fault))
+        while (one(seed + i, number, fault))
             number++;
         calls += number - 1;
     }
@@ -278,12 +384,22 @@ static void every_call(enum fault fault)
 
 TEST(killed_at_every_call_that_writes)
 {
-    every_call(FAULT_KILL);
+    every_call(FAULT_KILL, one_fault);
 }
 
 TEST(a_full_disk_at_every_call_that_writes)
 {
-    every_call(FAULT_FULL);
+    every_call(FAULT_FULL, one_fault);
+}
+
+TEST(prune_killed_at_every_call_that_writes)
+{
+    every_call(FAULT_KILL, one_fault_of_prune);
+}
+
+TEST(prune_with_a_full_disk_at_every_call_that_writes)
+{
+    every_call(FAULT_FULL, one_fault_of_prune);
 }
 
 UNIT_MAIN()
