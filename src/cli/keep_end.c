@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/branch.h"
 #include "cli/keep_parts.h"
 #include "cli/pruning.h"
@@ -9,16 +10,6 @@
 #include "hold/programs.h"
 #include "workspace/checkpoint.h"
 #include "workspace/upper.h"
-
-/* Is there a state in between that one may want, although the end is as the start was? */
-static bool has_checkpoint(int folder_fd)
-{
-    checkpoint_list checkpoints;
-    checkpoint_list_all(folder_fd, &checkpoints);
-    bool has_any = checkpoints.count > 0;
-    vec_free(&checkpoints);
-    return has_any;
-}
 
 /* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
 static int write_end(const struct loaded *loaded, const char *store, struct kept_tree *tree,
@@ -33,7 +24,8 @@ static int write_end(const struct loaded *loaded, const char *store, struct kept
     clock_gettime(CLOCK_REALTIME, &tree->record.ended);
     tree->record.state = STATE_DONE;
     tree->record.changes = record_count_changes(&tree->start, &end);
-    if (tree->record.changes == 0 && !has_checkpoint(folder_fd)) {
+    /* A state in between may be wanted although the end is as the start was. */
+    if (tree->record.changes == 0 && !tree->has_checkpoints) {
         record_forget(folder_fd);
         return 0;
     }
@@ -180,6 +172,8 @@ int keep_take_up(const struct loaded *loaded, const struct session *session, con
     keeping->store = keep_store(loaded, loaded->policy.arena);
     int found = record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &tree.start, err) : 1;
     tree.is_on = found > 0;
+    auto_fd int checkpoints_fd = checkpoint_open_folder(session->folder_fd);
+    tree.has_checkpoints = checkpoints_fd >= 0;
     vec_push(&keeping->trees, tree);
     *ret_keeping = keeping;
     return found < 0 ? -1 : 0;

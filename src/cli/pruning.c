@@ -116,8 +116,7 @@ void pruning_at_end(const struct world *world, const struct loaded *loaded, cons
 {
     struct arena *arena = loaded->policy.arena;
     struct pruning_limits limits;
-    if (pruning_limits(world, loaded, &limits) ||
-        (!session->tidies_up && store_size(store) <= limits.bytes))
+    if (pruning_limits(world, loaded, &limits) || (!session->tidies_up && store_size(store) <= limits.bytes))
         return;
     auto_fd int sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (sessions_fd < 0)

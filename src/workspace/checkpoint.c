@@ -1,16 +1,19 @@
 #include "workspace/checkpoint.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/directories.h"
 #include "workspace/record.h"
 
-#define PREFIX "checkpoint-"
+#define FOLDER "checkpoints"
 
 enum { MOST_KEPT = 96, NAME_SIZE = 64 };
 
@@ -18,14 +21,11 @@ enum { MOST_KEPT = 96, NAME_SIZE = 64 };
 
 static void name_of(uint64_t number, const char *side, char ret_name[NAME_SIZE])
 {
-    snprintf(ret_name, NAME_SIZE, PREFIX "%llu-%s", (unsigned long long)number, side);
+    snprintf(ret_name, NAME_SIZE, "%llu-%s", (unsigned long long)number, side);
 }
 
 static bool number_in(const char *name, const char *side, uint64_t *ret_number)
 {
-    if (!text_starts_with(name, PREFIX))
-        return false;
-    name += strlen(PREFIX);
     return text_take_number(&name, ret_number) && *name == '-' && strcmp(name + 1, side) == 0;
 }
 
@@ -35,10 +35,17 @@ bool checkpoint_is_tree(const char *name)
     return number_in(name, "before", &number) || number_in(name, "after", &number);
 }
 
-static DIR *open_folder(int folder_fd)
+int checkpoint_open_folder(int session_fd)
 {
-    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? NULL : fdopendir(fd);
+    return openat(session_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int make_folder(int session_fd, struct err *err)
+{
+    if (mkdirat(session_fd, FOLDER, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make a folder for checkpoints");
+    int fd = checkpoint_open_folder(session_fd);
+    return fd < 0 ? err_sys(err, errno, "cannot open the folder of checkpoints") : fd;
 }
 
 static int older_first(const void *a, const void *b)
@@ -47,10 +54,9 @@ static int older_first(const void *a, const void *b)
     return (left->number > right->number) - (left->number < right->number);
 }
 
-void checkpoint_list_all(int folder_fd, checkpoint_list *ret_checkpoints)
+static void list_folder(int folder_fd, checkpoint_list *ret_checkpoints)
 {
-    *ret_checkpoints = (checkpoint_list){0};
-    DIR *folder = open_folder(folder_fd);
+    DIR *folder = folder_fd < 0 ? NULL : directories_list(folder_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         struct checkpoint checkpoint;
         auto_tree struct tree after = {0};
@@ -67,14 +73,28 @@ void checkpoint_list_all(int folder_fd, checkpoint_list *ret_checkpoints)
         qsort(ret_checkpoints->at, ret_checkpoints->count, sizeof(*ret_checkpoints->at), older_first);
 }
 
-int checkpoint_load(int folder_fd, uint64_t number, struct tree *ret_before, struct tree *ret_after,
-                    struct err *err)
+void checkpoint_list_all(int session_fd, checkpoint_list *ret_checkpoints)
+{
+    *ret_checkpoints = (checkpoint_list){0};
+    auto_fd int folder_fd = checkpoint_open_folder(session_fd);
+    list_folder(folder_fd, ret_checkpoints);
+}
+
+static int load(int folder_fd, uint64_t number, struct tree *ret_before, struct tree *ret_after,
+                struct err *err)
 {
     char before[NAME_SIZE], after[NAME_SIZE];
     name_of(number, "before", before);
     name_of(number, "after", after);
     int found = tree_load(folder_fd, before, ret_before, err);
     return found > 0 ? tree_load(folder_fd, after, ret_after, err) : found;
+}
+
+int checkpoint_load(int session_fd, uint64_t number, struct tree *ret_before, struct tree *ret_after,
+                    struct err *err)
+{
+    auto_fd int folder_fd = checkpoint_open_folder(session_fd);
+    return folder_fd < 0 ? 0 : load(folder_fd, number, ret_before, ret_after, err);
 }
 
 static void forget(int folder_fd, uint64_t number)
@@ -87,15 +107,18 @@ static void forget(int folder_fd, uint64_t number)
     }
 }
 
-void checkpoint_forget_all(int folder_fd)
+void checkpoint_forget_all(int session_fd)
 {
-    DIR *folder = open_folder(folder_fd);
+    auto_fd int folder_fd = checkpoint_open_folder(session_fd);
+    DIR *folder = folder_fd < 0 ? NULL : directories_list(folder_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (text_starts_with(entry->d_name, PREFIX))
+        if (*entry->d_name != '.')
             unlinkat(folder_fd, entry->d_name, 0);
     }
     if (folder)
         closedir(folder);
+    if (folder_fd >= 0)
+        unlinkat(session_fd, FOLDER, AT_REMOVEDIR);
 }
 
 /* Does the last one say the same? Before the first one stands the start. */
@@ -103,7 +126,7 @@ static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, 
 {
     auto_tree struct tree before = {0}, after = {0};
     struct err ignored;
-    if (last && checkpoint_load(folder_fd, last, &before, &after, &ignored) <= 0)
+    if (last && load(folder_fd, last, &before, &after, &ignored) <= 0)
         return false;
     change_list changes, since;
     compare_trees(start, now, &changes);
@@ -119,10 +142,13 @@ static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, 
     return is_same;
 }
 
-int checkpoint_keep(int folder_fd, const struct tree *start, const struct tree *now, struct err *err)
+int checkpoint_keep(int session_fd, const struct tree *start, const struct tree *now, struct err *err)
 {
-    checkpoint_list kept;
-    checkpoint_list_all(folder_fd, &kept);
+    auto_fd int folder_fd = make_folder(session_fd, err);
+    if (folder_fd < 0)
+        return -1;
+    checkpoint_list kept = {0};
+    list_folder(folder_fd, &kept);
     uint64_t last = kept.count ? kept.at[kept.count - 1].number : 0;
     bool says_nothing_new = is_repeated(folder_fd, last, start, now);
     for (size_t i = 0; !says_nothing_new && kept.count >= MOST_KEPT && i < kept.count; i += 2)

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/map.h"
+#include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
@@ -69,8 +70,7 @@ typedef int visit_entry(struct pruning *pruning, int folder_fd, const char *name
 static int each_entry(struct pruning *pruning, int folder_fd, visit_entry *visit, bool is_less,
                       struct err *err)
 {
-    int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    DIR *directory = directories_list(folder_fd);
     if (!directory)
         return err_sys(err, errno, "cannot look through the sessions");
     int result = 0;
@@ -95,7 +95,8 @@ static int count_session(struct pruning *pruning, int folder_fd, bool is_less, s
         if (count_tree(pruning, folder_fd, names[i], is_less, err) < 0)
             return -1;
     }
-    return each_entry(pruning, folder_fd, count_checkpoint, is_less, err);
+    auto_fd int checkpoints_fd = checkpoint_open_folder(folder_fd);
+    return checkpoints_fd < 0 ? 0 : each_entry(pruning, checkpoints_fd, count_checkpoint, is_less, err);
 }
 
 static int open_session(const struct pruning *pruning, const char *name)

@@ -4,7 +4,7 @@
  *   about    mode, state and times
  *   start    the whole tree at the start of a live run, as long as its end has not been written down
  *   before, after   what the session changed: only the paths that differ
- *   checkpoint-…    what the workspace held during the run (checkpoint.h)
+ *   checkpoints     what the workspace held during the run (checkpoint.h)
  *   upper, work     where an overlay keeps what is written, until that has been read into `after`
  */
 #pragma once

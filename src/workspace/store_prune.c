@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "workspace/store_parts.h"
 
 enum { MOST_PACKS = 100000 }; /* a number above is none of bawn's */
@@ -59,8 +60,7 @@ static struct pack_use *use_of(pack_uses *uses, uint64_t number)
 /* The files there are, named by the index or left by a crash. */
 static int find_packs(const struct store *store, pack_uses *uses, struct err *err)
 {
-    int fd = openat(store->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    DIR *folder = directories_list(store->folder_fd);
     if (!folder)
         return err_sys(err, errno, "cannot look through the snapshots");
     for (const struct dirent *entry; (entry = readdir(folder));) {
