@@ -101,6 +101,13 @@ bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+int text_hex_digit(char byte)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *digit = byte ? strchr(digits, byte) : NULL;
+    return digit ? (int)((digit - digits) % 16) : -1;
+}
+
 bool text_take_number(const char **at, uint64_t *ret_number)
 {
     uint64_t number = 0;

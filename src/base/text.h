@@ -24,6 +24,9 @@ void text_add_html_as_is(struct buf *buf, const char *printable); /* which is pr
 bool text_starts_with(const char *text, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 
+/* What a hexadecimal digit stands for, in either case; -1 where it is none. */
+int text_hex_digit(char byte);
+
 /* Takes the decimal number that stands at *at, and moves on behind it. False without a digit, or where it is too large. */
 bool text_take_number(const char **at, uint64_t *ret_number);
 

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 static const char scheme[] = "https://";
 
 /* No quotes, brackets, dollars or backslashes, which some program on the way might take for more than a character. */
@@ -26,13 +28,6 @@ size_t url_span(const char *text, size_t size)
     return span;
 }
 
-static int hex_digit(char byte)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *digit = byte ? strchr(digits, byte) : NULL;
-    return digit ? (int)((digit - digits) % 16) : -1;
-}
-
 /* One character of a query at *at, which is moved behind it; -1 where it is none. */
 static int take_decoded(const char *text, size_t size, size_t *at)
 {
@@ -40,8 +35,8 @@ static int take_decoded(const char *text, size_t size, size_t *at)
         return -1;
     if (text[*at] != '%')
         return (unsigned char)text[(*at)++];
-    int high = *at + 2 < size ? hex_digit(text[*at + 1]) : -1;
-    int low = *at + 2 < size ? hex_digit(text[*at + 2]) : -1;
+    int high = *at + 2 < size ? text_hex_digit(text[*at + 1]) : -1;
+    int low = *at + 2 < size ? text_hex_digit(text[*at + 2]) : -1;
     *at += 3;
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/json_read.h"
 #include "base/pattern.h"
 #include "base/text.h"
 
@@ -310,76 +311,19 @@ static void sift_nuget(struct span text, struct buf *out)
     buf_add_str(out, "  </packageSources>\n</configuration>\n");
 }
 
-/* ---- JSON: only as much of it as finds the members of the outermost object ---- */
-
-static void skip_space(struct span text, size_t *at)
-{
-    while (*at < text.size && strchr(" \t\r\n", text.at[*at]))
-        ++*at;
-}
-
-/* Behind a string that begins at *at. */
-static bool skip_string(struct span text, size_t *at)
-{
-    if (*at >= text.size || text.at[*at] != '"')
-        return false;
-    for (++*at; *at < text.size && text.at[*at] != '"'; ++*at) {
-        if (text.at[*at] == '\\')
-            ++*at;
-    }
-    return *at < text.size ? (++*at, true) : false;
-}
-
-/* Behind a value that begins at *at: brackets are counted, strings are seen through. */
-static bool skip_value(struct span text, size_t *at)
-{
-    size_t depth = 0, start = *at;
-    while (*at < text.size) {
-        char c = text.at[*at];
-        if (c == '"') {
-            if (!skip_string(text, at))
-                return false;
-        } else if (depth == 0 && (c == ',' || c == '}' || c == ']')) {
-            break;
-        } else {
-            depth += c == '{' || c == '[';
-            depth -= c == '}' || c == ']';
-            ++*at;
-        }
-    }
-    return depth == 0 && *at > start && *at < text.size;
-}
-
 /* Of claude's state: that it was set up, and for whom. Projects, servers and their keys stay out. */
 static void sift_claude(struct span text, struct buf *out)
 {
     auto_buf struct buf kept = {0};
-    size_t at = 0;
-    skip_space(text, &at);
-    if (at >= text.size || text.at[at] != '{')
+    struct json_value whole, key, value;
+    if (!json_read(text.at, text.size, &whole))
         return;
-    do {
-        at++;
-        skip_space(text, &at);
-        size_t begin = at + 1;
-        if (!skip_string(text, &at))
-            return;
-        struct span key = {text.at + begin, at - begin - 1};
-        skip_space(text, &at);
-        if (at >= text.size || text.at[at] != ':')
-            return;
-        at++;
-        skip_space(text, &at);
-        size_t start = at;
-        if (!skip_value(text, &at))
-            return;
-        struct span value = trim((struct span){text.at + start, at - start});
-        if (is_listed(claude_keys, key))
-            buf_printf(&kept, "%s\"%.*s\":%.*s", kept.size ? "," : "", (int)key.size, key.at, (int)value.size,
+    for (size_t at = 0; json_next_member(whole, &at, &key, &value);) {
+        if (key.size > 2 && is_listed(claude_keys, (struct span){key.at + 1, key.size - 2}))
+            buf_printf(&kept, "%s%.*s:%.*s", kept.size ? "," : "", (int)key.size, key.at, (int)value.size,
                        value.at);
-        skip_space(text, &at);
-    } while (at < text.size && text.at[at] == ',');
-    if (kept.size && at < text.size && text.at[at] == '}')
+    }
+    if (kept.size)
         buf_printf(out, "{%s}\n", buf_text(&kept));
 }
 

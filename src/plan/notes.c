@@ -198,6 +198,24 @@ static void note_arguments(struct plan *plan)
                           rule_origin(arena, because)));
 }
 
+/* Remote servers that the agent would try in vain: it does not say why, or only after a long time. */
+static void note_servers(struct plan *plan)
+{
+    struct arena *arena = plan->policy->arena;
+    server_list found = {0};
+    plan_find_servers(plan, &found);
+    const char *names = "";
+    for (size_t i = 0; i < found.count && i < NAMED_IN_NOTE; i++)
+        names = arena_printf(arena, "%s%s%.40s of %s (%s)", names, i ? ", " : "", found.at[i].name,
+                             found.at[i].file, found.at[i].flag);
+    if (found.count > NAMED_IN_NOTE)
+        names = arena_printf(arena, "%s and %zu more", names, found.count - NAMED_IN_NOTE);
+    if (found.count)
+        note(plan, NULL,
+             arena_printf(arena, "no rule allows the MCP server%s %s", found.count > 1 ? "s" : "", names));
+    vec_free(&found);
+}
+
 /* Without the file programs fail in ways that do not say why. */
 static void note_certificates(struct plan *plan)
 {
@@ -226,5 +244,6 @@ void plan_add_notes(struct plan *plan)
     note_untrusted(plan);
     note_git(plan);
     note_certificates(plan);
+    note_servers(plan);
     note_secrets(plan);
 }

@@ -21,5 +21,14 @@ bool plan_argument_briefs(const struct plan *plan,
 /* given_up.c: the walls that modes and --degrade give up. */
 void plan_add_given_up(struct plan *plan);
 
+/* servers.c: an agent's MCP servers that no rule allows, and the flag that would. */
+struct server {
+    const char *name, *file, *flag;
+};
+
+typedef VEC(struct server) server_list;
+
+void plan_find_servers(const struct plan *plan, server_list *ret_found);
+
 /* notes.c: what the user should know before the run starts. */
 void plan_add_notes(struct plan *plan);

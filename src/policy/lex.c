@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/pattern.h"
+#include "base/text.h"
 
 /* The characters that mean something in some object, and therefore need a backslash when they were quoted. */
 static const char special[] = "*?\\~$";
@@ -32,14 +33,6 @@ static void add_quoted(struct buf *text, char byte)
     buf_add_char(text, byte);
 }
 
-static int hex_digit(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 /* At the character after a backslash inside double quotes. */
 static int lex_escape(struct lexer *lexer, struct buf *text)
 {
@@ -57,8 +50,9 @@ static int lex_escape(struct lexer *lexer, struct buf *text)
         buf_add_char(text, '\t');
         return 0;
     case 'x':
-        if (lexer->end - lexer->at >= 2 && hex_digit(lexer->at[0]) >= 0 && hex_digit(lexer->at[1]) >= 0) {
-            int value = hex_digit(lexer->at[0]) * 16 + hex_digit(lexer->at[1]);
+        if (lexer->end - lexer->at >= 2 && text_hex_digit(lexer->at[0]) >= 0 &&
+            text_hex_digit(lexer->at[1]) >= 0) {
+            int value = text_hex_digit(lexer->at[0]) * 16 + text_hex_digit(lexer->at[1]);
             lexer->at += 2;
             if (value != 0) {
                 add_quoted(text, (char)value);

@@ -28,6 +28,7 @@ class Agent:
     strange: str = ""  # a transcript of another project's, which must not be seen
     login_page: str = ""  # the beginning of the page that its login opens
     login: str = ""  # the file that is kept the same on both sides
+    servers: tuple = ()  # words that make it take the MCP servers of a project's .mcp.json
     own_sandbox: bool = False  # which can be asked for with --sandbox
     briefed: bool = False  # its profile tells it where it is
     account: bool = False  # models answer only through its own server: all that can be seen is that it starts
@@ -62,6 +63,7 @@ AGENTS = [
     Agent("claude", "@anthropic-ai/claude-code", "2.1.325",
           variables=("ANTHROPIC_BASE_URL={url}", f"ANTHROPIC_API_KEY={KEY}"),
           words=("-p", "{prompt}", "--dangerously-skip-permissions"),
+          servers=("--mcp-config", ".mcp.json"),
           briefed=True, instructions=".claude/CLAUDE.md", live=".claude/projects/{slug}", strange=".claude/projects/-other/one.jsonl",
           login=".claude/.credentials.json", login_page="https://claude.com/"),
     Agent("codex", "@openai/codex", "0.166.0",

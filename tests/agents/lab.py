@@ -41,6 +41,21 @@ os.rename(aside + ".new", aside)
 """
 
 
+# An MCP server that has one tool.
+SERVER = """#!/usr/bin/env node
+const answer = (id, result) => console.log(JSON.stringify({jsonrpc: "2.0", id, result}));
+require("readline").createInterface({input: process.stdin}).on("line", line => {
+  const {id, method, params} = JSON.parse(line);
+  if (method === "initialize")
+    answer(id, {protocolVersion: params.protocolVersion, capabilities: {tools: {}}, serverInfo: {name: "notes", version: "1"}});
+  else if (method === "tools/list")
+    answer(id, {tools: [{name: "recite", description: "a tool of a server inside", inputSchema: {type: "object"}}]});
+  else if (id !== undefined)
+    answer(id, {});
+});
+"""
+
+
 class Missing(Exception):
     """An agent that cannot be had here, and why."""
 
@@ -223,6 +238,18 @@ class Trial:
             [*self.who.prefix, *front, self.agent.program(), *words], cwd=self.project, env=self.environment(),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="backslashreplace", timeout=seconds,
             check=False)
+
+    def with_servers(self):
+        """The agent with a local MCP server that npx starts, and a remote one that nobody allows. Returns what bawn says of them."""
+        catalogue.write(self.project, "tools/notes/package.json", {"name": "notes", "version": "1.0.0", "bin": "server.js"})
+        catalogue.write(self.project, "tools/notes/server.js", SERVER)
+        (self.project / "tools/notes/server.js").chmod(0o755)
+        catalogue.write(self.project, ".mcp.json", {"mcpServers": {
+            "notes": {"command": "npx", "args": ["--yes", "--offline", "./tools/notes"]},
+            "far": {"type": "http", "url": "https://mcp.far.test/"}}})
+        self.who.own(self.project)
+        self.run(*self.agent.arguments(self.model.url), *self.agent.servers)
+        return self.on_host(self.bawn, "show", "--", self.agent.program()).stdout
 
     def first_login(self):
         """`bawn login`, with a browser that answers at once with a code that nobody gave. Returns what was opened, and the answer."""

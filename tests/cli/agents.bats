@@ -219,6 +219,44 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     [ "$status" = 2 ]
 }
 
+@test "remote MCP servers are named from settings that are settings: no link, no FIFO, no depth, no lookalike" {
+    remote='{"mcpServers":{"far":{"url":"https://far.test/"}}}'
+    named='no rule allows the MCP server far of .mcp.json (--connect far.test)'
+    echo "$remote" >.mcp.json
+    run "$BAWN" show -- claude
+    [[ $output == *"$named"* ]]
+    run "$BAWN" show -- bash
+    [[ $output != *'MCP server'* ]]
+    for flag in '--connect far.test' '--net open' '--net off'; do
+        # shellcheck disable=SC2086  # a flag and its object
+        run "$BAWN" show $flag -- claude
+        [[ $output != *'MCP server'* ]]
+    done
+    mv .mcp.json "$HOME/real"
+    ln -s "$HOME/real" .mcp.json
+    run "$BAWN" show -- claude
+    [[ $status = 0 && $output != *'MCP server'* ]]
+    rm .mcp.json
+    mkfifo .mcp.json
+    run timeout 20 "$BAWN" show -- claude
+    [[ $status = 0 && $output != *'MCP server'* ]]
+    rm .mcp.json
+    for text in "// $remote" "$remote$remote" "${remote%\}}" '{"mcpServers":{"far":{"url":"https://far.test@evil.test/"}}}' \
+        "$(printf '[%.0s' {1..100000})" '{"mcpServers":[{"url":"https://far.test/"}]}' '{"mcpServers":"https://far.test/"}'; do
+        echo "$text" >.mcp.json
+        run "$BAWN" show -- claude
+        [[ $status = 0 && $output != *'MCP server'* ]]
+    done
+    printf '{"mcpServers":{"\\u001b[2J":{"url":"https://far.test/"}}}' >.mcp.json
+    run "$BAWN" show -- claude
+    [[ $output == *'MCP server \x1b[2J of .mcp.json'* ]]
+    mkdir .codex
+    printf '[other]\nurl = "https://no.test/"\n[mcp_servers.far]\nenabled = true\nurl = "https://far.test/mcp"\n' >.codex/config.toml
+    rm .mcp.json
+    run "$BAWN" show -- codex
+    [[ $output == *'MCP server far of .codex/config.toml (--connect far.test).'* ]]
+}
+
 @test "init writes a .bawn of comments, once, at the top of the repository" {
     mkdir sub secrets
     touch Cargo.toml .env
