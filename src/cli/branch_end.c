@@ -168,5 +168,5 @@ int branch_end(struct arena *arena, const char *store_directory, struct kept_tre
         if (record_save(folder_fd, record, err) < 0)
             return -1;
     }
-    return upper_remove(folder_fd, err);
+    return upper_remove(folder_fd, NULL, err);
 }

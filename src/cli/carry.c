@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/conflicts.h"
+#include "cli/progress.h"
 #include "cli/style.h"
 
 enum { MOST_LISTED = 20 };
@@ -211,8 +212,11 @@ static int run_transition(const struct world *world, const struct choice *choice
         .name = session.name, .mode = carry->mode, .workspace = choice->workspace, .of = carry->of->name};
     clock_gettime(CLOCK_REALTIME, &record.began);
     struct settled settled;
+    struct progress_line line;
+    carry->transition.progress = progress_begin(&line, world, "writing files");
     int result =
         transition_run(&carry->transition, arena, decisions, session.folder_fd, &record, &settled, err);
+    progress_end(&line);
     journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", settled.done));
     carry->has_run = result == 0;
     if (result == 0)
@@ -271,7 +275,11 @@ int carry_out(const struct world *world, struct choice *choice, struct carry *ca
 {
     struct err err = {0};
     decision_list decisions;
-    if (transition_decide(&carry->transition, choice->loaded.policy.arena, &decisions, &err) < 0) {
+    struct progress_line line;
+    carry->transition.progress = progress_begin(&line, world, "looking at files");
+    int decided = transition_decide(&carry->transition, choice->loaded.policy.arena, &decisions, &err);
+    progress_end(&line);
+    if (decided < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/pager.h"
 #include "cli/patch.h"
+#include "cli/progress.h"
 
 /* The named session, or the latest of this workspace that changed anything. */
 static const struct record *choose_shown(const struct choice *choice)
@@ -33,7 +34,7 @@ static bool is_of_repository(const struct choice *choice, const struct patch *pa
 }
 
 static void print(const struct args *args, const struct choice *choice, const struct patch *patch,
-                  const change_list *changes)
+                  struct progress *progress, const change_list *changes)
 {
     bool as_json = args->flags & FLAG_JSON;
     auto_buf struct buf out = {0};
@@ -43,6 +44,7 @@ static void print(const struct args *args, const struct choice *choice, const st
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < changes->count; i++) {
         const struct change *change = &changes->at[i];
+        progress_tell(progress, i, changes->count);
         if (!change_is_shown(change) || !choose_has_path(choice, change->path))
             continue;
         if (!as_json && is_of_repository(choice, patch, change)) {
@@ -107,7 +109,11 @@ static int show(const struct world *world, const struct args *args, struct choic
     change_list changes;
     compare_trees(&choice->before, &choice->after, &changes);
     compare_find_renames(&changes);
-    print(args, choice, &patch, &changes);
+    struct progress_line line;
+    struct progress *progress = progress_begin(&line, world, "comparing files");
+    /* A terminal, or the pager on it, shows the changes themselves. */
+    print(args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
+    progress_end(&line);
     pager_end(&pager);
     vec_free(&changes);
     return EXIT_FINE;

@@ -56,7 +56,7 @@ static int prune_now(const struct world *world, const struct choice *choice)
     if (status)
         return status;
     if (choice->sessions_fd >= 0 &&
-        pruning_run(&limits, choice->store, choice->sessions_fd, true, arena, &pruned, &err) < 0) {
+        pruning_run(world, &choice->loaded, &limits, choice->sessions_fd, true, &pruned, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }

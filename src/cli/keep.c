@@ -32,7 +32,7 @@ static const char *read_skip_list(const struct loaded *loaded)
 }
 
 int keep_take(const struct loaded *loaded, const char *store, const struct kept_tree *tree,
-              struct tree *ret_tree, struct err *err)
+              struct progress *progress, struct tree *ret_tree, struct err *err)
 {
     bool has_begun = tree->is_on;
     struct skips skips;
@@ -48,6 +48,7 @@ int keep_take(const struct loaded *loaded, const char *store, const struct kept_
         .has_checkpoints = tree->has_checkpoints,
         .folder_fd = has_begun ? -1 : tree->session.folder_fd,
         .name = "start",
+        .progress = progress,
     };
     int result = snapshot_take(&request, ret_tree, err);
     skips_free(&skips);
@@ -78,8 +79,11 @@ static void begin_live(const struct world *world, const struct loaded *loaded, c
                        struct kept_tree *tree)
 {
     struct err err = {0};
-    if (keep_take(loaded, keeping->store, tree, &tree->start, &err) < 0 ||
-        record_save(tree->session.folder_fd, &tree->record, &err) < 0) {
+    struct progress_line line;
+    struct progress *progress = progress_begin(&line, world, "taking a snapshot");
+    int result = keep_take(loaded, keeping->store, tree, progress, &tree->start, &err);
+    progress_end(&line);
+    if (result < 0 || record_save(tree->session.folder_fd, &tree->record, &err) < 0) {
         record_forget(tree->session.folder_fd);
         say_problem(world,
                     arena_printf(loaded->policy.arena,
@@ -282,7 +286,7 @@ int keep_checkpoint(const struct loaded *loaded, struct keeping *keeping, struct
         auto_tree struct tree now = {0};
         if (!tree->is_on || tree->record.mode != RECORD_LIVE)
             continue;
-        if (keep_take(loaded, keeping->store, tree, &now, err) < 0)
+        if (keep_take(loaded, keeping->store, tree, NULL, &now, err) < 0)
             return -1;
         int result = checkpoint_keep(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)

@@ -20,7 +20,8 @@ struct kept_tree {
 };
 
 struct keeping {
-    const char *store; /* where contents are kept, absolute */
+    const char *store;         /* where contents are kept, absolute */
+    struct progress *progress; /* may be NULL */
     VEC(struct kept_tree) trees;
 };
 

@@ -12,12 +12,12 @@
 #include "workspace/upper.h"
 
 /* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
-static int write_end(const struct loaded *loaded, const char *store, struct kept_tree *tree,
+static int write_end(const struct loaded *loaded, const struct keeping *keeping, struct kept_tree *tree,
                      struct flags *flags, struct err *err)
 {
     auto_tree struct tree end = {0};
     int folder_fd = tree->session.folder_fd;
-    if (keep_take(loaded, store, tree, &end, err) < 0)
+    if (keep_take(loaded, keeping->store, tree, keeping->progress, &end, err) < 0)
         return -1;
     if (flags && !tree->is_own)
         programs_look(flags, &tree->start, &end);
@@ -38,14 +38,15 @@ static int write_end(const struct loaded *loaded, const char *store, struct kept
 }
 
 /* Reads what was written aside, so that it waits for a person; or throws it away. */
-static int write_aside_end(const char *store, struct kept_tree *tree, struct err *err)
+static int write_aside_end(const struct keeping *keeping, struct kept_tree *tree, struct err *err)
 {
     struct record *record = &tree->record;
     int folder_fd = tree->session.folder_fd;
     record->changes = 0;
     if (record->mode == RECORD_REVIEW) {
         struct upper_request request = {
-            .directory = store,
+            .directory = keeping->store,
+            .progress = keeping->progress,
             .workspace = record->workspace,
             .prefix = record->prefix,
             .folder_fd = folder_fd,
@@ -61,20 +62,20 @@ static int write_aside_end(const char *store, struct kept_tree *tree, struct err
     record->state = STATE_WAITING;
     if (record->changes && record_save(folder_fd, record, err) < 0)
         return -1;
-    if (upper_remove(folder_fd, err) < 0)
+    if (upper_remove(folder_fd, keeping->progress, err) < 0)
         return -1;
     if (!record->changes)
         record_forget(folder_fd);
     return 0;
 }
 
-static int finish(const struct loaded *loaded, const char *store, struct kept_tree *tree, struct flags *flags,
-                  struct err *err)
+static int finish(const struct loaded *loaded, const struct keeping *keeping, struct kept_tree *tree,
+                  struct flags *flags, struct err *err)
 {
     if (tree->record.mode == RECORD_BRANCH)
-        return branch_end(loaded->policy.arena, store, tree, err);
-    return tree->record.mode == RECORD_LIVE ? write_end(loaded, store, tree, flags, err)
-                                            : write_aside_end(store, tree, err);
+        return branch_end(loaded->policy.arena, keeping->store, tree, err);
+    return tree->record.mode == RECORD_LIVE ? write_end(loaded, keeping, tree, flags, err)
+                                            : write_aside_end(keeping, tree, err);
 }
 
 static void say_branch(const struct world *world, struct arena *arena, const struct kept_tree *tree)
@@ -135,7 +136,10 @@ struct keep_result keep_end(const struct world *world, const struct loaded *load
     for (size_t i = 0; keeping && i < keeping->trees.count; i++) {
         struct kept_tree *tree = &keeping->trees.at[i];
         struct err err = {0};
-        bool is_done = !tree->is_on || finish(loaded, keeping->store, tree, flags, &err) == 0;
+        struct progress_line line;
+        keeping->progress = progress_begin(&line, world, "looking at what was changed");
+        bool is_done = !tree->is_on || finish(loaded, keeping, tree, flags, &err) == 0;
+        progress_end(&line);
         bool is_left = !is_done && is_full(&err);
         if (is_left)
             say_unfinished(world, loaded, tree, &err);
@@ -183,7 +187,7 @@ int keep_finish(const struct loaded *loaded, struct keeping *keeping, struct fla
                 uint64_t *ret_changes, struct err *err)
 {
     struct kept_tree *tree = &keeping->trees.at[0];
-    int result = tree->is_on ? finish(loaded, keeping->store, tree, flags, err) : 0;
+    int result = tree->is_on ? finish(loaded, keeping, tree, flags, err) : 0;
     *ret_changes = result == 0 && tree->is_on ? tree->record.changes : 0;
     tree_free(&tree->start);
     vec_free(&keeping->trees);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "cli/keep.h"
+#include "cli/progress.h"
 
 /* A snapshot of the tree: that of the start, as long as it is not on. */
 int keep_take(const struct loaded *loaded, const char *store, const struct kept_tree *tree,
-              struct tree *ret_tree, struct err *err) must_check;
+              struct progress *progress, struct tree *ret_tree, struct err *err) must_check;

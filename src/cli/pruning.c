@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "cli/keep.h"
 #include "cli/moment.h"
+#include "cli/progress.h"
 #include "cli/style.h"
 #include "policy/object.h"
 #include "workspace/store.h"
@@ -68,20 +70,24 @@ int pruning_limits(const struct world *world, const struct loaded *loaded, struc
     return 0;
 }
 
-int pruning_run(const struct pruning_limits *limits, const char *store, int sessions_fd, bool is_thorough,
-                struct arena *arena, struct pruned *ret_pruned, struct err *err)
+int pruning_run(const struct world *world, const struct loaded *loaded, const struct pruning_limits *limits,
+                int sessions_fd, bool is_thorough, struct pruned *ret_pruned, struct err *err)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t present = (uint64_t)now.tv_sec;
+    struct progress_line line;
     struct prune_request request = {
-        .store = store,
+        .store = keep_store(loaded, loaded->policy.arena),
         .sessions_fd = sessions_fd,
         .oldest_seconds = limits->seconds < present ? (int64_t)(present - limits->seconds) : INT64_MIN,
         .most_bytes = limits->bytes,
         .is_thorough = is_thorough,
+        .progress = progress_begin(&line, world, "removing old snapshots"),
     };
-    return prune(&request, arena, ret_pruned, err);
+    int result = prune(&request, loaded->policy.arena, ret_pruned, err);
+    progress_end(&line);
+    return result;
 }
 
 const char *pruned_names(struct arena *arena, const struct pruned *pruned)
@@ -123,7 +129,7 @@ void pruning_at_end(const struct world *world, const struct loaded *loaded, cons
         return;
     struct pruned pruned;
     struct err err = {0};
-    int result = pruning_run(&limits, store, sessions_fd, false, arena, &pruned, &err);
+    int result = pruning_run(world, loaded, &limits, sessions_fd, false, &pruned, &err);
     if (result == 0)
         tell(world, arena, session, &pruned);
     else if (err.errnum != EBUSY) /* else the next run comes */

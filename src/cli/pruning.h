@@ -15,8 +15,8 @@ struct pruning_limits {
 /* Returns 0, or the exit status after having said what is wrong in the file. */
 int pruning_limits(const struct world *world, const struct loaded *loaded, struct pruning_limits *ret_limits);
 
-int pruning_run(const struct pruning_limits *limits, const char *store, int sessions_fd, bool is_thorough,
-                struct arena *arena, struct pruned *ret_pruned, struct err *err) must_check;
+int pruning_run(const struct world *world, const struct loaded *loaded, const struct pruning_limits *limits,
+                int sessions_fd, bool is_thorough, struct pruned *ret_pruned, struct err *err) must_check;
 
 /* "my-app-1, my-app-2 and 3 more" */
 const char *pruned_names(struct arena *arena, const struct pruned *pruned);

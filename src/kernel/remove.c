@@ -16,6 +16,8 @@ enum { DEEPEST = 64 };
 struct removal {
     int top_fd; /* of the tree's own top: what lies too deep is moved up to here first */
     unsigned moved;
+    uint64_t removed;
+    struct progress *progress;
 };
 
 static int empty_directory(struct removal *removal, int fd, unsigned depth);
@@ -34,6 +36,7 @@ static int move_up(struct removal *removal, int parent_fd, const char *name)
 
 static int remove_entry(struct removal *removal, int parent_fd, const char *name, unsigned depth)
 {
+    progress_tell(removal->progress, removal->removed++, 0);
     if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno != EISDIR)
@@ -61,12 +64,17 @@ static int empty_directory(struct removal *removal, int fd, unsigned depth)
 
 int remove_tree(int parent_fd, const char *name, struct err *err)
 {
+    return remove_tree_telling(parent_fd, name, NULL, err);
+}
+
+int remove_tree_telling(int parent_fd, const char *name, struct progress *progress, struct err *err)
+{
     if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
     auto_fd int fd = errno == EISDIR ? directories_open_up(parent_fd, name) : -1;
     if (fd < 0)
         return err_sys(err, errno, "cannot remove %s", name);
-    struct removal removal = {.top_fd = fd};
+    struct removal removal = {.top_fd = fd, .progress = progress};
     unsigned moved;
     do {
         moved = removal.moved;

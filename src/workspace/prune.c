@@ -219,6 +219,7 @@ int prune(const struct prune_request *request, struct arena *arena, struct prune
     *ret_pruned = (struct pruned){0};
     struct pruning pruning = {.request = request, .arena = arena, .store = STORE_NONE, .trees_fd = -1};
     int result = store_open(request->store, &pruning.store, err);
+    pruning.store.progress = request->progress;
     /*
      * Two locks. Who appends keeps the store's until a tree names what was appended. Who takes over contents from the last
      * snapshot of a workspace appends nothing, and shares the folder of those.

@@ -14,14 +14,16 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/progress.h"
 #include "base/vec.h"
 
 struct prune_request {
     const char *store; /* the folder of contents, absolute */
     int sessions_fd;
-    int64_t oldest_seconds; /* what ended before that goes … */
-    uint64_t most_bytes;    /* … and then the oldest, until contents take no more than that */
-    bool is_thorough;       /* free all that can be; otherwise packs with little waste stay as they are */
+    int64_t oldest_seconds;    /* what ended before that goes … */
+    uint64_t most_bytes;       /* … and then the oldest, until contents take no more than that */
+    struct progress *progress; /* may be NULL */
+    bool is_thorough;          /* free all that can be; otherwise packs with little waste stay as they are */
 };
 
 struct pruned {

@@ -260,6 +260,7 @@ static int check_bounds(const struct walk *walk, struct err *err)
     size_t most = walk->request->most_entries ? walk->request->most_entries : (size_t)MOST_ENTRIES;
     if (walk->scan->tree.entries.count > most)
         return err_sys(err, E2BIG, "it has more than %zu files", most);
+    progress_tell(walk->request->progress, walk->scan->tree.entries.count, 0);
     if (walk->request->deadline.tv_sec) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/progress.h"
 #include "workspace/skips.h"
 #include "workspace/tree.h"
 
@@ -15,6 +16,7 @@ struct scan_request {
     const struct tree *start;  /* of this session: what it left out is left out again; may be NULL */
     size_t most_entries;       /* 0: two millions */
     struct timespec deadline;  /* of CLOCK_MONOTONIC; zero: none */
+    struct progress *progress; /* may be NULL */
 };
 
 struct scan {

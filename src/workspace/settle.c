@@ -159,7 +159,7 @@ static int name_made(struct execution *execution, struct err *err)
 
 /* --- all of them -------------------------------------------------------------------------------------------------- */
 
-enum phase { PHASE_REMOVE, PHASE_REPLACE, PHASE_DIRECTORIES };
+enum phase { PHASE_REMOVE, PHASE_REPLACE, PHASE_DIRECTORIES, PHASES };
 
 static int remove_one(struct execution *execution, struct step *step, size_t number, struct err *err)
 {
@@ -223,6 +223,7 @@ static int execute_phase(struct execution *execution, enum phase phase, struct e
     for (size_t i = 0; i < count; i++) {
         /* What lies in a directory goes before it, and is done before it. */
         size_t at = phase == PHASE_REPLACE ? i : count - 1 - i;
+        progress_tell(execution->settlement->progress, phase * count + i, PHASES * count);
         struct step step = step_of(execution, at);
         int result = execute_one(execution, &step, phase, at, err);
         step_end(&step);
@@ -240,7 +241,7 @@ int settle_execute(const struct settlement *settlement, struct settled *ret_sett
     struct execution execution = {.settlement = settlement, .settled = ret_settled};
     compare_trees(settlement->from, settlement->to, &execution.changes);
     int result = 0;
-    for (enum phase phase = PHASE_REMOVE; result == 0 && phase <= PHASE_DIRECTORIES; phase++)
+    for (enum phase phase = PHASE_REMOVE; result == 0 && phase < PHASES; phase++)
         result = execute_phase(&execution, phase, err);
     restore_touched(&execution);
     vec_free(&execution.changes);

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "base/progress.h"
 #include "workspace/compare.h"
 #include "workspace/store.h"
 
@@ -26,10 +27,6 @@ struct judged {
 };
 
 typedef VEC(struct judged) judged_list;
-
-/* How the workspace stands to each change. Reads contents where times say that a file has changed. */
-int settle_judge(int top_fd, struct store *store, struct arena *arena, const struct tree *from,
-                 const struct tree *to, judged_list *ret_judged, struct err *err) must_check;
 
 struct kept {
     const char *path, *why;
@@ -51,6 +48,11 @@ struct settlement {
     const struct tree *from, *to;
     const char *mark;
     bool again;
+    struct progress *progress; /* may be NULL */
 };
+
+/* How the workspace stands to each change. Reads contents where times say that a file has changed. Needs no mark. */
+int settle_judge(const struct settlement *settlement, judged_list *ret_judged, struct err *err) must_check;
+
 int settle_execute(const struct settlement *settlement, struct settled *ret_settled, struct err *err)
     must_check;

@@ -97,8 +97,8 @@ static void keep_within(struct scan *scan, uint64_t most_bytes)
     vec_free(&by_size);
 }
 
-int snapshot_contents(struct store *store, int top_fd, struct scan *scan, uint64_t most_bytes,
-                      struct timespec deadline, struct err *err)
+int snapshot_contents(struct store *store, int top_fd, const struct scan_request *request, struct scan *scan,
+                      uint64_t most_bytes, struct err *err)
 {
     keep_within(scan, most_bytes);
     for (size_t i = 0; i < scan->fresh.count; i++) {
@@ -113,7 +113,8 @@ int snapshot_contents(struct store *store, int top_fd, struct scan *scan, uint64
             entry->attributes_size = first->attributes_size;
             continue;
         }
-        if (i % 64 == 0 && is_over(deadline))
+        progress_tell(request->progress, i, scan->fresh.count);
+        if (i % 64 == 0 && is_over(request->deadline))
             return err_sys(err, ETIME, "it takes too long to read");
         if (snapshot_one(store, top_fd, &scan->tree.arena, entry, &scan->was_denied, err) < 0)
             return -1;
@@ -178,9 +179,10 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     struct scan_request how = {.before = before,
                                .start = request->start,
                                .skips = request->skips,
-                               .deadline = deadline_in(request->most_milliseconds)};
+                               .deadline = deadline_in(request->most_milliseconds),
+                               .progress = request->progress};
     if (scan_tree(top_fd, &how, &scan, err) < 0 ||
-        snapshot_contents(&store, top_fd, &scan, request->most_bytes, how.deadline, err) < 0)
+        snapshot_contents(&store, top_fd, &how, &scan, request->most_bytes, err) < 0)
         return -1;
     bool is_new = !before || scan.differing;
     /*

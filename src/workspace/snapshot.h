@@ -19,14 +19,15 @@ struct snapshot_request {
     bool has_checkpoints;       /* so that the last snapshot is closer to what is there than the start */
     int folder_fd;              /* where the tree is kept for the session, or -1 … */
     const char *name;           /* … and under which name */
+    struct progress *progress;  /* may be NULL */
 };
 
 /* Fails with errnum ETIME or E2BIG where the workspace is too large for the budget. */
 int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err) must_check;
 
-/* Contents and attributes of the fresh entries of a walk. Nothing counts before store_flush. */
-int snapshot_contents(struct store *store, int top_fd, struct scan *scan, uint64_t most_bytes,
-                      struct timespec deadline, struct err *err) must_check;
+/* Contents and attributes of the fresh entries of a walk that was made at that request. Nothing counts before store_flush. */
+int snapshot_contents(struct store *store, int top_fd, const struct scan_request *request, struct scan *scan,
+                      uint64_t most_bytes, struct err *err) must_check;
 
 /* Content and attributes of one file. */
 int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,

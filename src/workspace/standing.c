@@ -110,19 +110,19 @@ static int judge_one(int top_fd, struct store *store, const struct tree *from, s
     return 0;
 }
 
-int settle_judge(int top_fd, struct store *store, struct arena *arena, const struct tree *from,
-                 const struct tree *to, judged_list *ret_judged, struct err *err)
+int settle_judge(const struct settlement *settlement, judged_list *ret_judged, struct err *err)
 {
     change_list changes;
-    compare_trees(from, to, &changes);
+    compare_trees(settlement->from, settlement->to, &changes);
     judged_list judged = {0};
     int result = 0;
     for (size_t i = 0; result == 0 && i < changes.count; i++) {
         struct judged one = {.change = changes.at[i]};
-        if (scan_entry(top_fd, one.change.path, arena, &one.now, err) < 0)
+        progress_tell(settlement->progress, i, changes.count);
+        if (scan_entry(settlement->top_fd, one.change.path, settlement->arena, &one.now, err) < 0)
             result = -1;
         else
-            result = judge_one(top_fd, store, from, &one, err);
+            result = judge_one(settlement->top_fd, settlement->store, settlement->from, &one, err);
         vec_push(&judged, one);
     }
     vec_free(&changes);

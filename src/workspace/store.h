@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/progress.h"
 #include "workspace/tree.h"
 
 struct store_record {
@@ -28,8 +29,9 @@ struct store {
     VEC(struct store_record) records;
     uint32_t *slots; /* a hash table of records: their numbers plus one */
     size_t slot_count;
-    uint64_t added; /* bytes since it was opened */
-    char *piece;    /* room for a piece of a file */
+    uint64_t added;            /* bytes since it was opened */
+    char *piece;               /* room for a piece of a file */
+    struct progress *progress; /* who wants to know how far pruning is; may be NULL */
 };
 
 #define STORE_NONE ((struct store){.folder_fd = -1, .lock_fd = -1, .index_fd = -1, .pack_fd = -1})

@@ -128,6 +128,7 @@ static int rewrite(struct store *store, struct rewriting *rewriting, store_is_ke
 {
     for (size_t i = 0; i < store->records.count; i++) {
         struct store_record record = store->records.at[i];
+        progress_tell(store->progress, i, store->records.count);
         if (!is_kept(context, &record.id))
             continue;
         bool moves = record.pack < uses->count && uses->at[record.pack].goes;

@@ -159,9 +159,15 @@ int transition_decide(const struct transition *transition, struct arena *arena, 
     *ret_decisions = (decision_list){0};
     auto_store struct store store = STORE_NONE;
     auto_fd int top_fd = open_workspace(transition->workspace, err);
+    struct settlement settlement = {.top_fd = top_fd,
+                                    .store = &store,
+                                    .arena = arena,
+                                    .from = transition->from,
+                                    .to = transition->to,
+                                    .progress = transition->progress};
     judged_list judged;
     if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
-        settle_judge(top_fd, &store, arena, transition->from, transition->to, &judged, err) < 0)
+        settle_judge(&settlement, &judged, err) < 0)
         return -1;
     for (size_t i = 0; i < judged.count; i++)
         vec_push(ret_decisions, decide(transition, &judged.at[i]));
@@ -221,6 +227,7 @@ struct execution {
     struct arena *arena;
     const struct tree *from, *to;
     bool again;
+    struct progress *progress;
     struct settled *settled;
     int kept_fd; /* where a child tells what was left alone */
 };
@@ -239,6 +246,7 @@ static int execute(struct execution *execution, struct err *err)
         .to = execution->to,
         .mark = execution->mark,
         .again = execution->again,
+        .progress = execution->progress,
     };
     return settle_execute(&settlement, execution->settled, err);
 }
@@ -357,6 +365,7 @@ int transition_run(const struct transition *transition, struct arena *arena, con
         .workspace = transition->workspace,
         .mark = record->name,
         .arena = arena,
+        .progress = transition->progress,
         .from = &states.from,
         .to = &states.to,
         .settled = ret_settled,

@@ -32,7 +32,8 @@ struct transition {
     bool keeps_objects; /* of a repository nothing is removed that a commit made elsewhere may need */
     bool
         keeps_refs; /* nor is a branch moved that is not this workspace's own, nor a log of where branches stood */
-    bool overwrites; /* conflicts too */
+    bool overwrites;           /* conflicts too */
+    struct progress *progress; /* may be NULL */
 };
 
 /* What would happen. Nothing is changed. */

@@ -24,6 +24,7 @@ struct reading {
     struct arena arena; /* of the lower's entries */
     scan_list scans;    /* of lower trees that are gone: their entries are borrowed */
     struct tree from, to;
+    struct progress *progress;
     const char *covered; /* a directory of which the whole lower tree is in `from` already */
 };
 
@@ -53,13 +54,13 @@ static int add_lower_tree(struct reading *reading, const char *path, struct err 
     auto_fd int fd = open_beneath(reading->lower_fd, path, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0)
         return err_sys(err, errno, "cannot look into %s", path);
-    struct scan_request request = {0};
+    struct scan_request request = {.progress = reading->progress};
     struct scan scan = {0};
     if (scan_tree(fd, &request, &scan, err) < 0)
         return -1;
     vec_push(&reading->scans, scan);
     struct scan *kept = &reading->scans.at[reading->scans.count - 1];
-    if (snapshot_contents(&reading->store, fd, kept, UINT64_MAX, (struct timespec){0}, err) < 0)
+    if (snapshot_contents(&reading->store, fd, &request, kept, UINT64_MAX, err) < 0)
         return -1;
     for (size_t i = 0; i < kept->tree.entries.count; i++) {
         struct entry entry = kept->tree.entries.at[i];
@@ -132,6 +133,7 @@ static void add_prefix(struct arena *arena, const char *prefix, struct tree *tre
 static int read_all(struct reading *reading, const struct upper_request *request, struct err *err)
 {
     auto_fd int layers_fd = layers_open(request->folder_fd);
+    reading->progress = request->progress;
     reading->upper_fd =
         layers_fd < 0 ? -1 : openat(layers_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     auto_fd int top_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -139,13 +141,13 @@ static int read_all(struct reading *reading, const struct upper_request *request
     if (reading->upper_fd < 0 || reading->lower_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
     auto_scan struct scan scan = {0};
-    struct scan_request all = {0};
+    struct scan_request all = {.progress = request->progress};
     if (store_open(request->directory, &reading->store, err) < 0 ||
         scan_tree(reading->upper_fd, &all, &scan, err) < 0 ||
-        snapshot_contents(&reading->store, reading->upper_fd, &scan, UINT64_MAX, (struct timespec){0}, err) <
-            0)
+        snapshot_contents(&reading->store, reading->upper_fd, &all, &scan, UINT64_MAX, err) < 0)
         return -1;
     for (size_t i = 0; i < scan.tree.entries.count; i++) {
+        progress_tell(request->progress, i, scan.tree.entries.count);
         if (read_one(reading, &scan.tree.entries.at[i], err) < 0)
             return -1;
     }
@@ -183,19 +185,25 @@ int upper_read(const struct upper_request *request, struct err *err)
                                   : process_in_own_namespace(read_inside, &copy, err);
 }
 
+struct removing {
+    int folder_fd;
+    struct progress *progress;
+};
+
 static int remove_inside(void *context, struct err *err)
 {
-    int folder_fd = *(const int *)context;
-    auto_fd int layers_fd = layers_open(folder_fd);
-    if (layers_fd >= 0 &&
-        (remove_tree(layers_fd, "upper", err) < 0 || remove_tree(layers_fd, "work", err) < 0))
+    const struct removing *removing = context;
+    auto_fd int layers_fd = layers_open(removing->folder_fd);
+    if (layers_fd >= 0 && (remove_tree_telling(layers_fd, "upper", removing->progress, err) < 0 ||
+                           remove_tree(layers_fd, "work", err) < 0))
         return -1;
-    layers_forget(folder_fd);
+    layers_forget(removing->folder_fd);
     return 0;
 }
 
-int upper_remove(int folder_fd, struct err *err)
+int upper_remove(int folder_fd, struct progress *progress, struct err *err)
 {
-    return process_is_real_root() ? remove_inside(&folder_fd, err)
-                                  : process_in_own_namespace(remove_inside, &folder_fd, err);
+    struct removing removing = {folder_fd, progress};
+    return process_is_real_root() ? remove_inside(&removing, err)
+                                  : process_in_own_namespace(remove_inside, &removing, err);
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/progress.h"
 #include "workspace/tree.h"
 
 struct upper_request {
@@ -15,10 +16,11 @@ struct upper_request {
     const char *prefix;    /* the directory in the workspace that the overlay was over; "" for all of it */
     int folder_fd;         /* of the session; `before` and `after` are written there */
     struct timespec began; /* what the host has changed since is a conflict */
+    struct progress *progress; /* may be NULL */
 };
 
 /* Reads the upper and writes both states down. */
 int upper_read(const struct upper_request *request, struct err *err) must_check;
 
 /* Removes the overlay's folders. */
-int upper_remove(int folder_fd, struct err *err) must_check;
+int upper_remove(int folder_fd, struct progress *progress, struct err *err) must_check;

@@ -21,8 +21,9 @@ static bool settle(const struct tree *from, const struct tree *to)
     auto_store struct store store = STORE_NONE;
     auto_fd int top_fd = open(place.tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     judged_list judged = {0};
+    struct settlement settlement = {top_fd, &store, &arena, from, to, "test", false, NULL};
     bool good = CHECK_INT(store_open(place.store, &store, &err), 0) &&
-                CHECK_INT(settle_judge(top_fd, &store, &arena, from, to, &judged, &err), 0);
+                CHECK_INT(settle_judge(&settlement, &judged, &err), 0);
     for (size_t i = 0; good && i < judged.count; i++) {
         good = judged.at[i].standing == STANDING_READY;
         if (!good)
@@ -31,7 +32,6 @@ static bool settle(const struct tree *from, const struct tree *to)
         CHECK(good);
     }
     struct settled settled = {0};
-    struct settlement settlement = {top_fd, &store, &arena, from, to, "test", false};
     if (good && !CHECK_INT(settle_execute(&settlement, &settled, &err), 0)) {
         printf("# %s\n", err.message);
         good = false;
@@ -219,7 +219,7 @@ static bool review_case(uint64_t seed, bool *ret_mounted)
         good = CHECK_STR(first_difference(&became, &got), NULL);
         described_free(&got);
     }
-    CHECK_INT(upper_remove(folder_fd, &err), 0);
+    CHECK_INT(upper_remove(folder_fd, NULL, &err), 0);
     good = good && CHECK(access(upper, F_OK) < 0 && access(work, F_OK) < 0);
     if (!good)
         printf("# %s\n# seed %" PRIu64 "\n", err.message, seed);
