@@ -13,7 +13,7 @@
 #include "journal/session.h"
 #include "kernel/directories.h"
 
-enum { MOST_SESSIONS = 300, LATEST_KEPT = 10 };
+enum { MOST_SESSIONS = 300 };
 
 struct aged {
     const char *name;
@@ -80,8 +80,8 @@ void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, 
     size_t count = sessions.count;
     for (size_t i = 0; i < sessions.count; i++)
         bytes += sessions.at[i].size;
-    for (size_t i = 0; i + LATEST_KEPT < sessions.count && (count > MOST_SESSIONS || bytes > most_bytes);
-         i++) {
+    for (size_t i = 0;
+         i + SESSIONS_ALWAYS_KEPT < sessions.count && (count > MOST_SESSIONS || bytes > most_bytes); i++) {
         if (!forget(sessions_fd, sessions.at[i].name))
             continue;
         count--;

@@ -12,5 +12,5 @@ struct retired {
     uint64_t sessions, bytes; /* that went */
 };
 
-/* `most_bytes` is of all journals together. The latest sessions stay, however large they are. */
+/* `most_bytes` is of all journals together. */
 void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, struct retired *ret_retired);

@@ -52,20 +52,15 @@ static unsigned long number_of(const char *name, const char *base)
     return *end || number > 1000000000 ? 0 : number;
 }
 
-/* What costs a look at every session is done by the first one of a name, and now and then: most runs need not. */
-static bool is_seldom(unsigned long number)
-{
-    enum { SELDOM = 16 };
-    return number % SELDOM == 1;
-}
-
-static unsigned long highest_number(int sessions_fd, const char *base)
+static unsigned long highest_number(int sessions_fd, const char *base, size_t *ret_count)
 {
     unsigned long highest = 0;
+    *ret_count = 0;
     DIR *directory = directories_list(sessions_fd);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         unsigned long number = number_of(entry->d_name, base);
         highest = number > highest ? number : highest;
+        *ret_count += *entry->d_name != '.';
     }
     if (directory)
         closedir(directory);
@@ -99,22 +94,25 @@ static void note_number(int note_fd, unsigned long number)
         return; /* the next run finds a folder at what it reads, and counts on */
 }
 
-static unsigned long next_number(int sessions_fd, int note_fd, const char *base)
+/* What costs a look at every session is done by the first one of a name, and now and then: most runs need not. */
+static unsigned long next_number(int sessions_fd, int note_fd, const char *base, size_t *ret_others)
 {
+    enum { SELDOM = 16 };
     unsigned long number = noted_number(note_fd) + 1;
-    if (!is_seldom(number))
+    *ret_others = 0;
+    if (number % SELDOM != 1)
         return number;
-    unsigned long highest = highest_number(sessions_fd, base);
+    unsigned long highest = highest_number(sessions_fd, base, ret_others);
     return highest >= number ? highest + 1 : number;
 }
 
-/* Returns the new session's name, or NULL. */
+/* Returns the new session's name, or NULL; and how many others there are, if it is one that looks. */
 static const char *make_folder(struct arena *arena, int sessions_fd, int numbers_fd, const char *directory,
-                               struct err *err)
+                               size_t *ret_others, struct err *err)
 {
     const char *base = base_name(arena, directory);
     auto_fd int note_fd = openat(numbers_fd, base, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    for (unsigned long number = next_number(sessions_fd, note_fd, base);; number++) {
+    for (unsigned long number = next_number(sessions_fd, note_fd, base, ret_others);; number++) {
         const char *name = arena_printf(arena, "%s-%lu", base, number);
         if (mkdirat(sessions_fd, name, 0700) == 0) {
             note_number(note_fd, number);
@@ -156,11 +154,12 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
     struct session session = SESSION_NONE;
     auto_fd int numbers_fd = open_folder(arena, state_directory, "numbers", err);
     session.running_fd = numbers_fd < 0 ? -1 : open_folder(arena, state_directory, "running", err);
+    size_t others = 0;
     if (session.running_fd < 0 ||
-        !(session.name = make_folder(arena, sessions_fd, numbers_fd, directory, err)))
+        !(session.name = make_folder(arena, sessions_fd, numbers_fd, directory, &others, err)))
         goto failed;
     session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, session.name);
-    session.tidies_up = is_seldom(number_of(session.name, base_name(arena, directory)));
+    session.tidies_up = others > SESSIONS_ALWAYS_KEPT;
     session.folder_fd = session_lock(sessions_fd, session.name, err);
     if (session.folder_fd < 0)
         goto failed;

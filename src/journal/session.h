@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "journal/journal.h"
 
+enum { SESSIONS_ALWAYS_KEPT = 10 }; /* the latest, however large they are */
+
 #define SESSION_JOURNAL "journal.jsonl" /* its name in the session's folder */
 
 struct session {
