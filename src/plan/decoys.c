@@ -16,7 +16,8 @@ const char decoy_text[] =
 
 /*
  * Not among them, because tools look there by themselves: ~/.npmrc, ~/.netrc (git and pip), ~/.cargo/credentials.toml,
- * ~/.docker, ~/.kube, Google's default login, ~/.gnupg itself (gpg keeps public keys there) and Firefox's folder.
+ * ~/.docker, ~/.kube, Google's default login, ~/.gnupg itself (gpg keeps public keys there), and what browsers that tests start
+ * look at: Chromium's profile, and Firefox's folder but for a profile that its list does not have.
  */
 const struct decoy decoys[DECOY_COUNT] = {
     {"ssh",
@@ -32,6 +33,7 @@ const struct decoy decoys[DECOY_COUNT] = {
     {"gnupg", ".gnupg/private-keys-v1.d", {{"README"}}},
     {"password-store", ".password-store", {{"README"}}},
     {"chrome", ".config/google-chrome/Default", {{"Cookies"}, {"Login Data"}, {"Web Data"}}},
+    {"firefox", ".mozilla/firefox/k3w9d1zq.default-release", {{"logins.json"}, {"key4.db"}}},
 };
 
 size_t decoy_find(const char *name)

@@ -27,7 +27,7 @@ struct decoy {
     struct decoy_file files[DECOY_FILES_MOST + 1]; /* ended by one without a name */
 };
 
-enum { DECOY_COUNT = 5 };
+enum { DECOY_COUNT = 6 };
 extern const struct decoy decoys[DECOY_COUNT];
 
 /* What the files hold. Every line is a comment to the programs that would read such a file. */
