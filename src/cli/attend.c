@@ -106,7 +106,7 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
         return 0;
     int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
                             attendance->args->flags, attendance->args->branch, &attendance->keeping, err);
-    struct past past = keep_past(attendance->keeping);
+    struct past past = keep_past(attendance->loaded->policy.arena, attendance->keeping);
     sockets_hide(&attendance->loaded->plan, attendance->loaded->policy.arena, &past);
     return result;
 }
@@ -157,9 +157,10 @@ static int do_later(void *self, short events, struct err *err)
 static void begin_flags(struct attendance *attendance)
 {
     attendance->asker = (struct git_asker){attendance->world, attendance->launch};
-    attendance->flags = (struct flags){.hold = &attendance->guard.hold,
-                                       .past = keep_past(attendance->keeping),
-                                       .versions = {.ask = ask_git, .context = &attendance->asker}};
+    attendance->flags =
+        (struct flags){.hold = &attendance->guard.hold,
+                       .past = keep_past(attendance->loaded->policy.arena, attendance->keeping),
+                       .versions = {.ask = ask_git, .context = &attendance->asker}};
     attendance->has_flags = true;
     flags_begin(&attendance->flags);
     flags_read(&attendance->flags);

@@ -266,14 +266,23 @@ int keep_begin(const struct world *world, struct loaded *loaded, const struct se
     return keeps_all ? begin_others(world, loaded, session, mode, keeping, err) : 0;
 }
 
-struct past keep_past(const struct keeping *keeping)
+struct past keep_past(struct arena *arena, const struct keeping *keeping)
 {
-    const struct kept_tree *first = keeping && keeping->trees.count ? &keeping->trees.at[0] : NULL;
-    bool has_start = first && first->is_on && first->record.mode == RECORD_LIVE;
-    return (struct past){.workspace = has_start ? first->record.workspace : NULL,
-                         .tree = has_start ? &first->start : NULL,
-                         .directory = has_start ? keeping->store : NULL,
-                         .store = STORE_NONE};
+    struct past past = {.store = STORE_NONE};
+    for (size_t i = keeping ? keeping->trees.count : 0; i-- > 0;) {
+        const struct kept_tree *tree = &keeping->trees.at[i];
+        if (!tree->is_on || tree->record.mode != RECORD_LIVE)
+            continue;
+        struct past *further = past.tree ? arena_new(arena, struct past) : NULL;
+        if (further)
+            *further = past;
+        past = (struct past){.workspace = tree->record.workspace,
+                             .tree = &tree->start,
+                             .directory = keeping->store,
+                             .store = STORE_NONE,
+                             .next = further};
+    }
+    return past;
 }
 
 /* --- during the run ----------------------------------------------------------------------------------------------- */

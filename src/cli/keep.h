@@ -32,8 +32,8 @@ struct keeping {
 int keep_begin(const struct world *world, struct loaded *loaded, const struct session *session,
                flag_set flags, const char *branch, struct keeping **ret_keeping, struct err *err) must_check;
 
-/* What the first workspace held at the start, where a snapshot of it was taken. */
-struct past keep_past(const struct keeping *keeping);
+/* What the workspaces held at the start, where snapshots of them were taken. */
+struct past keep_past(struct arena *arena, const struct keeping *keeping);
 
 /* While it runs, in a process of its own: keeps what live trees hold now. Returns how many have changed, or -1. */
 int keep_checkpoint(const struct loaded *loaded, struct keeping *keeping, struct err *err) must_check;

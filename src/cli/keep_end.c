@@ -19,8 +19,8 @@ static int write_end(const struct loaded *loaded, const struct keeping *keeping,
     int folder_fd = tree->session.folder_fd;
     if (keep_take(loaded, keeping->store, tree, keeping->progress, &end, err) < 0)
         return -1;
-    if (flags && !tree->is_own)
-        programs_look(flags, &tree->start, &end);
+    if (flags)
+        programs_look(flags, tree->record.workspace, &tree->start, &end);
     clock_gettime(CLOCK_REALTIME, &tree->record.ended);
     tree->record.state = STATE_DONE;
     tree->record.changes = record_count_changes(&tree->start, &end);

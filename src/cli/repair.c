@@ -113,7 +113,7 @@ static int finish_running(const struct world *world, struct loaded *loaded, stru
     struct git_asker asker = {world, &launch};
     struct hold hold = {.arena = arena, .plan = &loaded->plan, .session = session};
     struct flags flags = {
-        .hold = &hold, .past = keep_past(keeping), .versions = {.ask = ask_git, .context = &asker}};
+        .hold = &hold, .past = keep_past(arena, keeping), .versions = {.ask = ask_git, .context = &asker}};
     uint64_t changes = 0;
     mkdirat(session->folder_fd, GIT_HOME, 0700);
     if (record->mode == RECORD_LIVE && was_killed(session))

@@ -38,11 +38,17 @@ static void read_bytes(struct past *past, struct arena *arena, const struct entr
     content->size = bytes.size;
 }
 
+static bool reaches(const struct past *past, const char *path)
+{
+    return past->tree && path_is_beneath(path, past->workspace) && strcmp(path, past->workspace) != 0;
+}
+
 enum past_answer past_find(struct past *past, struct arena *arena, const struct file_content *now,
                            struct file_content *ret_before)
 {
-    if (!past || !past->tree || !path_is_beneath(now->path, past->workspace) ||
-        strcmp(now->path, past->workspace) == 0)
+    while (past && !reaches(past, now->path))
+        past = past->next;
+    if (!past)
         return PAST_UNKNOWN;
     const char *path = now->path + strlen(past->workspace) + 1;
     const struct entry *entry = tree_find(past->tree, path);
@@ -68,6 +74,8 @@ enum past_answer past_find(struct past *past, struct arena *arena, const struct 
 
 void past_free(struct past *past)
 {
-    if (past->tree)
-        store_close(&past->store);
+    for (; past; past = past->next) {
+        if (past->tree)
+            store_close(&past->store);
+    }
 }

@@ -1,5 +1,5 @@
 /*
- * What lay at a path of the workspace when the command started, from the snapshot of that moment. A name that the snapshot
+ * What lay at a path of a workspace when the command started, from the snapshot of that moment. A name that the snapshot
  * does not have was not there, whatever the times of a file say that has it now.
  */
 #pragma once
@@ -12,6 +12,7 @@ struct past {
     const struct tree *tree; /* NULL: nothing is known */
     const char *directory;   /* of the store, absolute; NULL: contents are not read */
     struct store store;      /* opened when it is needed */
+    struct past *next;       /* of a further workspace, or NULL */
 };
 
 enum past_answer { PAST_UNKNOWN, PAST_NOTHING, PAST_SOMETHING };

@@ -33,7 +33,8 @@ static bool became_program(const struct change *change)
            strncmp(change->path, ".git/", strlen(".git/")) != 0;
 }
 
-void programs_look(struct flags *flags, const struct tree *start, const struct tree *end)
+void programs_look(struct flags *flags, const char *workspace, const struct tree *start,
+                   const struct tree *end)
 {
     struct arena *arena = flags->hold->arena;
     change_list changes = {0};
@@ -45,16 +46,18 @@ void programs_look(struct flags *flags, const struct tree *start, const struct t
             continue;
         const char *path = arena_str(arena, changes.at[i].path);
         size_t count = contents.count;
-        content_add(arena, path_join(arena, flags->past.workspace, path), &contents);
+        content_add(arena, path_join(arena, workspace, path), &contents);
         const struct file_content *now = contents.count > count ? &contents.at[count] : NULL;
         vec_push(&found, (struct version){path, now && now->bytes ? now->bytes : "", now ? now->size : 0});
     }
-    versions_find(&flags->versions, flags->past.workspace, found.at, found.count);
+    versions_find(&flags->versions, workspace, found.at, found.count);
     const char *names = "";
     size_t count = 0;
+    bool is_first = flags->past.workspace && strcmp(workspace, flags->past.workspace) == 0;
     for (size_t i = 0; i < found.count; i++) {
         if (!found.at[i].was_there && count++ < MOST_NAMED)
-            names = arena_printf(arena, "%s%s%s", names, *names ? ", " : "", found.at[i].path);
+            names = arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
+                                 is_first ? found.at[i].path : path_join(arena, workspace, found.at[i].path));
     }
     if (count > MOST_NAMED)
         names = arena_printf(arena, "%s and %zu more", names, count - MOST_NAMED);

@@ -1,5 +1,5 @@
 /*
- * Programs that are new in the workspace, outside folders in which builds put theirs. They stay, as nothing runs them by
+ * Programs that are new in a workspace, outside folders in which builds put theirs. They stay, as nothing runs them by
  * itself; they are named, since somebody may.
  */
 #pragma once
@@ -7,4 +7,5 @@
 #include "hold/flags.h"
 
 /* Adds one sighting for all of them. */
-void programs_look(struct flags *flags, const struct tree *start, const struct tree *end);
+void programs_look(struct flags *flags, const char *workspace, const struct tree *start,
+                   const struct tree *end);

@@ -16,7 +16,7 @@ static bool is_bound(const char *list, struct arena *arena, const char *name)
     return false;
 }
 
-void sockets_hide(struct plan *plan, struct arena *arena, const struct past *past)
+static void hide_those_of(const struct past *past, struct plan *plan, struct arena *arena)
 {
     if (!past->tree || !past->tree->sockets.count)
         return;
@@ -26,4 +26,10 @@ void sockets_hide(struct plan *plan, struct arena *arena, const struct past *pas
         if (is_bound(list, arena, path_name(path)))
             vec_push(&plan->operations, (struct operation){.kind = OP_HIDE, .path = path});
     }
+}
+
+void sockets_hide(struct plan *plan, struct arena *arena, const struct past *past)
+{
+    for (; past; past = past->next)
+        hide_those_of(past, plan, arena);
 }

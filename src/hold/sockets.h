@@ -1,5 +1,5 @@
 /*
- * Sockets of the host that lie in the workspace. Where one was bound by its whole path, the launcher finds it; a relative
+ * Sockets of the host that lie in a workspace. Where one was bound by its whole path, the launcher finds it; a relative
  * path, as daemons like to use, says too little. But the snapshot has seen every socket of the workspace.
  */
 #pragma once
