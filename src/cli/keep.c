@@ -287,6 +287,34 @@ struct past keep_past(struct arena *arena, const struct keeping *keeping)
 
 /* --- during the run ----------------------------------------------------------------------------------------------- */
 
+/* Of a frozen path: as it is called in that tree, where it was not there at the start. NULL otherwise. */
+static const char *stub_in(const struct kept_tree *tree, const struct operation *operation)
+{
+    const char *workspace = tree->record.workspace;
+    if (operation->kind != OP_FREEZE || !path_is_beneath(operation->path, workspace) ||
+        strcmp(operation->path, workspace) == 0)
+        return NULL;
+    const char *path = operation->path + strlen(workspace) + (strcmp(workspace, "/") != 0);
+    return tree_find(&tree->start, path) ? NULL : path;
+}
+
+/* What bawn itself has put into the workspace for as long as the command runs is nothing that one would go back to. */
+static void leave_out_stubs(const struct loaded *loaded, const struct kept_tree *tree, struct tree *now)
+{
+    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
+        const char *stub = stub_in(tree, &loaded->plan.operations.at[i]);
+        size_t size = stub ? strlen(stub) : 0, kept = 0;
+        for (size_t j = 0; stub && j < now->entries.count; j++) {
+            const char *path = now->entries.at[j].path;
+            bool is_stub = strncmp(path, stub, size) == 0 && (path[size] == '\0' || path[size] == '/');
+            if (!is_stub)
+                now->entries.at[kept++] = now->entries.at[j];
+        }
+        if (stub)
+            now->entries.count = kept;
+    }
+}
+
 int keep_checkpoint(const struct loaded *loaded, struct keeping *keeping, struct err *err)
 {
     int kept = 0;
@@ -297,6 +325,7 @@ int keep_checkpoint(const struct loaded *loaded, struct keeping *keeping, struct
             continue;
         if (keep_take(loaded, keeping->store, tree, NULL, &now, err) < 0)
             return -1;
+        leave_out_stubs(loaded, tree, &now);
         int result = checkpoint_keep(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;
