@@ -38,10 +38,11 @@ static bool shows_tree(const struct operation *operation)
            (operation->kind == OP_FREEZE && !operation->missing);
 }
 
-/* A pseudo file system's ids mean nothing to anyone: they cannot be mapped and need not be. */
+/* A pseudo file system's ids mean nothing to anyone: they cannot be mapped and need not be. Memory has files as any disk. */
 static bool lies_in_kernel_tree(const char *path)
 {
-    return path_is_beneath(path, "/sys") || path_is_beneath(path, "/proc") || path_is_beneath(path, "/dev");
+    return path_is_beneath(path, "/sys") || path_is_beneath(path, "/proc") ||
+           (path_is_beneath(path, "/dev") && !path_is_beneath(path, "/dev/shm"));
 }
 
 /* Only a rule that names a device, or a folder of them, brings one in; everywhere else their nodes are dead. */
