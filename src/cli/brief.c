@@ -47,7 +47,18 @@ static void add_full_access(struct buf *out)
         "Other processes, the person's environment and parts of the kernel are kept from you all the same.\n");
 }
 
-void brief_add(const struct loaded *loaded, struct buf *out)
+/* What is kept aside lies in an overlay, which cannot do one thing that programs take for granted. */
+static void add_aside(struct buf *out)
+{
+    buf_add_str(
+        out,
+        "What you write in the project is kept aside, and the person decides about it when you are done.\n"
+        "Renaming a folder that was there before fails with EXDEV (\"Invalid cross-device link\"). `mv OLD\n"
+        "NEW` works all the same; in the place of `git mv OLD NEW` use `mv OLD NEW && git add -A OLD NEW`.\n"
+        "\n");
+}
+
+void brief_add(const struct loaded *loaded, flag_set flags, struct buf *out)
 {
     buf_add_str(
         out,
@@ -64,10 +75,13 @@ void brief_add(const struct loaded *loaded, struct buf *out)
         return;
     }
     add_items(loaded, out, OP_BIND_WRITE);
+    buf_add_str(out,
+                "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
+                "\n");
+    if (flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_NESTED) && !loaded->request.read_only)
+        add_aside(out);
     buf_add_str(
-        out, "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
-             "\n"
-             "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"
+        out, "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"
              "are not there; in the place of some stand decoys, and opening one is reported to the person.\n"
              "\n"
              "## You may not change\n"

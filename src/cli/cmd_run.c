@@ -207,7 +207,7 @@ static int run(const struct world *world, const struct args *args, const struct 
     launch->directory = loaded->request.directory;
     launch->git_config = git_settings(&loaded->policy);
     auto_buf struct buf briefing = {0};
-    brief_add(loaded, &briefing);
+    brief_add(loaded, args->flags, &briefing);
     launch->briefing = buf_text(&briefing);
     launch->command = trial ? trial->command : words_for(args, loaded, launch->briefing);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;

@@ -302,7 +302,7 @@ int cmd_show(const struct world *world, const struct args *args)
     } else if (status == 0) {
         auto_buf struct buf out = {0};
         if (args->flags & FLAG_BRIEF)
-            brief_add(&loaded, &out);
+            brief_add(&loaded, args->flags, &out);
         else if (args->flags & FLAG_JSON)
             plan_add_json(&loaded.plan, args->command, &out);
         else if (args->flags & FLAG_PLAN)
