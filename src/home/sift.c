@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
-#include "base/pattern.h"
-#include "base/text.h"
+#include "home/sift_parts.h"
 
 /* What may pass. The words are matched whole; `*` stands for a part of a name. */
 static const char *const npm_keys[] = {"registry",
@@ -28,8 +27,8 @@ static const char *const cargo_keys[] = {
     "source.*.replace-with", "source.*.registry", "registries.*.index",
     "registry.default",      "net.retry",         "net.git-fetch-with-cli",
     "build.target",          "build.jobs",        NULL};
-static const char *const maven_elements[] = {"id", "name", "url", "mirrorOf", "blocked", NULL};
-static const char *const nuget_attributes[] = {"key", "value", "protocolVersion", NULL};
+static const char *const bun_keys[] = {
+    "install.registry", "install.registry.url", "install.scopes.*", "install.exact", "telemetry", NULL};
 static const char *const claude_keys[] = {"hasCompletedOnboarding",
                                           "lastOnboardingVersion",
                                           "theme",
@@ -39,85 +38,6 @@ static const char *const claude_keys[] = {"hasCompletedOnboarding",
                                           "preferredNotifChannel",
                                           "bypassPermissionsModeAccepted",
                                           NULL};
-
-struct span {
-    const char *at;
-    size_t size;
-};
-
-static bool is_listed(const char *const *list, struct span name)
-{
-    for (; *list; list++) {
-        if (pattern_matches_name(*list, name.at, name.size))
-            return true;
-    }
-    return false;
-}
-
-/* Sections and keys go out as they are written: only plain words do, which cannot hold an URL. "@scope:key" is one. */
-static bool is_plain_name(struct span name)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:\"";
-    for (size_t i = 0; i < name.size; i++) {
-        if (!strchr(plain, name.at[i]) && !(i == 0 && *name.at == '@'))
-            return false;
-    }
-    return true;
-}
-
-static struct span trim(struct span span)
-{
-    while (span.size && strchr(" \t\r\n", *span.at)) {
-        span.at++;
-        span.size--;
-    }
-    while (span.size && strchr(" \t\r\n", span.at[span.size - 1]))
-        span.size--;
-    return span;
-}
-
-/* How many characters from `at` on are none of these. */
-static size_t size_up_to(struct span text, size_t at, const char *ends)
-{
-    size_t size = 0;
-    while (at + size < text.size && !strchr(ends, text.at[at + size]))
-        size++;
-    return size;
-}
-
-/* Adds a value, every URL in it without what stands before its host (a name, a password) and behind its path (a query). */
-static void add_value(struct buf *out, struct span value)
-{
-    bool in_url = false;
-    for (size_t i = 0; i < value.size; i++) {
-        if (i >= 3 && memcmp(value.at + i - 3, "://", 3) == 0) {
-            size_t host = i;
-            /* Up to the last @ before the path: a password may hold one itself. */
-            for (size_t end = i; end < value.size && !strchr("/ \t\"'<>?#", value.at[end]); end++)
-                host = value.at[end] == '@' ? end + 1 : host;
-            i = host;
-            in_url = true;
-        }
-        if (in_url && i < value.size && strchr("?#", value.at[i]))
-            i += size_up_to(value, i, " \t\"'<>");
-        in_url = in_url && i < value.size && !strchr(" \t\"'<>", value.at[i]);
-        if (i < value.size)
-            buf_add_char(out, value.at[i]);
-    }
-}
-
-/* The next line of the text, without its end; false after the last. */
-static bool next_line(struct span *text, struct span *ret_line)
-{
-    if (!text->size)
-        return false;
-    const char *end = memchr(text->at, '\n', text->size);
-    size_t size = end ? (size_t)(end - text->at) : text->size;
-    *ret_line = (struct span){text->at, size};
-    text->at += size + (end ? 1 : 0);
-    text->size -= size + (end ? 1 : 0);
-    return true;
-}
 
 /* A line of the kind "[name]": returns its name, or nothing. */
 static bool take_section(struct span line, struct span *ret_name)
@@ -134,8 +54,8 @@ static bool take_setting(struct span line, struct span *ret_key, struct span *re
     const char *equals = line.size && !strchr("#;", *line.at) ? memchr(line.at, '=', line.size) : NULL;
     if (!equals)
         return false;
-    *ret_key = trim((struct span){line.at, (size_t)(equals - line.at)});
-    *ret_value = trim((struct span){equals + 1, line.size - (size_t)(equals + 1 - line.at)});
+    *ret_key = sift_trim((struct span){line.at, (size_t)(equals - line.at)});
+    *ret_value = sift_trim((struct span){equals + 1, line.size - (size_t)(equals + 1 - line.at)});
     return ret_key->size > 0;
 }
 
@@ -151,22 +71,50 @@ static bool is_whole_toml(struct span value)
     return value.size > 0;
 }
 
+/* Of a value such as { url = "…", token = "…" }: what stands behind the one key, with its quotes. */
+static bool take_inline(struct span value, const char *key, struct span *ret_value)
+{
+    size_t at = 1, key_size = strlen(key);
+    if (value.size < 2 || *value.at != '{' || value.at[value.size - 1] != '}')
+        return false;
+    while (at < value.size) {
+        struct span part = {value.at + at, sift_size_up_to(value, at, "\",}")};
+        size_t equals = sift_size_up_to(part, 0, "=");
+        struct span name = sift_trim((struct span){part.at, equals});
+        size_t quote = at + part.size;
+        if (quote >= value.size || value.at[quote] != '"' || equals == part.size ||
+            sift_trim((struct span){part.at + equals + 1, part.size - equals - 1}).size)
+            return false; /* numbers and what else may stand there are not understood */
+        size_t size = sift_size_up_to(value, quote + 1, "\"");
+        if (name.size == key_size && memcmp(name.at, key, key_size) == 0) {
+            *ret_value = (struct span){value.at + quote, size + 2};
+            return quote + 1 + size < value.size;
+        }
+        at = quote + size + 2;
+        at += sift_size_up_to(value, at, ",}") + 1;
+    }
+    return false;
+}
+
 /* How files of lines differ. */
 struct dialect {
     const char *const *keys;
     bool has_sections, continues, is_toml;
+    const char *inline_key; /* the one that is kept of a table in one line */
 };
 
 static void add_setting(struct buf *out, struct span section, struct span *ret_written, struct span key,
-                        struct span value)
+                        struct span value, const char *inline_key)
 {
     if (section.size && ret_written->at != section.at) {
         buf_printf(out, "[%.*s]\n", (int)section.size, section.at);
         *ret_written = section;
     }
     buf_printf(out, "%.*s = ", (int)key.size, key.at);
-    add_value(out, value);
-    buf_add_char(out, '\n');
+    if (inline_key)
+        buf_printf(out, "{ %s = ", inline_key);
+    sift_add_value(out, value);
+    buf_add_str(out, inline_key ? " }\n" : "\n");
 }
 
 /* .npmrc, pip.conf, Cargo's config.toml. */
@@ -174,12 +122,12 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
 {
     struct span raw, section = {0}, written = {0}, key, value;
     bool is_kept = false;
-    while (next_line(&text, &raw)) {
-        struct span line = trim(raw);
+    while (sift_next_line(&text, &raw)) {
+        struct span line = sift_trim(raw);
         bool goes_on = dialect->continues && raw.size && strchr(" \t", *raw.at) && line.size;
         if (goes_on && is_kept) { /* a value of several lines */
             buf_add_str(out, "    ");
-            add_value(out, line);
+            sift_add_value(out, line);
             buf_add_char(out, '\n');
         }
         if (goes_on)
@@ -187,128 +135,21 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         is_kept = false;
         if (dialect->has_sections && take_section(line, &section))
             continue;
-        if (!take_setting(line, &key, &value) || !is_plain_name(section) || !is_plain_name(key) ||
-            (dialect->is_toml && !is_whole_toml(value)))
+        if (!take_setting(line, &key, &value) || !sift_is_plain_name(section) || !sift_is_plain_name(key))
+            continue;
+        bool is_inline = dialect->inline_key && take_inline(value, dialect->inline_key, &value);
+        if (dialect->is_toml && !is_whole_toml(value))
             continue;
         auto_buf struct buf full = {0};
         if (section.size)
             buf_printf(&full, "%.*s.", (int)section.size, section.at);
         buf_add(&full, key.at, key.size);
-        is_kept = is_listed(dialect->keys, (struct span){full.bytes, full.size});
+        if (is_inline)
+            buf_printf(&full, ".%s", dialect->inline_key);
+        is_kept = sift_is_listed(dialect->keys, (struct span){full.bytes, full.size});
         if (is_kept)
-            add_setting(out, section, &written, key, value);
+            add_setting(out, section, &written, key, value, is_inline ? dialect->inline_key : NULL);
     }
-}
-
-/* The text between <name> and </name>, from *at on, which is moved behind it. */
-static bool take_element(struct span text, size_t *at, const char *name, struct span *ret_inner)
-{
-    auto_buf struct buf open = {0};
-    auto_buf struct buf close = {0};
-    buf_printf(&open, "<%s>", name);
-    buf_printf(&close, "</%s>", name);
-    const char *begin = memmem(text.at + *at, text.size - *at, open.bytes, open.size);
-    if (!begin)
-        return false;
-    begin += open.size;
-    const char *end = memmem(begin, text.size - (size_t)(begin - text.at), close.bytes, close.size);
-    if (!end)
-        return false;
-    *ret_inner = (struct span){begin, (size_t)(end - begin)};
-    *at = (size_t)(end - text.at) + close.size;
-    return true;
-}
-
-/* Text of an element that holds no other: no markup in it. */
-static bool is_plain_text(struct span text)
-{
-    return !memchr(text.at, '<', text.size) && !memchr(text.at, '>', text.size);
-}
-
-/* Examples in comments are no settings. */
-static void drop_comments(struct span text, struct buf *out)
-{
-    static const char open[] = "<!--", close[] = "-->";
-    while (text.size) {
-        const char *begin = memmem(text.at, text.size, open, strlen(open));
-        size_t size = begin ? (size_t)(begin - text.at) : text.size;
-        buf_add(out, text.at, size);
-        const char *end = begin ? memmem(begin, text.size - size, close, strlen(close)) : NULL;
-        if (!end)
-            return;
-        text.size -= (size_t)(end + strlen(close) - text.at);
-        text.at = end + strlen(close);
-    }
-}
-
-/* Of Maven's settings, the mirrors. */
-static void sift_maven(struct span text, struct buf *out)
-{
-    struct span mirrors, mirror, value;
-    size_t at = 0, inside = 0;
-    if (!take_element(text, &at, "mirrors", &mirrors))
-        return;
-    buf_add_str(out, "<settings>\n  <mirrors>\n");
-    while (take_element(mirrors, &inside, "mirror", &mirror)) {
-        buf_add_str(out, "    <mirror>\n");
-        for (const char *const *name = maven_elements; *name; name++) {
-            size_t start = 0;
-            if (!take_element(mirror, &start, *name, &value) || !is_plain_text(value))
-                continue;
-            buf_printf(out, "      <%s>", *name);
-            add_value(out, trim(value));
-            buf_printf(out, "</%s>\n", *name);
-        }
-        buf_add_str(out, "    </mirror>\n");
-    }
-    buf_add_str(out, "  </mirrors>\n</settings>\n");
-}
-
-/* The value of an attribute in "<add key="a" value="b" />". */
-static bool take_attribute(struct span tag, const char *name, struct span *ret_value)
-{
-    auto_buf struct buf word = {0};
-    buf_printf(&word, " %s=\"", name);
-    const char *begin = memmem(tag.at, tag.size, word.bytes, word.size);
-    if (!begin)
-        return false;
-    begin += word.size;
-    const char *end = memchr(begin, '"', tag.size - (size_t)(begin - tag.at));
-    if (!end)
-        return false;
-    *ret_value = (struct span){begin, (size_t)(end - begin)};
-    return true;
-}
-
-/* Of NuGet's, where packages come from. */
-static void sift_nuget(struct span text, struct buf *out)
-{
-    static const char add[] = "<add ";
-    struct span sources, value;
-    size_t at = 0;
-    if (!take_element(text, &at, "packageSources", &sources))
-        return;
-    buf_add_str(out, "<configuration>\n  <packageSources>\n");
-    if (memmem(sources.at, sources.size, "<clear", strlen("<clear")))
-        buf_add_str(out, "    <clear />\n");
-    for (const char *tag = sources.at;
-         (tag = memmem(tag, sources.size - (size_t)(tag - sources.at), add, strlen(add)));) {
-        const char *end = memchr(tag, '>', sources.size - (size_t)(tag - sources.at));
-        if (!end)
-            break;
-        struct span whole = {tag, (size_t)(end - tag)};
-        buf_add_str(out, "    <add");
-        for (const char *const *name = nuget_attributes; *name; name++) {
-            if (!take_attribute(whole, *name, &value))
-                continue;
-            buf_printf(out, " %s=\"", *name);
-            add_value(out, value);
-            buf_add_char(out, '"');
-        }
-        buf_add_str(out, " />\n");
-        tag = end;
-    }
-    buf_add_str(out, "  </packageSources>\n</configuration>\n");
 }
 
 /* Of claude's state: that it was set up, and for whom. Projects, servers and their keys stay out. */
@@ -319,7 +160,7 @@ static void sift_claude(struct span text, struct buf *out)
     if (!json_read(text.at, text.size, &whole))
         return;
     for (size_t at = 0; json_next_member(whole, &at, &key, &value);) {
-        if (key.size > 2 && is_listed(claude_keys, (struct span){key.at + 1, key.size - 2}))
+        if (key.size > 2 && sift_is_listed(claude_keys, (struct span){key.at + 1, key.size - 2}))
             buf_printf(&kept, "%s%.*s:%.*s", kept.size ? "," : "", (int)key.size, key.at, (int)value.size,
                        value.at);
     }
@@ -331,17 +172,21 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
 {
     static const struct dialect npm = {.keys = npm_keys};
     static const struct dialect pip = {.keys = pip_keys, .has_sections = true, .continues = true};
-    static const struct dialect cargo = {.keys = cargo_keys, .has_sections = true, .is_toml = true};
+    static const struct dialect cargo = {
+        .keys = cargo_keys, .has_sections = true, .is_toml = true, .inline_key = "index"};
+    static const struct dialect bun = {
+        .keys = bun_keys, .has_sections = true, .is_toml = true, .inline_key = "url"};
     struct span whole = {text, size};
     auto_buf struct buf bare = {0};
     if (size == 0 || memchr(text, '\0', size))
         return;
     if (file == SIFTED_MAVEN || file == SIFTED_NUGET) {
-        drop_comments(whole, &bare);
+        sift_drop_comments(whole, &bare);
         whole = (struct span){bare.size ? bare.bytes : "", bare.size};
     }
     switch (file) {
     case SIFTED_NPM:
+    case SIFTED_PNPM:
         sift_lines(&npm, whole, out);
         return;
     case SIFTED_PIP:
@@ -350,6 +195,12 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
         return;
     case SIFTED_CARGO:
         sift_lines(&cargo, whole, out);
+        return;
+    case SIFTED_YARN:
+        sift_yarn(whole, out);
+        return;
+    case SIFTED_BUN:
+        sift_lines(&bun, whole, out);
         return;
     case SIFTED_MAVEN:
         sift_maven(whole, out);

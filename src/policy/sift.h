@@ -12,6 +12,9 @@
     X(CARGO, "/.cargo/config.toml", "", false)                                                               \
     X(MAVEN, "/.m2/settings.xml", "", false)                                                                 \
     X(NUGET, "/NuGet/NuGet.Config", "", false)                                                               \
+    X(PNPM, "/pnpm/rc", "", false)                                                                           \
+    X(YARN, "/.yarnrc.yml", "", false)                                                                       \
+    X(BUN, "/.bunfig.toml", "", false)                                                                       \
     X(CLAUDE, "/.claude.json", "/.claude/.claude.json", true)
 
 enum sifted {

@@ -15,6 +15,9 @@ TEST(files_are_known_by_the_end_of_their_path)
     CHECK_INT(sifted_file("/home/u/.npmrc"), SIFTED_NPM);
     CHECK_INT(sifted_file("/home/u/.config/pip/pip.conf"), SIFTED_PIP);
     CHECK_INT(sifted_file("/home/u/.pip/pip.conf"), SIFTED_PIP_OLD);
+    CHECK_INT(sifted_file("/home/u/.config/pnpm/rc"), SIFTED_PNPM);
+    CHECK_INT(sifted_file("/home/u/.yarnrc.yml"), SIFTED_YARN);
+    CHECK_INT(sifted_file("/home/u/.bunfig.toml"), SIFTED_BUN);
     CHECK_INT(sifted_file("/home/u/.claude.json"), SIFTED_CLAUDE);
     CHECK_INT(sifted_file("/home/u/x.npmrc"), SIFTED_UNKNOWN);
     CHECK_INT(sifted_file("/home/u/.netrc"), SIFTED_UNKNOWN);
@@ -86,7 +89,10 @@ TEST(cargo_keeps_registries_and_mirrors)
                                    "[source.crates-io]\n"
                                    "replace-with = \"corp\"\n"
                                    "[registries]\n"
-                                   "other = { index = \"x\", token = \"SECRET\" }\n"
+                                   "other = { index = \"https://u:SECRET@x.test/\", token = \"SECRET\" }\n"
+                                   "third = { token = \"SECRET\" , index=\"y\" }\n"
+                                   "fourth = { token = \"SECRET, index = \\\"z\" }\n"
+                                   "fifth = { token = [\"SECRET\"], index = \"SECRET\" }\n"
                                    "[build]\n"
                                    "rustc-wrapper = \"/evil\"\n"
                                    "jobs = 4\n"),
@@ -96,8 +102,80 @@ TEST(cargo_keeps_registries_and_mirrors)
               "default = \"corp\"\n"
               "[source.crates-io]\n"
               "replace-with = \"corp\"\n"
+              "[registries]\n"
+              "other = { index = \"https://x.test/\" }\n"
+              "third = { index = \"y\" }\n"
               "[build]\n"
               "jobs = 4\n");
+}
+
+TEST(bun_keeps_registries)
+{
+    CHECK_STR(sifted(SIFTED_BUN,
+                     "[install]\n"
+                     "registry = { url = \"https://u:SECRET@npm.corp.test/\", token = \"SECRET\" }\n"
+                     "cache = \"/x\"\n"
+                     "exact = true\n"
+                     "[install.scopes]\n"
+                     "corp = \"https://u:SECRET@npm.corp.test/\"\n"
+                     "\"@other\" = { token = \"$TOKEN\", url = \"https://other.test/?t=SECRET\" }\n"
+                     "\"@https://u:SECRET@h\" = \"x\"\n"
+                     "broken = { url = \"https://SECRET\n"
+                     "[run]\n"
+                     "preload = [\"/evil\"]\n"),
+              "[install]\n"
+              "registry = { url = \"https://npm.corp.test/\" }\n"
+              "exact = true\n"
+              "[install.scopes]\n"
+              "corp = \"https://npm.corp.test/\"\n"
+              "\"@other\" = { url = \"https://other.test/\" }\n");
+    CHECK_STR(sifted(SIFTED_BUN, "[install]\nregistry = {\n"), "");
+    CHECK_STR(sifted(SIFTED_BUN, "[install]\nregistry = {}\nregistry = {\"}\nregistry = {url=\"}\n"), "");
+}
+
+TEST(yarn_keeps_registries_of_scopes)
+{
+    CHECK_STR(sifted(SIFTED_YARN, "npmRegistryServer: \"https://u:SECRET@npm.corp.test/\"\n"
+                                  "npmAuthToken: SECRET\n"
+                                  "nodeLinker: node-modules\n"
+                                  "yarnPath: /evil.cjs\n"
+                                  "npmScopes:\n"
+                                  "  corp:\n"
+                                  "    npmAuthToken: SECRET\n"
+                                  "    npmRegistryServer: https://SECRET@npm.corp.test/scoped\n"
+                                  "  other:\n"
+                                  "    npmAlwaysAuth: true\n"
+                                  "  third:\n"
+                                  "    npmRegistryServer: 'https://third.test'\n"
+                                  "npmRegistries:\n"
+                                  "  \"https://u:SECRET@npm.corp.test\":\n"
+                                  "    npmRegistryServer: SECRET\n"),
+              "npmRegistryServer: \"https://npm.corp.test/\"\n"
+              "nodeLinker: node-modules\n"
+              "npmScopes:\n"
+              "  corp:\n"
+              "    npmRegistryServer: https://npm.corp.test/scoped\n"
+              "  third:\n"
+              "    npmRegistryServer: 'https://third.test'\n");
+}
+
+TEST(yarn_leaves_out_what_is_not_one_line)
+{
+    static const char *const values[] = {"|",       ">-",          "&a https://x", "*a",
+                                         "!!str x", "[https://x]", "{a: b}",       "\"https://x",
+                                         "'a' 'b'", "a: b",        "x #SECRET",    "\"a\" #SECRET",
+                                         "",        "- x"};
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "npmRegistryServer: %s\n   SECRET\n", values[i]);
+        CHECK_STR(sifted(SIFTED_YARN, text), "");
+    }
+    CHECK_STR(
+        sifted(SIFTED_YARN, "\tnpmRegistryServer: x\n npmRegistryServer: x\nnpmRegistryServer:x\n: x\n"), "");
+    CHECK_STR(sifted(SIFTED_YARN, "    npmRegistryServer: x\n  a:\n    npmRegistryServer: x\n"), "");
+    CHECK_STR(sifted(SIFTED_YARN, "npmScopes: x\n  a:\n    npmRegistryServer: x\n"), "");
+    CHECK_STR(sifted(SIFTED_YARN, "npmScopes:\n  a: y\n    npmRegistryServer: x\n"), "");
+    CHECK_STR(sifted(SIFTED_YARN, "npmScopes:\n  a:\nother:\n    npmRegistryServer: x\n"), "");
 }
 
 TEST(maven_keeps_mirrors_and_no_server)
