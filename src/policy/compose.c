@@ -82,6 +82,8 @@ static bool already_read(const struct policy *policy, const char *name, bool onl
 static void use_profile(struct policy *policy, struct spot spot, const char *name,
                         const struct use_chain *chain, struct diags *diags)
 {
+    if (spot.source->without_network && text_starts_with(name, "net/"))
+        return;
     for (const struct use_chain *link = chain; link; link = link->asked_by) {
         if (strcmp(link->name, name) == 0) {
             diag_error(diags, spot, "take one of these lines out", "profiles use each other in a circle: %s",
@@ -106,6 +108,7 @@ static void use_profile(struct policy *policy, struct spot spot, const char *nam
         return;
     source->asked_by = spot.source->asked_by;
     source->only_tightens = spot.source->only_tightens;
+    source->without_network = spot.source->without_network;
     source->workspace = spot.source->workspace;
     if (source->asked_by != LAYER_REPOSITORY && !has_name(&policy->profiles_in_use, name))
         vec_push(&policy->profiles_in_use, name);
@@ -289,6 +292,49 @@ static void read_toolchains(struct policy *policy, struct diags *diags)
     vec_free(&names);
 }
 
+/* Folders of PATH in the home, as "~/.cargo/bin". */
+static void list_path(const struct policy *policy, fs_names *ret_folders)
+{
+    const char *homes[] = {policy->request.home_spelled, policy->request.home};
+    const char *path = text_variable(policy->request.environment, "PATH");
+    for (const char *at = path ? path : ""; *at;) {
+        size_t size = strcspn(at, ":");
+        const char *folder = arena_copy(policy->arena, at, size);
+        at += size + (at[size] == ':');
+        for (size_t i = 0; i < array_len(homes); i++) {
+            size_t home = strlen(homes[i]);
+            if (strncmp(folder, homes[i], home) == 0 && folder[home] == '/') {
+                vec_push(ret_folders, path_clean(policy->arena, "/", folder + home));
+                break;
+            }
+        }
+    }
+}
+
+/*
+ * Toolchains of the user's that no workspace asks for, by the folders of PATH: a new project may need them. They are the last
+ * to be read, so that whoever asks for one gets all of it.
+ */
+static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
+{
+    static const struct source on_path = {.name = "PATH",
+                                          .layer = LAYER_BASE,
+                                          .asked_by = LAYER_BASE,
+                                          .is_profile = true,
+                                          .without_network = true};
+    fs_names folders = {0}, found = {0};
+    list_path(policy, &folders);
+    struct profile_finder finder = finder_for(policy, LAYER_PROFILE);
+    if (folders.count)
+        profiles_on_path(&finder, &folders, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        if (!has_name(&policy->profiles_in_use, found.at[i]))
+            use_profile(policy, (struct spot){.source = &on_path}, found.at[i], NULL, diags);
+    }
+    vec_free(&folders);
+    vec_free(&found);
+}
+
 /* Parts of a git directory that could not be looked through are frozen as they are; so is where its settings lead. */
 static void freeze_found_git(struct policy *policy)
 {
@@ -331,6 +377,7 @@ bool policy_rule_awaits_trust(const struct rule *rule)
 bool policy_rule_counts(const struct policy *policy, const struct rule *rule)
 {
     return !policy_rule_awaits_trust(rule) &&
+           !(rule->source->without_network && rule->verb == VERB_CONNECT) &&
            !(rule->unless && has_name(&policy->profiles_in_use, rule->unless));
 }
 
@@ -354,6 +401,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
         read_repository(policy, i, diags);
         read_enclosing(policy, i, diags);
     }
+    read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
     vec_reserve(&policy->rules, CERTIFICATE_VARIABLES); /* what is indexed stays where it is */
     index_rules(policy);

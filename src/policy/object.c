@@ -314,9 +314,12 @@ static int parse_name(struct arena *arena, const struct word *word, struct rule 
         return complain(diags, rule, word,
                         "write the last part of the path alone, such as claude, or a package: @scope/name",
                         "this is not the name of a command");
-    if (rule->verb == VERB_DETECT && (*rule->text == '\0' || strchr(rule->text, '/')))
-        return complain(diags, rule, word, "write a name in the workspace's top folder, such as Cargo.toml",
-                        "this is not the name of a file");
+    bool is_folder = text_starts_with(rule->text, "~/") && rule->text[2];
+    if (rule->verb == VERB_DETECT && (*rule->text == '\0' || (strchr(rule->text, '/') && !is_folder)))
+        return complain(
+            diags, rule, word,
+            "write a name in the workspace's top folder, such as Cargo.toml, or a folder of PATH, such as ~/.cargo/bin",
+            "this is not the name of a file");
     return 0;
 }
 

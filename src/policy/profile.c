@@ -221,16 +221,39 @@ static bool is_name_of_one(const char *pattern, void *context)
     return false;
 }
 
-void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found)
+/* Does a pattern of folders cover one of them? A folder's pattern is never a file's name, nor the other way round. */
+static bool is_pattern_of_one(const char *pattern, void *context)
+{
+    const fs_names *folders = context;
+    for (size_t i = 0; text_starts_with(pattern, "~/") && i < folders->count; i++) {
+        if (pattern_matches_path(pattern + 1, folders->at[i], strlen(folders->at[i])))
+            return true;
+    }
+    return false;
+}
+
+static void find_toolchains(const struct profile_finder *finder,
+                            bool (*fits)(const char *text, void *context), fs_names *names,
+                            fs_names *ret_found)
 {
     fs_names all = {0};
     profile_names(finder, &all);
     for (size_t i = 0; i < all.count; i++) {
         if (text_starts_with(all.at[i], "toolchain/") &&
-            find_text_rule(finder, all.at[i], VERB_DETECT, is_name_of_one, names))
+            find_text_rule(finder, all.at[i], VERB_DETECT, fits, names))
             vec_push(ret_found, all.at[i]);
     }
     vec_free(&all);
+}
+
+void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found)
+{
+    find_toolchains(finder, is_name_of_one, names, ret_found);
+}
+
+void profiles_on_path(const struct profile_finder *finder, fs_names *folders, fs_names *ret_found)
+{
+    find_toolchains(finder, is_pattern_of_one, folders, ret_found);
 }
 
 const char *profile_about(const struct profile_finder *finder, const char *name)

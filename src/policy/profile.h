@@ -29,6 +29,9 @@ void profile_commands(const struct profile_finder *finder, fs_names *ret_command
 /* The toolchain profiles whose `detect` has one of these names. */
 void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found);
 
+/* Those whose `detect` has one of these folders, given from the home on: "/.cargo/bin". */
+void profiles_on_path(const struct profile_finder *finder, fs_names *folders, fs_names *ret_found);
+
 /* The profile that a name was probably meant to be, or NULL. */
 const char *profile_closest(const struct profile_finder *finder, const char *name);
 

@@ -100,6 +100,8 @@ struct source {
     enum layer layer;
     enum layer asked_by; /* the layer whose file led here, by `use` or directly */
     bool is_profile;
+    bool
+        without_network; /* a toolchain that is only on PATH: its tools are shown, no host is opened for them */
     bool only_tightens;  /* a repository's policy that the user has not trusted, and what it uses */
     size_t workspace;    /* which workspace's repository it is */
     const char *start;   /* where relative paths start; NULL: at the current directory */

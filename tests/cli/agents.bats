@@ -135,6 +135,31 @@ is() {
     [[ $output == *index.crates.io* ]]
 }
 
+@test "toolchains on PATH are shown, and open no host before something asks for them" {
+    mkdir -p "$HOME/.cargo/bin" "$HOME/.nvm/versions/node/v22/bin" "$HOME/.local/share/mise/shims" "$HOME/x.sln"
+    PATH=$HOME/.cargo/bin:$HOME/.nvm/versions/node/v22/bin/:$HOME/x.sln:/opt/.local/share/mise/shims:.pyenv/shims::$PATH
+    run "$BAWN" show -- bash
+    [[ ${lines[0]} == *toolchain/node*toolchain/rust* && ${lines[0]} != *toolchain/mise* && ${lines[0]} != *toolchain/python* ]]
+    [[ ${lines[0]} != *toolchain/dotnet* && ${lines[0]} != *net/* ]]
+    [[ $output == *'~/.cargo/bin'* && $output == *'~/.nvm'* ]]
+    [[ $output != *index.crates.io* && $output != *registry.npmjs.org* ]]
+    run "$BAWN" show -- claude
+    [[ $output == *registry.npmjs.org* && $output != *index.crates.io* && $output == *'~/.cargo/bin'* ]]
+    run "$BAWN" show --use toolchain/rust -- bash
+    [[ $output == *index.crates.io* ]]
+    touch Cargo.toml
+    run "$BAWN" show -- bash
+    [[ $output == *index.crates.io* && $output != *registry.npmjs.org* ]]
+    rm Cargo.toml
+    echo 'use toolchain/rust' >.bawn
+    "$BAWN" trust --yes
+    run "$BAWN" show -- bash
+    [[ $output == *index.crates.io* ]]
+    mkdir -p '~/.volta/bin' # a project cannot name a folder of PATH
+    run "$BAWN" why registry.npmjs.org -- bash
+    [[ $output == *'cannot be reached'* ]]
+}
+
 @test "sift takes only the files that bawn knows" {
     touch "$HOME/.npmrc" "$HOME/.netrc"
     run "$BAWN" show --sift "$HOME/.npmrc" -- bash
