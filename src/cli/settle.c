@@ -1,5 +1,6 @@
 #include "cli/settle.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <termios.h>
@@ -58,18 +59,24 @@ static void be_interrupted(int number)
     (void)number;
 }
 
-/* Returns false at the end of what is typed, and on Ctrl-C, which is held back around the question. */
+/*
+ * Returns false at the end of what is typed, and on Ctrl-C. That is held back until it is waited for: also one that comes in the
+ * moment after the question is an answer to it.
+ */
 static bool hear_answer(const struct world *world, char *answer, int most)
 {
     sigset_t interrupt, before;
     struct sigaction usual;
+    struct pollfd typed = {.fd = fileno(world->in), .events = POLLIN};
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before);
     sigaction(SIGINT, &(struct sigaction){.sa_handler = be_interrupted}, &usual);
-    sigprocmask(SIG_UNBLOCK, &interrupt, &before);
-    bool is_heard = fgets(answer, most, world->in) != NULL;
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    sigset_t while_waiting = before;
+    sigdelset(&while_waiting, SIGINT);
+    bool is_heard = ppoll(&typed, 1, NULL, &while_waiting) > 0 && fgets(answer, most, world->in) != NULL;
     sigaction(SIGINT, &usual, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return is_heard;
 }
 
