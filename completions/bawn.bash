@@ -71,7 +71,7 @@ _bawn_flag_takes() {
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
     --degrade) takes='landlock seccomp root memory' ;;
-    --publish | --host-port | --on-exit | --grep) takes='' ;;
+    --publish | --host-port | --artifacts | --on-exit | --grep) takes='' ;;
     --since | --to) takes='10m 1h 2h 1d' ;;
     --checkpoint) takes='5m 15m 30m 1h' ;;
     --env | --unset) takes=variable ;;
@@ -97,7 +97,7 @@ _bawn_command() {
 
 _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect
-        --refuse --publish --host-port --env --unset --limit --use --policy --read-only --nested --review --discard
+        --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local verbs='run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
     local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run

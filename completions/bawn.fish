@@ -4,7 +4,7 @@
 # `command` where it belongs to the command. With --rest, prints the command's words so far instead.
 function __bawn_state
     set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect \
-        --refuse --publish --host-port --env --unset --limit --use --policy --agent --degrade --report --branch
+        --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --agent --degrade --report --branch
     set -l words (commandline -opc)
     set -l verb first
     set -l i 2
@@ -183,5 +183,6 @@ complete -c bawn -n $rules -l host-port -x -d "A service on the host's loopback"
 complete -c bawn -n $rules -l env -x -a '(set -nx)' -d 'Pass a variable, or set one'
 complete -c bawn -n $rules -l unset -x -a '(set -nx)' -d 'Do not pass a variable'
 complete -c bawn -n $rules -l limit -x -a '(__bawn_limits)' -d 'Memory, pids, files, time, snapshot or journals'
+complete -c bawn -n $rules -l artifacts -x -d 'A folder of builds: new programs in it are not told of'
 complete -c bawn -n $rules -l use -x -a '(__bawn_profiles)' -d 'Add a profile'
 complete -c bawn -n $rules -l policy -r -F -d 'Read a whole file of rules'

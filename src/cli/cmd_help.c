@@ -11,7 +11,7 @@ static void print_overview(const struct world *world)
           "\n"
           "  bawn CMD...       run CMD in the sandbox\n"
           "  bawn -- CMD...    the same, for a CMD that bears a verb's name\n"
-          "  bawn VERB ...\n",
+          "  bawn VERB ...     or --help, --version\n",
           world->out);
     for (const struct verb_entry *verb = verb_table; verb->name; verb++)
         fprintf(world->out, "    %-10s %s\n", verb->name, verb->summary);
@@ -21,7 +21,7 @@ static void print_overview(const struct world *world)
           "  --flag PATH  --copy PATH  --sync FILE  --seal PATH  --sift FILE  --socket PATH\n"
           "  --net off|allow|open  --connect HOST[:PORT]  --refuse HOST[:PORT]\n"
           "  --publish [HOSTPORT:]PORT  --host-port PORT  --env NAME[=VALUE]  --unset NAME\n"
-          "  --limit NAME=VALUE  --use PROFILE  --policy FILE  --help  --version\n"
+          "  --limit NAME=VALUE  --artifacts NAME  --use PROFILE  --policy FILE\n"
           "Modes: --review, --discard, --read-only, --nested, --fresh-home,\n"
           "  --full-access --i-know, --degrade=WALL, --agent NAME (see `bawn run --help`)\n"
           "\n"

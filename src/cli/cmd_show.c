@@ -232,6 +232,16 @@ static void add_limits(struct page *page)
     }
 }
 
+static void add_artifacts(struct page *page)
+{
+    begin(page, "Folders that builds make: new programs in them are not told of");
+    for (size_t i = 0; i < page->loaded->plan.operations.count; i++) {
+        const struct operation *operation = &page->loaded->plan.operations.at[i];
+        if (operation->kind == OP_ARTIFACTS)
+            add_line(page, operation->name, "", operation->because);
+    }
+}
+
 static void add_arguments(struct page *page)
 {
     begin(page, "Words that the agent gets before its own arguments");
@@ -277,6 +287,7 @@ static void show_page(const struct world *world, const struct args *args, const 
     add_section(&page, "Can write", OP_BIND_WRITE);
     add_section(&page, "Frozen inside that", OP_FREEZE);
     add_section(&page, "Flagged inside that: settled with you at the end", OP_FLAG);
+    add_artifacts(&page);
     add_section(&page, "Can read", OP_BIND_READ);
     add_section(&page, "Copied into the private home", OP_COPY);
     add_section(&page, "Sifted into the private home: settings without their secrets", OP_SIFT);

@@ -17,7 +17,8 @@ struct answer {
     const char *kind;     /* "path", "host", "variable" */
     const char *decision; /* one word, for machines */
     const char *sentence;
-    const struct rule *decides; /* may be NULL */
+    const struct rule *decides;   /* may be NULL */
+    const struct rule *artifacts; /* of a path in a folder that builds make: the rule that says so */
     candidate_list candidates;
     const char *flag_object; /* the same for the command line, where that differs */
     const char *object;      /* what a rule that changes it would name */
@@ -124,6 +125,17 @@ static void suggest_for_path(struct answer *answer, const char *path, enum acces
     }
 }
 
+/* Of what can be written in a workspace, where new programs are told of. */
+static const struct rule *artifacts_at(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const char *workspace = policy->workspaces.at[i].path;
+        if (path_is_beneath(path, workspace) && strcmp(path, workspace) != 0)
+            return decide_artifacts(policy, path + strlen(workspace) + 1, true);
+    }
+    return NULL;
+}
+
 static int answer_path(struct loaded *loaded, const struct style *style, const char *asked,
                        struct answer *answer, struct err *err)
 {
@@ -144,6 +156,7 @@ static int answer_path(struct loaded *loaded, const struct style *style, const c
     answer->sentence = arena_printf(arena, "%s%s%s", lead, sentence_for_path(loaded, place->real, &verdict),
                                     place->kind == FILE_MISSING ? " (it does not exist now)" : "");
     answer->decides = verdict.decides ? verdict.decides->rule : NULL;
+    answer->artifacts = verdict.access == ACCESS_WRITE ? artifacts_at(&loaded->policy, place->real) : NULL;
     /* What a shell or the language would take for more than plain text is spelled out and quoted for both. */
     bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;
     if (loaded->request.full_access)
@@ -291,6 +304,9 @@ static void add_text(struct buf *out, const struct style *style, struct arena *a
         if (candidate->rule != answer->decides)
             add_rule_line(out, style, arena, "beaten", candidate->rule, loss_text(candidate->loss));
     }
+    if (answer->artifacts)
+        add_rule_line(out, style, arena, "besides", answer->artifacts,
+                      "so that new programs are not told of");
     add_changes(out, style, arena, answer);
 }
 
@@ -303,6 +319,8 @@ static void add_json(struct json *json, const struct answer *answer)
     json_str(json, "sentence", answer->sentence);
     if (answer->decides)
         rule_add_json(json, "decided_by", answer->decides);
+    if (answer->artifacts)
+        rule_add_json(json, "artifacts", answer->artifacts);
     json_open(json, "beaten", '[');
     for (size_t i = 0; i < answer->candidates.count; i++) {
         const struct candidate *candidate = &answer->candidates.at[i];

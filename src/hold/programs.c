@@ -4,32 +4,17 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "base/pattern.h"
+#include "policy/decide.h"
 #include "workspace/compare.h"
 
 enum { MOST_NAMED = 5, MOST_ASKED = 1000 };
 
-/* Where builds put what they make. Folders that no snapshot looks into (node_modules, .venv …) come on top. */
-static const char *const build_folders[] = {"build",   "build-*", "_build",    ".build", "cmake-build-*",
-                                            "dist",    "out",     "bin",       "obj",    "target",
-                                            "zig-out", "result",  "*.egg-info"};
-
-static bool is_in_build_folder(const char *path)
-{
-    for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
-        for (size_t i = 0; i < array_len(build_folders); i++) {
-            if (pattern_matches_name(build_folders[i], path, (size_t)(slash - path)))
-                return true;
-        }
-    }
-    return false;
-}
-
-static bool became_program(const struct change *change)
+static bool became_program(const struct policy *policy, const struct change *change)
 {
     const struct entry *before = change->before, *after = change->after;
     return after && S_ISREG(after->mode) && after->mode & 0111 &&
-           !(before && S_ISREG(before->mode) && before->mode & 0111) && !is_in_build_folder(change->path) &&
+           !(before && S_ISREG(before->mode) && before->mode & 0111) &&
+           !decide_artifacts(policy, change->path, false) &&
            strncmp(change->path, ".git/", strlen(".git/")) != 0;
 }
 
@@ -42,7 +27,7 @@ void programs_look(struct flags *flags, const char *workspace, const struct tree
     VEC(struct version) found = {0};
     compare_trees(start, end, &changes);
     for (size_t i = 0; i < changes.count && found.count < MOST_ASKED; i++) {
-        if (!became_program(&changes.at[i]))
+        if (!became_program(flags->hold->plan->policy, &changes.at[i]))
             continue;
         const char *path = arena_str(arena, changes.at[i].path);
         size_t count = contents.count;

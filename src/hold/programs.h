@@ -1,5 +1,5 @@
 /*
- * Programs that are new in a workspace, outside folders in which builds put theirs. They stay, as nothing runs them by
+ * Programs that are new in a workspace, outside folders in which builds put theirs (`artifacts` rules). They stay, as nothing runs them by
  * itself; they are named, since somebody may.
  */
 #pragma once

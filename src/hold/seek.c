@@ -12,6 +12,7 @@
 #include "hold/nested.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
+#include "policy/decide.h"
 
 enum { MOST_ENTRIES = 2000000, DEEPEST = 128, MOST_LINKS = 8 };
 
@@ -71,9 +72,10 @@ static void look_at_link(const struct walk *walk, int directory_fd, const char *
         return;
     target[size] = '\0';
     struct arena *arena = walk->flags->hold->arena;
-    if (!path_is_beneath(path_clean(arena, directory, target), walk->tree))
-        flags_add_sighting(walk->flags, (struct sighting){"a link that leads out of the workspace",
-                                                          path_join(arena, directory, name)});
+    const char *path = path_join(arena, directory, name);
+    if (!path_is_beneath(path_clean(arena, directory, target), walk->tree) &&
+        !decide_artifacts(walk->flags->hold->plan->policy, path + strlen(walk->tree) + 1, true))
+        flags_add_sighting(walk->flags, (struct sighting){"a link that leads out of the workspace", path});
 }
 
 static bool is_tree(const struct operation *operation)

@@ -327,6 +327,7 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
     plan_add_network(ret_plan);
     plan_add_environment(ret_plan);
     plan_add_limits(ret_plan);
+    plan_add_artifacts(ret_plan);
     plan_add_arguments(ret_plan);
     plan_add_given_up(ret_plan);
     plan_add_notes(ret_plan);

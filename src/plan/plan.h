@@ -37,6 +37,7 @@ enum { PLAN_SCHEMA_VERSION = 1 };
     X(ENV_PASS, "env-pass")   /* `name`: the caller's value */                                               \
     X(ENV_SET, "env-set")     /* `name`, `value` */                                                          \
     X(LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                        \
+    X(ARTIFACTS, "artifacts") /* `name`: a folder of builds, in which new programs are nothing to tell of */ \
     X(ARGUMENT, "argument")   /* `value`: a word that the agent gets before its own arguments */
 
 enum operation_kind {

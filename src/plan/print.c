@@ -200,6 +200,7 @@ static const char *object_text(struct arena *arena, const struct operation *oper
     case OP_ARGUMENT:
         return operation->value;
     case OP_ENV_PASS:
+    case OP_ARTIFACTS:
         return operation->name;
     case OP_ENV_SET:
         return arena_printf(arena, "%s=%s", operation->name, operation->value);

@@ -120,3 +120,13 @@ void plan_add_limits(struct plan *plan)
                                                                                   : means_of(plan, limit)});
     }
 }
+
+void plan_add_artifacts(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb == VERB_ARTIFACTS && policy_rule_counts(policy, rule))
+            plan_add(plan, (struct operation){.kind = OP_ARTIFACTS, .because = rule, .name = rule->text});
+    }
+}

@@ -18,6 +18,9 @@ void plan_add_arguments(struct plan *plan);
 bool plan_argument_briefs(const struct plan *plan,
                           const struct operation *argument); /* its line has $BRIEFING */
 
+/* settings.c: names of folders that builds make. */
+void plan_add_artifacts(struct plan *plan);
+
 /* given_up.c: the walls that modes and --degrade give up. */
 void plan_add_given_up(struct plan *plan);
 

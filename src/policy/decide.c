@@ -188,3 +188,22 @@ struct verdict decide_net(const struct policy *policy, candidate_list *candidate
 {
     return decide_single(policy, VERB_NET, LIMIT_COUNT, NET_ALLOW, candidates);
 }
+
+static const struct rule *rule_on_artifacts(const struct policy *policy, const char *name, size_t size)
+{
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb == VERB_ARTIFACTS && pattern_matches_name(rule->text, name, size) &&
+            policy_rule_counts(policy, rule))
+            return rule;
+    }
+    return NULL;
+}
+
+const struct rule *decide_artifacts(const struct policy *policy, const char *path, bool itself)
+{
+    const struct rule *found = NULL;
+    for (const char *slash; !found && (slash = strchr(path, '/')); path = slash + 1)
+        found = rule_on_artifacts(policy, path, (size_t)(slash - path));
+    return found || !itself ? found : rule_on_artifacts(policy, path, strlen(path));
+}

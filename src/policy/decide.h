@@ -88,6 +88,12 @@ struct verdict decide_env(const struct policy *policy, const char *name, candida
 struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates);
 struct verdict decide_net(const struct policy *policy, candidate_list *candidates);
 
+/*
+ * The rule that counts a folder on the way to a path, relative to its workspace, among those that builds make; `itself`: or what
+ * lies there. NULL where none does.
+ */
+const struct rule *decide_artifacts(const struct policy *policy, const char *path, bool itself);
+
 /* How much a rule on a host, a variable, a limit or the network gives: to compare two that could decide the same. */
 uint64_t amount_given(const struct rule *rule);
 

@@ -307,13 +307,17 @@ static bool command_name_is_valid(const char *name)
 
 static int parse_name(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
 {
-    rule->text = rule->verb == VERB_DETECT ? word->text : word_plain(arena, word->text);
+    bool is_of_file = rule->verb == VERB_DETECT || rule->verb == VERB_ARTIFACTS;
+    rule->text = is_of_file ? word->text : word_plain(arena, word->text);
     if (rule->verb == VERB_USE && !profile_name_is_valid(rule->text))
         return complain(diags, rule, word, "`bawn profiles` lists them", "this is not the name of a profile");
     if (rule->verb == VERB_MATCH && !command_name_is_valid(rule->text))
         return complain(diags, rule, word,
                         "write the last part of the path alone, such as claude, or a package: @scope/name",
                         "this is not the name of a command");
+    if (rule->verb == VERB_ARTIFACTS && (*rule->text == '\0' || strchr(rule->text, '/')))
+        return complain(diags, rule, word, "write a name alone, wherever it lies, such as dist or build-*",
+                        "this is not the name of a folder");
     bool is_folder = text_starts_with(rule->text, "~/") && rule->text[2];
     if (rule->verb == VERB_DETECT && (*rule->text == '\0' || (strchr(rule->text, '/') && !is_folder)))
         return complain(

@@ -21,7 +21,7 @@ enum object_kind {
     OBJECT_LIMIT,
     OBJECT_NET,
     OBJECT_PORT,
-    OBJECT_NAME, /* of a profile or a command */
+    OBJECT_NAME, /* of a profile, a command or a file */
     OBJECT_TEXT,
 };
 
@@ -47,6 +47,7 @@ enum object_kind {
     X(ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                                \
     X(UNSET, "unset", OBJECT_ENV, "NAME")                                                                    \
     X(LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                            \
+    X(ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                           \
     X(ARGUMENT, "argument", OBJECT_TEXT, "WORD")                                                             \
     X(LOGIN, "login", OBJECT_TEXT, "WORD")                                                                   \
     X(BROWSE, "browse", OBJECT_TEXT, "HOST")                                                                 \
