@@ -27,6 +27,9 @@ static const char *const cargo_keys[] = {
     "source.*.replace-with", "source.*.registry", "registries.*.index",
     "registry.default",      "net.retry",         "net.git-fetch-with-cli",
     "build.target",          "build.jobs",        NULL};
+static const char *const uv_keys[] = {
+    "index-url",     "offline",        "native-tls",       "[index].name", "[index].url", "[index].default",
+    "pip.index-url", "[index].format", "[index].explicit", "link-mode",    NULL};
 static const char *const bun_keys[] = {
     "install.registry", "install.registry.url", "install.scopes.*", "install.exact", "telemetry", NULL};
 static const char *const claude_keys[] = {"hasCompletedOnboarding",
@@ -86,9 +89,11 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
             sift_trim((struct span){part.at + equals + 1, part.size - equals - 1}).size)
             return false; /* numbers and what else may stand there are not understood */
         size_t size = sift_size_up_to(value, quote + 1, "\"");
+        if (quote + 1 + size >= value.size)
+            return false;
         if (name.size == key_size && memcmp(name.at, key, key_size) == 0) {
             *ret_value = (struct span){value.at + quote, size + 2};
-            return quote + 1 + size < value.size;
+            return true;
         }
         at = quote + size + 2;
         at += sift_size_up_to(value, at, ",}") + 1;
@@ -102,6 +107,13 @@ struct dialect {
     bool has_sections, continues, is_toml;
     const char *inline_key; /* the one that is kept of a table in one line */
 };
+
+/* "[index]", of the line "[[index]]": one more of a list. */
+static bool is_plain_section(struct span section)
+{
+    bool is_item = section.size > 2 && *section.at == '[' && section.at[section.size - 1] == ']';
+    return sift_is_plain_name(is_item ? (struct span){section.at + 1, section.size - 2} : section);
+}
 
 static void add_setting(struct buf *out, struct span section, struct span *ret_written, struct span key,
                         struct span value, const char *inline_key)
@@ -135,7 +147,7 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         is_kept = false;
         if (dialect->has_sections && take_section(line, &section))
             continue;
-        if (!take_setting(line, &key, &value) || !sift_is_plain_name(section) || !sift_is_plain_name(key))
+        if (!take_setting(line, &key, &value) || !is_plain_section(section) || !sift_is_plain_name(key))
             continue;
         bool is_inline = dialect->inline_key && take_inline(value, dialect->inline_key, &value);
         if (dialect->is_toml && !is_whole_toml(value))
@@ -174,6 +186,7 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
     static const struct dialect pip = {.keys = pip_keys, .has_sections = true, .continues = true};
     static const struct dialect cargo = {
         .keys = cargo_keys, .has_sections = true, .is_toml = true, .inline_key = "index"};
+    static const struct dialect uv = {.keys = uv_keys, .has_sections = true, .is_toml = true};
     static const struct dialect bun = {
         .keys = bun_keys, .has_sections = true, .is_toml = true, .inline_key = "url"};
     struct span whole = {text, size};
@@ -195,6 +208,9 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
         return;
     case SIFTED_CARGO:
         sift_lines(&cargo, whole, out);
+        return;
+    case SIFTED_UV:
+        sift_lines(&uv, whole, out);
         return;
     case SIFTED_YARN:
         sift_yarn(whole, out);

@@ -13,6 +13,7 @@
     X(MAVEN, "/.m2/settings.xml", "", false)                                                                 \
     X(NUGET, "/NuGet/NuGet.Config", "", false)                                                               \
     X(PNPM, "/pnpm/rc", "", false)                                                                           \
+    X(UV, "/uv/uv.toml", "", false)                                                                          \
     X(YARN, "/.yarnrc.yml", "", false)                                                                       \
     X(BUN, "/.bunfig.toml", "", false)                                                                       \
     X(CLAUDE, "/.claude.json", "/.claude/.claude.json", true)

@@ -15,6 +15,7 @@ TEST(files_are_known_by_the_end_of_their_path)
     CHECK_INT(sifted_file("/home/u/.npmrc"), SIFTED_NPM);
     CHECK_INT(sifted_file("/home/u/.config/pip/pip.conf"), SIFTED_PIP);
     CHECK_INT(sifted_file("/home/u/.pip/pip.conf"), SIFTED_PIP_OLD);
+    CHECK_INT(sifted_file("/home/u/.config/uv/uv.toml"), SIFTED_UV);
     CHECK_INT(sifted_file("/home/u/.config/pnpm/rc"), SIFTED_PNPM);
     CHECK_INT(sifted_file("/home/u/.yarnrc.yml"), SIFTED_YARN);
     CHECK_INT(sifted_file("/home/u/.bunfig.toml"), SIFTED_BUN);
@@ -130,7 +131,37 @@ TEST(bun_keeps_registries)
               "corp = \"https://npm.corp.test/\"\n"
               "\"@other\" = { url = \"https://other.test/\" }\n");
     CHECK_STR(sifted(SIFTED_BUN, "[install]\nregistry = {\n"), "");
-    CHECK_STR(sifted(SIFTED_BUN, "[install]\nregistry = {}\nregistry = {\"}\nregistry = {url=\"}\n"), "");
+    CHECK_STR(sifted(SIFTED_BUN,
+                     "[install]\nregistry = {}\nregistry = {\"}\nregistry = {url=\"}\nexact = {url = \"x }"),
+              "");
+}
+
+TEST(uv_keeps_each_index)
+{
+    CHECK_STR(sifted(SIFTED_UV, "index-url = \"https://u:SECRET@pypi.corp.test/simple\"\n"
+                                "keyring-provider = \"subprocess\"\n"
+                                "[[index]]\n"
+                                "name = \"one\"\n"
+                                "url = \"https://SECRET@one.test/simple\"\n"
+                                "authenticate = \"always\"\n"
+                                "[[index]]\n"
+                                "url = \"https://two.test/simple\"\n"
+                                "default = true\n"
+                                "[[https://u:SECRET@h]]\n"
+                                "url = \"x\"\n"
+                                "[[[index]]]\n"
+                                "url = \"x\"\n"
+                                "[pip]\n"
+                                "index-url = \"https://three.test/\"\n"),
+              "index-url = \"https://pypi.corp.test/simple\"\n"
+              "[[index]]\n"
+              "name = \"one\"\n"
+              "url = \"https://one.test/simple\"\n"
+              "[[index]]\n"
+              "url = \"https://two.test/simple\"\n"
+              "default = true\n"
+              "[pip]\n"
+              "index-url = \"https://three.test/\"\n");
 }
 
 TEST(yarn_keeps_registries_of_scopes)
