@@ -44,10 +44,10 @@ int login_furnish(struct login *login, struct err *err)
     return login->page_fd < 0 ? err_sys(err, errno, "cannot open %s/pages", login->folder) : 0;
 }
 
-static bool is_offered(const struct login *login, const char *page)
+static bool is_offered(const struct login *login, const char *page, size_t size)
 {
     for (size_t i = 0; i < login->offered.count; i++) {
-        if (strcmp(login->offered.at[i], page) == 0)
+        if (strlen(login->offered.at[i]) == size && memcmp(login->offered.at[i], page, size) == 0)
             return true;
     }
     return false;
@@ -125,9 +125,9 @@ static void offer(struct login *login, const char *page, const struct url *url)
 static void hear_page(struct login *login, const char *text, size_t size)
 {
     struct url url;
-    const char *page = arena_copy(login->arena, text, size);
-    if (login->offered.count == OFFERS_MOST || is_offered(login, page))
+    if (login->offered.count == OFFERS_MOST || is_offered(login, text, size))
         return;
+    const char *page = arena_copy(login->arena, text, size);
     if (is_page_of_login(login, page, size, &url)) {
         offer(login, page, &url);
         return;
