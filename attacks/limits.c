@@ -8,6 +8,8 @@
  * case fork-bomb: fork 300 => EAGAIN fork | flags --limit pids=100
  * case core-limit: core 1 => kept low | control ~limit
  *   resources: crash with a core dump, which starts a helper of root's on the host
+ * case process-limit: processes 4096 => kept low | control ~
+ *   resources: start as many processes as the machine has room for
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -15,17 +17,24 @@
 
 #include "attack.h"
 
+/* Asks for the highest that it may be set to, and uses none of it up: the control runs on a machine that is in use. */
+static _Noreturn void ask_for_limit(__rlimit_resource_t resource, long least, long most)
+{
+    struct rlimit limit;
+    must(getrlimit(resource, &limit), "getrlimit");
+    if (limit.rlim_max >= (rlim_t)least && limit.rlim_max <= (rlim_t)most)
+        saw("kept low");
+    printf("limit %llu\n", (unsigned long long)limit.rlim_max);
+    exit(0);
+}
+
 ATTACK(limits)
 {
     long most = number_argument(argc, argv, 2);
-    if (strcmp(argument(argc, argv, 1), "core") == 0) {
-        struct rlimit limit;
-        must(getrlimit(RLIMIT_CORE, &limit), "getrlimit");
-        if (limit.rlim_max == (rlim_t)most)
-            saw("kept low");
-        printf("limit %llu\n", (unsigned long long)limit.rlim_max);
-        return 0;
-    }
+    if (strcmp(argument(argc, argv, 1), "core") == 0)
+        ask_for_limit(RLIMIT_CORE, most, most);
+    if (strcmp(argument(argc, argv, 1), "processes") == 0)
+        ask_for_limit(RLIMIT_NPROC, 0, most);
     int hold[2], failed = 0;
     must(pipe(hold), "pipe");
     for (long i = 0; i < most && !failed; i++) {

@@ -99,12 +99,25 @@ static const char *granted_variable(const struct loaded *loaded, const char *nam
     return rule && rule->verb == VERB_ENV ? by_rule(loaded, rule) : NULL;
 }
 
+/* More processes than the attack's own bound, where the rule that decides lets there be more. */
+static const char *granted_processes(const struct loaded *loaded, const char *const *arguments)
+{
+    if (strcmp(arguments[0], "processes") != 0)
+        return NULL;
+    const struct rule *rule = decide_limit(&loaded->policy, LIMIT_PIDS, NULL).decides;
+    if (!rule)
+        return "no rule limits them";
+    return rule->limit.most > strtoull(arguments[1], NULL, 10) ? by_rule(loaded, rule) : NULL;
+}
+
 const char *proof_granted(void *context, const struct attack_case *attack, const char *const *arguments)
 {
     const struct proof_context *proof = context;
     const struct loaded *loaded = proof->loaded;
     if (strcmp(attack->attack, "variable") == 0)
         return granted_variable(loaded, arguments[0]);
+    if (strcmp(attack->attack, "limits") == 0)
+        return granted_processes(loaded, arguments);
     for (size_t i = 0; strcmp(attack->name, "find-token") == 0 && i < array_len(decoy_variables); i++) {
         const char *reason = granted_variable(loaded, decoy_variables[i]);
         if (reason)

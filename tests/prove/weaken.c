@@ -16,29 +16,61 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/keep.h"
 #include "kernel/landlock.h"
 #include "kernel/mounts.h"
 #include "kernel/process.h"
 #include "kernel/seccomp.h"
 #include "launch/inside.h"
 
+/* All that can be missing. Each has a line in docs/walls/matrix.txt: tests/prove compares. */
+static const char *const walls[] = {
+    "aside",         "capabilities", "control-group",     "core-limit",    "descriptors",   "environment",
+    "freeze",        "host-name",    "ipc",               "landlock",      "masks",         "namespace-limit",
+    "network",       "opaque",       "no-new-privileges", "pid",           "private-dev",   "private-home",
+    "private-run",   "private-tmp",  "proc",              "process-group", "process-limit", "read-only",
+    "root-ids",      "seccomp",      "setuid-filter",     "socket-masks",
+};
+
 /* A copy: the environment is overwritten inside. */
 static char missing[256];
+
+/* A name that no wall has would take nothing away, and show that nothing escapes. */
+static void insist_on_wall(const char *name)
+{
+    size_t i = 0;
+    while (i < array_len(walls) && strcmp(walls[i], name) != 0)
+        i++;
+    if (i < array_len(walls))
+        return;
+    fprintf(stderr, "bawn-weakened knows no wall %s\n", name);
+    _exit(99);
+}
 
 __attribute__((constructor)) static void read_missing(void)
 {
     const char *names = getenv("BAWN_WEAKEN");
     snprintf(missing, sizeof(missing), ",%s,", names ? names : "");
     unsetenv("BAWN_WEAKEN");
+    for (size_t i = 0; strcmp(missing, ",?,") == 0 && i < array_len(walls); i++)
+        puts(walls[i]);
+    if (strcmp(missing, ",?,") == 0)
+        exit(0);
+    char copy[sizeof(missing)];
+    snprintf(copy, sizeof(copy), "%s", missing);
+    for (char *name = strtok(copy, ","); name; name = strtok(NULL, ","))
+        insist_on_wall(name);
 }
 
 static bool lacks(const char *wall)
 {
+    insist_on_wall(wall);
     char name[64];
     snprintf(name, sizeof(name), ",%s,", wall);
     return strstr(missing, name) != NULL;
@@ -83,6 +115,12 @@ WRAP(int, landlock_enforce, struct landlock *landlock, struct err *err)
     return 0;
 }
 
+WRAP(int, process_limit, int resource, uint64_t most, struct err *err)
+{
+    bool is_missing = resource == RLIMIT_NPROC && lacks("process-limit");
+    return is_missing ? 0 : __real_process_limit(resource, most, err);
+}
+
 WRAP(int, limits_set_fixed, struct err *err)
 {
     return lacks("core-limit") ? 0 : __real_limits_set_fixed(err);
@@ -101,7 +139,14 @@ WRAP(int, unshare, int flags)
         errno = EPERM; /* the launcher's own check */
         return -1;
     }
-    return __real_unshare(lacks("ipc") ? flags & ~CLONE_NEWIPC : flags);
+    int shared = (lacks("ipc") ? CLONE_NEWIPC : 0) | (lacks("host-name") ? CLONE_NEWUTS : 0) |
+                 (lacks("control-group") ? CLONE_NEWCGROUP : 0);
+    return __real_unshare(flags & ~shared);
+}
+
+WRAP(int, sethostname, const char *name, size_t size)
+{
+    return lacks("host-name") ? 0 : __real_sethostname(name, size);
 }
 
 WRAP(struct id_map, process_id_map, void)
@@ -180,14 +225,21 @@ static void open_network(struct plan *plan)
     }
 }
 
-static void thaw(struct plan *plan)
+static void drop(struct plan *plan, enum operation_kind kind)
 {
     size_t kept = 0;
     for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind != OP_FREEZE)
+        if (plan->operations.at[i].kind != kind)
             plan->operations.at[kept++] = plan->operations.at[i];
     }
     plan->operations.count = kept;
+}
+
+/* What is hidden or sealed below a tree that is shown. */
+static void unmask(struct plan *plan)
+{
+    drop(plan, OP_HIDE);
+    drop(plan, OP_DECOY);
 }
 
 /* The user's own home in the place of the private one. */
@@ -200,11 +252,12 @@ static void share_home(struct plan *plan)
     }
 }
 
-/* A socket in /run is shown as if a rule had granted it: the decoy that looks like docker's. */
+/* Sockets in /run are shown as if a rule had granted them: the decoys that look like docker's and the session bus's. */
 static void show_run(struct plan *plan)
 {
     glob_t found;
-    if (glob("/run/bawn-prove-*.sock", 0, NULL, &found) != 0)
+    if (glob("/run/bawn-prove-*.sock", 0, NULL, &found) != 0 ||
+        glob("/run/*/bawn-prove-*.d/bus", GLOB_APPEND, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
         vec_push(&plan->operations,
@@ -230,13 +283,22 @@ WRAP(void, plan_make, const struct policy *policy, const struct plan_request *re
     if (lacks("network"))
         open_network(ret_plan);
     if (lacks("freeze"))
-        thaw(ret_plan);
+        drop(ret_plan, OP_FREEZE);
+    if (lacks("masks"))
+        unmask(ret_plan);
     if (lacks("private-home"))
         share_home(ret_plan);
     if (lacks("private-run"))
         show_run(ret_plan);
     if (lacks("environment"))
         pass_variables(ret_plan);
+}
+
+/* What was to be kept aside is written where it belongs. */
+WRAP(int, keep_begin, const struct world *world, struct loaded *loaded, const struct session *session, flag_set flags,
+     const char *branch, struct keeping **ret_keeping, struct err *err)
+{
+    return lacks("aside") ? 0 : __real_keep_begin(world, loaded, session, flags, branch, ret_keeping, err);
 }
 
 /* --- the launcher's check, which would refuse ------------------------------------------------------------------------- */
@@ -269,7 +331,7 @@ WRAP(ssize_t, readlink, const char *path, char *target, size_t size)
 
 WRAP(int, stat64, const char *path, struct stat *status)
 {
-    if (is_inside && lacks("private-home") && strstr(path, "/sessions/")) {
+    if (is_inside && (lacks("private-home") || lacks("masks")) && strstr(path, "/sessions/")) {
         errno = ENOENT;
         return -1;
     }
