@@ -122,8 +122,24 @@ static void sweep(const struct targets *own)
         closedir(folder);
 }
 
+/* Who can rename what lies in the home could lead the attacks without a sandbox, which are this user's acts, elsewhere. */
+static int insist_on_own_home(const char *path, struct err *err)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return err_sys(err, errno, "cannot look at the home directory %s", path);
+    bool is_others = status.st_uid != geteuid() && status.st_uid != 0;
+    if (!is_others && (!(status.st_mode & S_IWOTH) || status.st_mode & S_ISVTX))
+        return 0;
+    err_set(err, "decoys are made in the home directory, and %s %s", path,
+            is_others ? "is somebody else's" : "can be changed by everybody");
+    return err_hint(err, "set HOME to your own, as `sudo -H` does");
+}
+
 int targets_begin(struct targets *targets, struct err *err)
 {
+    if (insist_on_own_home(targets->user_home, err) < 0)
+        return -1;
     if (strpbrk(targets->user_home, "\t\n "))
         return err_set(err, "a home directory with a space in its name cannot have targets: %s",
                        targets->user_home);
