@@ -26,7 +26,7 @@ static const char head[] =
     ".sum b{display:block;font-size:1.5rem;line-height:1.2}\n"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;vertical-align:top;padding:.25rem .6rem;"
     "border-bottom:1px solid #eceff2}th{font-weight:600;width:11rem;white-space:nowrap}\n"
-    "td.v{width:5.5rem;font-weight:600}td.k{width:27rem;color:#56616c;overflow-wrap:anywhere}\n"
+    "td{overflow-wrap:anywhere}td.v{width:5.5rem;font-weight:600}td.k{width:27rem;color:#56616c}\n"
     ".held{color:#1a7f37}.escaped{color:#fff;background:#c5221f}.granted{color:#9a6700}.not-applicable{color:#7a858f}\n"
     "tr.not-applicable td{color:#7a858f}code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}\n"
     "details{margin:.2rem 0}summary{cursor:pointer}\n"

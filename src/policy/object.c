@@ -126,7 +126,7 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
             "the word for a plain * or ?",
             "this verb takes no wildcard");
     if (rule->verb == VERB_SIFT && sifted_file(arena_printf(arena, "/%s", path.pattern)) == SIFTED_UNKNOWN)
-        return complain(diags, rule, word, "docs/POLICY.md lists the files that it knows; `copy` takes any",
+        return complain(diags, rule, word, "docs/HOME.md lists the files that it knows; `copy` takes any",
                         "bawn does not know which part of this file is harmless");
     rule->path = path;
     return 0;
