@@ -107,9 +107,27 @@ static void check_in_home(const struct policy *policy, const struct placed *plac
                    "'%s' would make your whole home directory writable", placed->rule->written);
 }
 
+/* A root of the sandbox's own cannot be the host's, nor its processes the host's. */
+static void check_place(const struct placed *placed, struct diags *diags)
+{
+    if (strcmp(placed->path, "/") == 0)
+        diag_error(diags, spot_of_rule(placed->rule),
+                   "grant the directories that you mean; --full-access gives all of it",
+                   "'%s' would show the whole machine", placed->rule->written);
+    else if (path_is_beneath(placed->path, "/proc"))
+        diag_error(diags, spot_of_rule(placed->rule),
+                   "leave it out: inside there is a /proc of the sandbox's own",
+                   "'%s' would show the machine's processes", placed->rule->written);
+    else if (strcmp(placed->path, "/run") == 0)
+        diag_error(diags, spot_of_rule(placed->rule), "name the directory or the socket in it that you mean",
+                   "'%s' is the sandbox's own inside, and cannot be the machine's as a whole",
+                   placed->rule->written);
+}
+
 static void check_grant(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
     check_kind(placed, diags);
+    check_place(placed, diags);
     check_in_home(policy, placed, diags);
     if (placed->found->links && check_planted(policy, placed, diags) == 0)
         check_not_into_seal(policy, placed, diags);
