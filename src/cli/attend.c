@@ -123,7 +123,8 @@ int attend_begin(struct attendance *attendance, struct err *err)
     if (keeps_before_launch(attendance) && begin_keeping(attendance, err) < 0)
         return -1;
     return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
-                   begin_guard(attendance, err) < 0
+                   begin_guard(attendance, err) < 0 ||
+                   keep_add_places(attendance->loaded, attendance->keeping, err) < 0
                ? -1
                : 0;
 }

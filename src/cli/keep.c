@@ -6,7 +6,6 @@
 #include "cli/style.h"
 #include "policy/decide.h"
 #include "workspace/checkpoint.h"
-#include "workspace/layers.h"
 #include "workspace/snapshot.h"
 
 enum { MOST_MILLISECONDS = 30 * 1000, SKIP_LIST_LARGEST = 64 * 1024 };
@@ -97,51 +96,6 @@ static void begin_live(const struct world *world, const struct loaded *loaded, c
     say_left_out(world, loaded, &tree->start);
 }
 
-/* The plan's operation that lets the tree be written. */
-static struct operation *find_operation(struct loaded *loaded, const char *path)
-{
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        struct operation *operation = &loaded->plan.operations.at[i];
-        if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, path) == 0)
-            return operation;
-    }
-    return NULL;
-}
-
-static int begin_aside(const struct world *world, struct loaded *loaded, struct kept_tree *tree,
-                       struct err *err)
-{
-    struct operation *operation = find_operation(loaded, tree->covered);
-    if (!operation)
-        return 0; /* nothing of it can be written */
-    struct arena *arena = loaded->policy.arena;
-    struct layers layers;
-    if (layers_make(tree->session.folder_fd, tree->session.folder, tree->covered,
-                    loaded->request.starts[START_RUNTIME], arena, &layers, err) < 0 ||
-        record_save(tree->session.folder_fd, &tree->record, err) < 0)
-        return -1;
-    operation->overlay = layers.folder;
-    if (layers.folder != tree->session.folder)
-        say_problem(
-            world,
-            arena_printf(arena,
-                         "what is written waits in %s until the command ends, because the file system "
-                         "of %s takes no overlay%s",
-                         layers.folder, tree->session.folder,
-                         layers.is_memory ? "; it is memory, and lost if the machine goes down" : ""),
-            NULL);
-    if (layers.foreign)
-        say_problem(
-            world,
-            arena_printf(arena,
-                         "%s belongs to another user or group, so that nothing can change it under an "
-                         "overlay (EOVERFLOW)",
-                         layers.foreign),
-            "`chown` it, or run without --review, where `bawn undo` takes changes back");
-    tree->is_on = true;
-    return 0;
-}
-
 /* The first tree is the run's own; each further one has a session of its own, and is settled by itself. */
 static int begin_tree(const struct world *world, struct loaded *loaded, const struct session *session,
                       struct keeping *keeping, struct kept_tree tree, struct err *err)
@@ -163,7 +117,7 @@ static int begin_tree(const struct world *world, struct loaded *loaded, const st
     vec_push(&keeping->trees, tree);
     struct kept_tree *kept = &keeping->trees.at[keeping->trees.count - 1];
     if (kept->record.mode != RECORD_LIVE)
-        return begin_aside(world, loaded, kept, err);
+        return keep_begin_aside(world, loaded, keeping->store, kept, err);
     begin_live(world, loaded, keeping, kept);
     return 0;
 }

@@ -14,6 +14,7 @@ struct kept_tree {
     struct session session; /* whose folder has the record */
     bool is_own;            /* that session is for this tree alone */
     bool is_on;
+    bool is_copied;       /* the command works in a copy of it */
     bool has_checkpoints; /* taken by now */
     struct record record;
     struct tree start;
@@ -31,6 +32,9 @@ struct keeping {
  */
 int keep_begin(const struct world *world, struct loaded *loaded, const struct session *session,
                flag_set flags, const char *branch, struct keeping **ret_keeping, struct err *err) must_check;
+
+/* What was put into workspaces since is there: where a command works in a copy, that gets a place for it. */
+int keep_add_places(const struct loaded *loaded, const struct keeping *keeping, struct err *err) must_check;
 
 /* What the workspaces held at the start, where snapshots of them were taken. */
 struct past keep_past(struct arena *arena, const struct keeping *keeping);

@@ -9,7 +9,7 @@
 #include "cli/style.h"
 #include "hold/programs.h"
 #include "workspace/checkpoint.h"
-#include "workspace/upper.h"
+#include "workspace/copied.h"
 
 /* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
 static int write_end(const struct loaded *loaded, const struct keeping *keeping, struct kept_tree *tree,
@@ -42,8 +42,9 @@ static int write_aside_end(const struct keeping *keeping, struct kept_tree *tree
 {
     struct record *record = &tree->record;
     int folder_fd = tree->session.folder_fd;
+    bool is_copied = copied_is_there(folder_fd);
     record->changes = 0;
-    if (record->mode == RECORD_REVIEW) {
+    if (record->mode == RECORD_REVIEW && (!is_copied || copied_is_whole(folder_fd))) {
         struct upper_request request = {
             .directory = keeping->store,
             .progress = keeping->progress,
@@ -53,7 +54,8 @@ static int write_aside_end(const struct keeping *keeping, struct kept_tree *tree
             .began = record->began,
         };
         auto_tree struct tree before = {0}, after = {0};
-        if (upper_read(&request, err) < 0 || tree_load(folder_fd, "before", &before, err) < 0 ||
+        if ((is_copied ? copied_read(&request, err) : upper_read(&request, err)) < 0 ||
+            tree_load(folder_fd, "before", &before, err) < 0 ||
             tree_load(folder_fd, "after", &after, err) < 0)
             return -1;
         record->changes = record_count_changes(&before, &after);
@@ -62,7 +64,8 @@ static int write_aside_end(const struct keeping *keeping, struct kept_tree *tree
     record->state = STATE_WAITING;
     if (record->changes && record_save(folder_fd, record, err) < 0)
         return -1;
-    if (upper_remove(folder_fd, keeping->progress, err) < 0)
+    if ((is_copied ? copied_remove(folder_fd, keeping->progress, err)
+                   : upper_remove(folder_fd, keeping->progress, err)) < 0)
         return -1;
     if (!record->changes)
         record_forget(folder_fd);

@@ -56,7 +56,10 @@ bool root_shows_device(const struct operation *operation)
 static int open_tree_of(const struct launch *launch, const struct operation *operation, int userns_fd,
                         struct err *err)
 {
-    const char *source = operation->kind == OP_HOME ? launch->home : operation->path;
+    bool is_copied = operation->kind == OP_BIND_WRITE && operation->source;
+    const char *source = operation->kind == OP_HOME ? launch->home
+                         : is_copied                ? operation->source
+                                                    : operation->path;
     bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
     auto_fd int fd = mount_open_restricted(AT_FDCWD, source, read_only, root_shows_device(operation), err);
     if (fd < 0)

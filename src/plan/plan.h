@@ -68,7 +68,9 @@ struct operation {
     enum operation_kind kind;
     const struct rule *because; /* the rule that asked for it; NULL for what every sandbox has */
     const char *path;
-    const char *source; /* COPY and SYNC: where the content lies; LINK: the link's target */
+    const char
+        *source; /* COPY and SYNC: where the content lies; LINK: the link's target; WRITE: the copy that is
+                           shown in its place, known when the run begins, or NULL */
     const char *name, *value;
     const char
         *overlay; /* WRITE: the folder that takes what is written there, known when the run begins; or NULL */

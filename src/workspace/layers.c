@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "kernel/mounts.h"
 #include "kernel/process.h"
 
 #define ELSEWHERE "elsewhere"
@@ -152,6 +154,36 @@ static const char *make_elsewhere(int folder_fd, const char *runtime_folder, str
     return NULL;
 }
 
+struct trial {
+    const char *covered;
+    int layers_fd;
+};
+
+static int try_overlay(void *context, struct err *err)
+{
+    const struct trial *trial = context;
+    auto_fd int lower = open(trial->covered, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (lower < 0 || unshare(CLONE_NEWNS) < 0 || fchdir(trial->layers_fd) < 0)
+        return err_sys(err, errno, "cannot try an overlay");
+    char below[64];
+    snprintf(below, sizeof(below), "lowerdir=/proc/self/fd/%d", lower);
+    const char *const options[] = {below, "upperdir=upper", "workdir=work", "userxattr", "volatile", NULL};
+    auto_fd int overlay = mount_new("overlay", options, false, false, err);
+    return overlay < 0 ? -1 : 0;
+}
+
+/* Where the tree lies on an overlay itself, as in most containers, the kernel may take no other above it: it is tried. */
+static const char *refused_by_kernel(struct arena *arena, const char *covered, int layers_fd)
+{
+    struct statfs system;
+    struct err err = {0};
+    struct trial trial = {covered, layers_fd};
+    if (process_is_real_root() || statfs(covered, &system) < 0 || system.f_type != OVERLAYFS_SUPER_MAGIC ||
+        process_in_own_namespace(try_overlay, &trial, &err) == 0)
+        return NULL;
+    return arena_printf(arena, "%s lies on an overlay that takes no other: %s", covered, err.message);
+}
+
 int layers_make(int folder_fd, const char *folder, const char *covered, const char *runtime_folder,
                 struct arena *arena, struct layers *ret_layers, struct err *err)
 {
@@ -162,9 +194,9 @@ int layers_make(int folder_fd, const char *folder, const char *covered, const ch
     if (unfit)
         ret_layers->folder = make_elsewhere(folder_fd, runtime_folder, arena);
     if (!ret_layers->folder) {
-        err_set(err, "an overlay cannot write to %s: its file system is %s, and no other one was found",
-                folder, unfit);
-        return err_hint(err, "set XDG_STATE_HOME to a folder on another file system");
+        ret_layers->why_not =
+            arena_printf(arena, "the file system of %s is %s, and no other one was found", folder, unfit);
+        return 0;
     }
     auto_fd int layers_fd = layers_open(folder_fd);
     auto_fd int upper = layers_fd < 0 ? -1 : openat(layers_fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -176,5 +208,6 @@ int layers_make(int folder_fd, const char *folder, const char *covered, const ch
         return err_sys(err, errno, "cannot make room in %s", ret_layers->folder);
     ret_layers->is_memory = system.f_type == TMPFS_MAGIC;
     ret_layers->foreign = find_foreign(arena, covered);
+    ret_layers->why_not = refused_by_kernel(arena, covered, layers_fd);
     return 0;
 }

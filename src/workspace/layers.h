@@ -15,9 +15,10 @@ struct layers {
     bool is_memory;     /* that is a tmpfs: it does not outlive the machine */
     const char *
         foreign; /* a path of the tree that belongs to somebody else, and so cannot be changed; NULL: none was seen */
+    const char *why_not; /* an overlay cannot be used here at all; NULL: it can */
 };
 
-/* Makes them, and checks that an overlay will work there; the hint says what to do where none will. */
+/* Makes them, and checks whether an overlay will work there. Where none will, nothing is left. */
 int layers_make(int folder_fd, const char *folder, const char *covered, const char *runtime_folder,
                 struct arena *arena, struct layers *ret_layers, struct err *err) must_check;
 

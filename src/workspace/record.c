@@ -245,7 +245,7 @@ int record_keep_changes(int folder_fd, const struct tree *before, const struct t
 void record_forget(int folder_fd)
 {
     /* Without the first there is no session; the rest is then only what prune finds. */
-    static const char *const files[] = {"about", "start", "before", "after", "about.new"};
+    static const char *const files[] = {"about", "start", "before", "after", "about.new", "copy-start"};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

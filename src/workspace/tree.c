@@ -258,6 +258,16 @@ int tree_revise(int folder_fd, const char *name, const revision_list *revisions,
     return tree_save(&revised, folder_fd, name, err);
 }
 
+void tree_add_prefix(struct arena *arena, const char *prefix, struct tree *tree)
+{
+    for (size_t i = 0; *prefix && i < tree->entries.count; i++) {
+        struct entry *entry = &tree->entries.at[i];
+        entry->path = arena_printf(arena, "%s/%s", prefix, entry->path);
+        if (*entry->linked_to)
+            entry->linked_to = arena_printf(arena, "%s/%s", prefix, entry->linked_to);
+    }
+}
+
 void tree_free(struct tree *tree)
 {
     vec_free(&tree->entries);

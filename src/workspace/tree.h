@@ -85,5 +85,8 @@ int tree_revise(int folder_fd, const char *name, const revision_list *revisions,
 /* A tree from bytes, which must stay as long as the tree does. */
 int tree_parse(const char *bytes, size_t size, struct tree *ret_tree, struct err *err) must_check;
 
+/* Every path lies in that directory from now on; "" changes nothing. */
+void tree_add_prefix(struct arena *arena, const char *prefix, struct tree *tree);
+
 void tree_free(struct tree *tree);
 #define auto_tree __attribute__((cleanup(tree_free)))

@@ -93,8 +93,7 @@ static int add_lower(struct reading *reading, const struct entry *upper, struct 
     return 1;
 }
 
-/* Owners and set-id bits come from the host alone. */
-static struct entry made_harmless(struct entry entry, const struct entry *lower)
+struct entry upper_made_harmless(struct entry entry, const struct entry *lower)
 {
     const uint32_t ids = S_ISUID | S_ISGID;
     entry.uid = lower ? lower->uid : geteuid();
@@ -115,19 +114,8 @@ static int read_one(struct reading *reading, const struct entry *upper, struct e
     if (lower_goes && add_lower_tree(reading, upper->path, err) < 0)
         return -1;
     if (!is_whiteout(upper))
-        vec_push(&reading->to.entries, made_harmless(*upper, found ? &lower : NULL));
+        vec_push(&reading->to.entries, upper_made_harmless(*upper, found ? &lower : NULL));
     return 0;
-}
-
-/* The paths are those of the workspace, of which the overlay may have covered a part. */
-static void add_prefix(struct arena *arena, const char *prefix, struct tree *tree)
-{
-    for (size_t i = 0; *prefix && i < tree->entries.count; i++) {
-        struct entry *entry = &tree->entries.at[i];
-        entry->path = arena_printf(arena, "%s/%s", prefix, entry->path);
-        if (*entry->linked_to)
-            entry->linked_to = arena_printf(arena, "%s/%s", prefix, entry->linked_to);
-    }
 }
 
 static int read_all(struct reading *reading, const struct upper_request *request, struct err *err)
@@ -155,8 +143,8 @@ static int read_all(struct reading *reading, const struct upper_request *request
     reading->to.taken = scan.tree.taken;
     if (store_flush(&reading->store, err) < 0)
         return -1;
-    add_prefix(&reading->arena, request->prefix, &reading->from);
-    add_prefix(&reading->arena, request->prefix, &reading->to);
+    tree_add_prefix(&reading->arena, request->prefix, &reading->from);
+    tree_add_prefix(&reading->arena, request->prefix, &reading->to);
     return record_keep_changes(request->folder_fd, &reading->from, &reading->to, err);
 }
 

@@ -22,5 +22,8 @@ struct upper_request {
 /* Reads the upper and writes both states down. */
 int upper_read(const struct upper_request *request, struct err *err) must_check;
 
+/* What of an entry may come out: owners and set-id bits are the host's alone. `lower` is what it has there, or NULL. */
+struct entry upper_made_harmless(struct entry entry, const struct entry *lower);
+
 /* Removes the overlay's folders. */
 int upper_remove(int folder_fd, struct progress *progress, struct err *err) must_check;

@@ -1,0 +1,250 @@
+#include "workspace/copied.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "kernel/beneath.h"
+#include "kernel/process.h"
+#include "kernel/remove.h"
+#include "workspace/record.h"
+#include "workspace/settle.h"
+#include "workspace/snapshot.h"
+
+#define COPY  "copy"
+#define START "copy-start"
+
+struct work {
+    const struct upper_request *request;
+    uint64_t most_bytes;
+    struct progress *progress;
+    int folder_fd;
+};
+
+/* Whoever is not root works where the modes of one's own files are no obstacle. */
+static int run(int (*act)(void *context, struct err *err), struct work *work, struct err *err)
+{
+    return process_is_real_root() ? act(work, err) : process_in_own_namespace(act, work, err);
+}
+
+static int open_copy(int folder_fd)
+{
+    return openat(folder_fd, COPY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+bool copied_is_there(int folder_fd)
+{
+    struct stat status;
+    return fstatat(folder_fd, COPY, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* The last that is made. */
+bool copied_is_whole(int folder_fd)
+{
+    struct stat status;
+    return fstatat(folder_fd, START, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static const char *copied_path(struct arena *arena, const struct upper_request *request)
+{
+    return *request->prefix ? path_join(arena, request->workspace, request->prefix) : request->workspace;
+}
+
+/* --- making it ---------------------------------------------------------------------------------------------------- */
+
+static int refuse_incomplete(const struct tree *tree, struct err *err)
+{
+    for (size_t i = 0; i < tree->entries.count; i++) {
+        const struct entry *entry = &tree->entries.at[i];
+        bool is_left = S_ISREG(entry->mode) && entry->content != CONTENT_STORED;
+        if (is_left || tree_is_skipped(entry))
+            return err_sys(err, E2BIG, "%s cannot be read, or is too large for `limit snapshot`",
+                           entry->path);
+    }
+    return 0;
+}
+
+/* All files are made as an undo would make them. */
+static int fill(struct work *work, struct arena *arena, int copy_fd, const struct tree *tree, struct err *err)
+{
+    auto_store struct store store = STORE_NONE;
+    struct tree nothing = {0};
+    struct settled settled = {0};
+    if (store_open(work->request->directory, &store, err) < 0)
+        return -1;
+    struct settlement settlement = {.top_fd = copy_fd,
+                                    .store = &store,
+                                    .arena = arena,
+                                    .from = &nothing,
+                                    .to = tree,
+                                    .mark = COPY,
+                                    .progress = work->progress};
+    int result = settle_execute(&settlement, &settled, err);
+    if (result == 0 && settled.kept.count)
+        result = err_set(err, "%s cannot be copied: %s", settled.kept.at[0].path, settled.kept.at[0].why);
+    vec_free(&settled.kept);
+    return result;
+}
+
+/* What the copy holds is known: only its inodes and times are new. */
+static int note_start(int folder_fd, int copy_fd, const struct tree *tree, struct err *err)
+{
+    auto_scan struct scan scan = {0};
+    struct scan_request all = {0};
+    if (scan_tree(copy_fd, &all, &scan, err) < 0)
+        return -1;
+    for (size_t i = 0; i < scan.tree.entries.count; i++) {
+        struct entry *entry = &scan.tree.entries.at[i];
+        const struct entry *from = tree_find(tree, entry->path);
+        if (!from)
+            return err_set(err, "%s is not what was copied", entry->path);
+        entry->content = from->content;
+        entry->blob = from->blob;
+        entry->attributes = from->attributes;
+        entry->attributes_size = from->attributes_size;
+    }
+    return tree_save(&scan.tree, folder_fd, START, err);
+}
+
+static int make_inside(void *context, struct err *err)
+{
+    struct work *work = context;
+    const struct upper_request *request = work->request;
+    struct arena arena = {0};
+    auto_tree struct tree tree = {0};
+    struct stat top = {0};
+    struct snapshot_request snapshot = {.directory = request->directory,
+                                        .workspace = copied_path(&arena, request),
+                                        .most_bytes = work->most_bytes,
+                                        .folder_fd = request->folder_fd,
+                                        .name = "start",
+                                        .progress = request->progress};
+    int result = snapshot_take(&snapshot, &tree, err);
+    if (result == 0)
+        result = refuse_incomplete(&tree, err);
+    auto_fd int copy_fd = -1;
+    if (result == 0 && (mkdirat(request->folder_fd, COPY, 0700) < 0 ||
+                        (copy_fd = open_copy(request->folder_fd)) < 0 || stat(snapshot.workspace, &top) < 0))
+        result = err_sys(err, errno, "cannot make a copy of %s", snapshot.workspace);
+    if (result == 0 && fill(work, &arena, copy_fd, &tree, err) < 0)
+        result = -1;
+    if (result == 0 && fchmod(copy_fd, top.st_mode & 0777) < 0)
+        result = err_sys(err, errno, "cannot make a copy of %s", snapshot.workspace);
+    if (result == 0)
+        result = note_start(request->folder_fd, copy_fd, &tree, err);
+    arena_free(&arena);
+    return result;
+}
+
+int copied_make(const struct upper_request *request, uint64_t most_bytes, struct copied *ret_copied,
+                struct err *err)
+{
+    struct work work = {request, most_bytes, request->progress, request->folder_fd};
+    auto_tree struct tree start = {0};
+    if (run(make_inside, &work, err) < 0 || tree_load(request->folder_fd, "start", &start, err) <= 0) {
+        struct err ignored;
+        if (copied_remove(request->folder_fd, NULL, &ignored) < 0)
+            return -1;
+        return -1;
+    }
+    *ret_copied = (struct copied){.files = start.entries.count};
+    for (size_t i = 0; i < start.entries.count; i++)
+        ret_copied->bytes += start.entries.at[i].size;
+    return 0;
+}
+
+/* Without a trace: the directory around it keeps its time. */
+static int make_place(int parent_fd, const char *name, bool is_directory)
+{
+    struct stat parent;
+    if (fstat(parent_fd, &parent) < 0)
+        return -1;
+    auto_fd int fd =
+        is_directory ? -1
+                     : openat(parent_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (is_directory ? mkdirat(parent_fd, name, 0700) < 0 : fd < 0)
+        return -1;
+    struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, parent.st_mtim};
+    return futimens(parent_fd, times);
+}
+
+int copied_add_place(int folder_fd, const char *path, bool is_directory, struct err *err)
+{
+    struct arena arena = {0};
+    struct entry entry;
+    revision_list revisions = {0};
+    const char *name;
+    auto_fd int copy_fd = open_copy(folder_fd);
+    int found = copy_fd < 0 ? -1 : scan_entry(copy_fd, path, &arena, &entry, err),
+        result = found < 0 ? -1 : 0;
+    if (found == 0) {
+        auto_fd int around = open_parent_beneath(copy_fd, path, &name);
+        auto_fd int parent_fd = around < 0 ? -1 : openat(around, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (parent_fd < 0 || make_place(parent_fd, name, is_directory) < 0 ||
+            scan_entry(copy_fd, path, &arena, &entry, err) <= 0)
+            result = err_sys(err, errno, "cannot make a place for %s in the copy", path);
+    }
+    if (found == 0 && result == 0) {
+        vec_push(&revisions, (struct revision){path, &entry});
+        result = tree_revise(folder_fd, START, &revisions, err);
+    }
+    vec_free(&revisions);
+    arena_free(&arena);
+    return result;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------ */
+
+static int read_inside(void *context, struct err *err)
+{
+    const struct work *work = context;
+    const struct upper_request *request = work->request;
+    auto_tree struct tree start = {0}, copied = {0};
+    auto_scan struct scan scan = {0};
+    auto_store struct store store = STORE_NONE;
+    auto_fd int copy_fd = open_copy(request->folder_fd);
+    struct scan_request all = {.before = &copied, .progress = request->progress};
+    if (copy_fd < 0)
+        return err_sys(err, errno, "cannot read what the session wrote");
+    if (tree_load(request->folder_fd, "start", &start, err) < 0 ||
+        tree_load(request->folder_fd, START, &copied, err) < 0 ||
+        store_open(request->directory, &store, err) < 0 || scan_tree(copy_fd, &all, &scan, err) < 0 ||
+        snapshot_contents(&store, copy_fd, &all, &scan, UINT64_MAX, err) < 0)
+        return -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < scan.tree.entries.count; i++) {
+        struct entry *entry = &scan.tree.entries.at[i];
+        const struct entry *lower = tree_find(&start, entry->path);
+        if (lower || !tree_find(&copied, entry->path))
+            scan.tree.entries.at[kept++] = upper_made_harmless(*entry, lower);
+    }
+    scan.tree.entries.count = kept;
+    tree_add_prefix(&scan.tree.arena, request->prefix, &start);
+    tree_add_prefix(&scan.tree.arena, request->prefix, &scan.tree);
+    return record_keep_changes(request->folder_fd, &start, &scan.tree, err);
+}
+
+int copied_read(const struct upper_request *request, struct err *err)
+{
+    struct work work = {.request = request};
+    return run(read_inside, &work, err);
+}
+
+static int remove_inside(void *context, struct err *err)
+{
+    const struct work *work = context;
+    return remove_tree_telling(work->folder_fd, COPY, work->progress, err);
+}
+
+int copied_remove(int folder_fd, struct progress *progress, struct err *err)
+{
+    struct work work = {.folder_fd = folder_fd, .progress = progress};
+    if (run(remove_inside, &work, err) < 0)
+        return -1;
+    unlinkat(folder_fd, START, 0);
+    unlinkat(folder_fd, "start", 0);
+    return 0;
+}
