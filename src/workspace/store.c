@@ -133,7 +133,7 @@ int store_begin_appending(struct store *store, struct err *err)
     if (store_load_index(store, err) < 0)
         return -1;
     for (size_t i = 0; i < store->records.count; i++) {
-        if (store->records.at[i].pack > store->pack)
+        if (store->records.at[i].pack != NO_PACK && store->records.at[i].pack > store->pack)
             store->pack = store->records.at[i].pack;
     }
     store->pack_fd = store_open_pack(store, store->pack, O_RDWR | O_CREAT);
@@ -289,6 +289,20 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
 {
     if (store_begin_appending(store, err) < 0)
         return -1;
+    struct store_record clone;
+    int is_cloned = size > SMALL ? store_clone(store, fd, &clone, err) : 0;
+    if (is_cloned < 0)
+        return -1;
+    if (is_cloned) {
+        if (clone.file_size != size)
+            return err_sys(err, ESTALE, "a file changes while it is read");
+        if (!store_find_record(store, &clone.id)) {
+            remember(store, &clone);
+            buf_add(&store->waiting_index, (const char *)&clone, sizeof(clone));
+        }
+        *ret_id = clone.id;
+        return 0;
+    }
     struct sink sink = {.store = store, .is_kept = true};
     uint64_t start = store->pack_size + store->waiting.size;
     struct blob_id id = {0};

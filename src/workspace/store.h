@@ -1,9 +1,11 @@
 /*
  * Contents of files, each kept once however many snapshots of however many workspaces have it. They are appended to packs
- * and found by their hash: one file a content would cost three times as much. Runs of zeros are not kept.
+ * and found by their hash: one file a content would cost three times as much. Runs of zeros are not kept. A large file is not
+ * appended where the file system can share its blocks (FICLONE): then it has a file of its own, which takes no room.
  *
  *   DIRECTORY/lock      held by whoever appends
  *   DIRECTORY/pack-N    contents, one after the other
+ *   DIRECTORY/clone-H   a content by itself, under its hash
  *   DIRECTORY/index     for each: hash, pack, offset, size. Written after the content, so that what it names is there
  *
  * A crash leaves at worst a piece of a pack that nothing names. What is read back is compared with its hash.
@@ -16,7 +18,7 @@
 
 struct store_record {
     struct blob_id id;
-    uint64_t offset, size; /* as it lies in the pack */
+    uint64_t offset, size; /* as it lies in the pack; of a clone, what it may take */
     uint32_t pack, unused;
     uint64_t file_size;
 };
@@ -30,6 +32,7 @@ struct store {
     uint32_t *slots; /* a hash table of records: their numbers plus one */
     size_t slot_count;
     uint64_t added;            /* bytes since it was opened */
+    bool cannot_clone;         /* this file system, or not from there */
     char *piece;               /* room for a piece of a file */
     struct progress *progress; /* who wants to know how far pruning is; may be NULL */
 };

@@ -171,6 +171,8 @@ int store_prune(struct store *store, store_is_kept *is_kept, void *context, bool
     bool any_goes = false;
     for (size_t i = 0; i < uses.count; i++)
         any_goes |= uses.at[i].goes;
+    for (size_t i = 0; !any_goes && i < store->records.count; i++)
+        any_goes = store->records.at[i].pack == NO_PACK && !is_kept(context, &store->records.at[i].id);
     if (result == 0 && any_goes) {
         rewriting.index_fd =
             openat(store->folder_fd, "index.new", O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -179,6 +181,8 @@ int store_prune(struct store *store, store_is_kept *is_kept, void *context, bool
         if (result == 0)
             *ret_freed = remove_packs(store, &uses);
     }
+    if (result == 0)
+        *ret_freed += store_remove_clones(store, is_kept, context);
     const int fds[] = {rewriting.pack_fd, rewriting.index_fd};
     for (size_t i = 0; i < array_len(fds); i++) {
         if (fds[i] >= 0)

@@ -28,6 +28,25 @@ static int verify(struct store *store, int pack_fd, const struct store_record *r
     return 0;
 }
 
+static int verify_clone(struct store *store, int clone_fd, const struct store_record *record, struct err *err)
+{
+    struct blob_id id;
+    if (store_identify(store, clone_fd, record->file_size, true, &id, err) < 0)
+        return -1;
+    return memcmp(id.bytes, record->id.bytes, sizeof(id.bytes))
+               ? err_set(err, "a content in the snapshots is damaged")
+               : 0;
+}
+
+static int open_content(const struct store *store, const struct store_record *record)
+{
+    char name[CLONE_NAME_SIZE];
+    if (record->pack != NO_PACK)
+        return store_open_pack(store, record->pack, O_RDONLY);
+    store_clone_name(&record->id, name);
+    return openat(store->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 /* Where a content lies. Packs are written anew when others prune: then the index says where it is now. */
 static int open_record(struct store *store, const struct blob_id *id, struct store_record *ret_record,
                        struct err *err)
@@ -39,20 +58,22 @@ static int open_record(struct store *store, const struct blob_id *id, struct sto
         if (store_load_index(store, err) < 0)
             return -1;
         const struct store_record *record = store_find_record(store, id);
-        auto_fd int fd = record ? store_open_pack(store, record->pack, O_RDONLY) : -1;
+        auto_fd int fd = record ? open_content(store, record) : -1;
         if (fd >= 0) {
             *ret_record = *record;
-            return verify(store, fd, record, err) < 0 ? -1 : fd_take(&fd);
+            int verified = record->pack == NO_PACK ? verify_clone(store, fd, record, err)
+                                                   : verify(store, fd, record, err);
+            return verified < 0 ? -1 : fd_take(&fd);
         }
         if (record && errno != ENOENT)
-            return err_sys(err, errno, "cannot open pack-%u of the snapshots", record->pack);
+            return err_sys(err, errno, "cannot open a content of the snapshots");
         if (store->pack_fd < 0) /* who appends has the lock, and an index that is true */
             store_forget_index(store);
     }
     return err_set(err, "a content is not in the snapshots any more");
 }
 
-static int write_at(int fd, const char *bytes, size_t size, uint64_t offset)
+int store_write_at(int fd, const char *bytes, size_t size, uint64_t offset)
 {
     while (size) {
         ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
@@ -77,7 +98,7 @@ static int write_run(struct store *store, int pack_fd, uint64_t from, struct run
         for (size_t at = 0; at < part; at += ZERO_BLOCK) {
             size_t block = part - at < ZERO_BLOCK ? part - at : (size_t)ZERO_BLOCK;
             if (!store_is_zero(store->piece + at, block) &&
-                write_at(fd, store->piece + at, block, run.offset + at) < 0)
+                store_write_at(fd, store->piece + at, block, run.offset + at) < 0)
                 return err_sys(err, errno, "cannot write a file");
         }
         from += part;
@@ -93,6 +114,8 @@ int store_write_out(struct store *store, const struct blob_id *id, int fd, struc
     auto_fd int pack_fd = open_record(store, id, &record, err);
     if (pack_fd < 0)
         return -1;
+    if (record.pack == NO_PACK)
+        return store_unclone(store, pack_fd, record.file_size, fd, err);
     if (ftruncate(fd, (off_t)record.file_size) < 0)
         return err_sys(err, errno, "cannot write a file");
     if (record.file_size <= SMALL)
