@@ -238,10 +238,12 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
             diags, rule, word,
             "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G journals=256M; none lifts one",
             "this is not a limit");
-    /* It would take away what tells of earlier runs. */
-    if (limit == LIMIT_JOURNALS && rule->source->layer == LAYER_REPOSITORY)
+    /* Less of these would take away what tells of runs, and what takes them back. */
+    if ((limit == LIMIT_JOURNALS || limit == LIMIT_SNAPSHOT) && rule->source->layer == LAYER_REPOSITORY)
         return complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
-                        "a repository cannot say how much of your journals is kept");
+                        limit == LIMIT_JOURNALS
+                            ? "a repository cannot say how much of your journals is kept"
+                            : "a repository cannot say how much can be undone");
     rule->limit.limit = limit;
     const char *amount = plain + name_size + 1;
     if (strcmp(amount, "none") == 0) {
