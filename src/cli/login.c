@@ -72,8 +72,10 @@ static bool hears_yes(const struct login *login, const char *question)
     tcflush(in, TCIFLUSH); /* what was typed before the question is no answer to it */
     ask_begin(login->world, question);
     struct pollfd ready[] = {{.fd = in, .events = POLLIN}, {.fd = login->signal_fd, .events = POLLIN}};
-    while (poll(ready, array_len(ready), -1) < 0 && errno == EINTR)
-        continue;
+    int count;
+    do {
+        count = poll(ready, array_len(ready), -1);
+    } while (count < 0 && errno == EINTR);
     return !ready[1].revents && ask_end(login->world);
 }
 
@@ -198,8 +200,10 @@ int login_attend(struct login *login)
             goes_on = hear(login, login->output_fd, &login->output, hear_line);
     }
     int status = 0;
-    while (waitpid(login->child, &status, 0) < 0 && errno == EINTR)
-        continue;
+    pid_t ended;
+    do {
+        ended = waitpid(login->child, &status, 0);
+    } while (ended < 0 && errno == EINTR);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -37,6 +37,7 @@ static int take_yaml(struct span raw, struct span *ret_key, struct span *ret_val
 /* Of yarn's, settings of one line at the top, and of each scope its registry. */
 void sift_yarn(struct span text, struct buf *out)
 {
+    static const struct span nothing = {NULL, 0};
     struct span raw, key, value, parents[2] = {0};
     size_t told = 0; /* how many of the parents stand in the output already */
     while (sift_next_line(&text, &raw)) {
@@ -45,9 +46,9 @@ void sift_yarn(struct span text, struct buf *out)
             continue;
         told = (size_t)level < told ? (size_t)level : told;
         if (level < 2)
-            parents[level] = value.size ? (struct span){0} : key;
+            parents[level] = value.size ? nothing : key;
         if (level < 1)
-            parents[1] = (struct span){0};
+            parents[1] = nothing;
         auto_buf struct buf full = {0};
         bool has_parents = true;
         for (int i = 0; i < level; i++) {

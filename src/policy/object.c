@@ -241,9 +241,8 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     /* Less of these would take away what tells of runs, and what takes them back. */
     if ((limit == LIMIT_JOURNALS || limit == LIMIT_SNAPSHOT) && rule->source->layer == LAYER_REPOSITORY)
         return complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
-                        limit == LIMIT_JOURNALS
-                            ? "a repository cannot say how much of your journals is kept"
-                            : "a repository cannot say how much can be undone");
+                        limit == LIMIT_JOURNALS ? "a repository cannot say how much of your journals is kept"
+                                                : "a repository cannot say how much can be undone");
     rule->limit.limit = limit;
     const char *amount = plain + name_size + 1;
     if (strcmp(amount, "none") == 0) {

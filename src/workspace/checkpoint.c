@@ -131,15 +131,15 @@ static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, 
     change_list changes, since;
     compare_trees(start, now, &changes);
     compare_trees(&before, &after, &since);
-    bool is_same = changes.count == since.count;
-    for (size_t i = 0; is_same && i < changes.count; i++) {
+    bool says_same = changes.count == since.count;
+    for (size_t i = 0; says_same && i < changes.count; i++) {
         const struct change *a = &changes.at[i], *b = &since.at[i];
-        is_same = strcmp(a->path, b->path) == 0 && !a->after == !b->after &&
-                  (!a->after || entries_differ(a->after, b->after) == 0);
+        says_same = strcmp(a->path, b->path) == 0 && !a->after == !b->after &&
+                    (!a->after || entries_differ(a->after, b->after) == 0);
     }
     vec_free(&changes);
     vec_free(&since);
-    return is_same;
+    return says_same;
 }
 
 int checkpoint_keep(int session_fd, const struct tree *start, const struct tree *now, struct err *err)

@@ -25,13 +25,17 @@ struct item {
     struct timespec used; /* the last time */
 };
 
+/* Its capacity is used by vec_push alone, which cppcheck overlooks behind a pointer. */
+// cppcheck-suppress unusedStructMember
+typedef VEC(struct item) item_list;
+
 struct pruning {
     const struct prune_request *request;
     struct arena *arena;
     struct store store;
     int trees_fd;
     struct map needs; /* content → how often it is needed */
-    VEC(struct item) items;
+    item_list items;
     struct map in_use; /* trees of workspaces in which somebody is at work */
     uint64_t needed;   /* bytes */
 };

@@ -209,7 +209,7 @@ TEST(records_are_read_back_as_they_were_written)
 static void make_sessions(int count)
 {
     struct err err = {0};
-    struct session session;
+    struct session session = SESSION_NONE;
     int tidies_up = 0;
     for (int i = 0; i < count; i++) {
         REQUIRE(session_begin(&state.arena, state.path, "/w", &session, &err) == 0);
