@@ -6,7 +6,7 @@
  * Seen: an absolute bind of one repository made every sandbox show the names of all others.
  *
  * case list-root: / bin boot dev etc gnu home lib lib32 lib64 libx32 nix opt proc run sbin snap sys tmp usr var {first_of_home} {first_of_bawn} => nothing else | control ~also
- * case list-home: {home} src .ssh .aws .gnupg .password-store .config => nothing else | control ~ .local | fresh-home
+ * case list-home: {home} src .ssh .aws .gnupg .password-store .config .mozilla => nothing else | control ~ .local | fresh-home
  * case list-above-home: {home}/.. home => nothing else | control ~also
  * case list-repositories: .. project => nothing else | control ~also sibling
  *   files: list the names of the repositories beside the project
