@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,14 +200,35 @@ static int start_in_cgroup(struct child *child, struct launched *ret_launched, s
     return result;
 }
 
+/*
+ * With few processors the kernel mostly lets a new process wait on its parent's, although another is idle: it would begin only
+ * when the policy is read. So it is moved once, and may then run wherever it could before. Among many, the kernel does better.
+ */
+static void move_to_other_processor(pid_t child)
+{
+    enum { FEW = 4 };
+    cpu_set_t all, others;
+    unsigned own;
+    if (getcpu(&own, NULL) < 0 || sched_getaffinity(child, sizeof(all), &all) < 0 || CPU_COUNT(&all) > FEW)
+        return;
+    others = all;
+    CPU_CLR(own, &others);
+    if (CPU_COUNT(&others) && sched_setaffinity(child, sizeof(others), &others) == 0)
+        sched_setaffinity(child, sizeof(all), &all);
+}
+
 void launch_begin(const struct launch *launch, struct launched *ret_launched)
 {
     struct id_map map = process_id_map();
     struct child child = {.launch = launch, .map = &map, .cgroup_fd = -1};
     struct err ignored; /* launch_start() tries again, and then says why not */
     *ret_launched = LAUNCHED_NONE;
-    if (map.keeps_groups && start_in_cgroup(&child, ret_launched, &ignored) < 0)
+    if (!map.keeps_groups)
+        return;
+    if (start_in_cgroup(&child, ret_launched, &ignored) < 0)
         *ret_launched = LAUNCHED_NONE;
+    else
+        move_to_other_processor(ret_launched->pid);
 }
 
 static void close_trees(struct shown *shown, size_t count)
