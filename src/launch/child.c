@@ -73,7 +73,8 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
-    struct own_network network;
+    static struct own_network
+        network; /* where this fails, its thread may still be at work until the process ends */
     if (prepare(&root, child, &network, err) < 0 || open_namespaces(&ret_kept->namespaces, err) < 0)
         return -1;
     trace_point(launch->trace, "inside", "an empty root, /dev, /proc, /tmp");
