@@ -29,6 +29,16 @@ size_t path_parent_size(const char *path, size_t size)
     return size > 1 ? size - 1 : 1;
 }
 
+const char *path_next_folder(struct arena *arena, const char **list)
+{
+    if (!*list || !**list)
+        return NULL;
+    size_t size = strcspn(*list, ":");
+    const char *folder = arena_copy(arena, *list, size);
+    *list += size + ((*list)[size] == ':');
+    return folder;
+}
+
 const char *path_name(const char *path)
 {
     return strrchr(path, '/') + 1;

@@ -101,6 +101,16 @@ bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+void text_hex(const unsigned char *bytes, size_t size, char *ret_text)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < size; i++) {
+        *ret_text++ = digits[bytes[i] >> 4];
+        *ret_text++ = digits[bytes[i] & 15];
+    }
+    *ret_text = '\0';
+}
+
 int text_hex_digit(char byte)
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";

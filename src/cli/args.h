@@ -100,4 +100,7 @@ struct args {
 /* Returns 0, or the exit status after having said what is wrong. */
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args);
+/* args_agree.c: of what was typed, does all go together? Returns 0, or the exit status after having said what does not. */
+int args_agree(const struct world *world, struct arena *arena, struct args *args);
+
 void args_free(struct args *args);

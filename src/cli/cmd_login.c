@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/login.h"
+#include "kernel/process.h"
 #include "kernel/remove.h"
 #include "policy/object.h"
 #include "policy/profile.h"
@@ -118,11 +119,7 @@ static _Noreturn void become_run(const struct login *login, int write_fd, char *
 
 static int start_run(struct login *login, const struct manner *manner, struct err *err)
 {
-    sigset_t ending, before;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    sigaddset(&ending, SIGHUP);
+    sigset_t ending = process_ending_signals(), before;
     int ends[2];
     char **words = run_words(login->arena, manner), **environment = run_environment(login->world, login);
     if (pipe2(ends, O_CLOEXEC) < 0)

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -196,7 +195,6 @@ static sigset_t ending_signals(void)
 static int wait_and_remove(const struct targets *targets, const path_list *missing, pid_t child,
                            const sigset_t *held_back)
 {
-    int status = 0;
     prover = child;
     struct sigaction action = {.sa_handler = pass_on};
     sigaction(SIGTERM, &action, NULL);
@@ -205,10 +203,9 @@ static int wait_and_remove(const struct targets *targets, const path_list *missi
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGQUIT, &action, NULL);
     sigprocmask(SIG_UNBLOCK, held_back, NULL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    int status = process_wait(child);
     remove_all(targets, missing);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return status;
 }
 
 static int prove_and_remove(const struct world *world, const struct args *args, struct loaded *loaded,

@@ -16,6 +16,7 @@
 #include "cli/run.h"
 #include "home/git_settings.h"
 #include "kernel/landlock.h"
+#include "kernel/process.h"
 #include "launch/launch.h"
 #include "policy/decide.h"
 
@@ -23,10 +24,7 @@
 static const char *visible_path(const struct loaded *loaded, const char *path)
 {
     auto_buf struct buf kept = {0};
-    while (*path) {
-        size_t size = strcspn(path, ":");
-        const char *folder = arena_copy(loaded->policy.arena, path, size);
-        path += size + (path[size] == ':');
+    for (const char *folder; (folder = path_next_folder(loaded->policy.arena, &path));) {
         const struct fs_place *place = NULL;
         struct err ignored;
         if (*folder != '/' || fs_resolve(loaded->request.fs, path_clean(loaded->policy.arena, "/", folder),
@@ -181,11 +179,7 @@ static size_t size_of_typed(const struct args *args)
  */
 static void hold_signals_back(sigset_t *ret_before)
 {
-    sigset_t held_back;
-    sigemptyset(&held_back);
-    sigaddset(&held_back, SIGINT);
-    sigaddset(&held_back, SIGTERM);
-    sigaddset(&held_back, SIGHUP);
+    sigset_t held_back = process_ending_signals();
     sigprocmask(SIG_BLOCK, &held_back, ret_before);
 }
 

@@ -25,17 +25,14 @@ static bool is_plain(const char *name)
 static bool is_on_path(struct loaded *loaded, const char *name)
 {
     const char *folders = text_variable(loaded->request.environment, "PATH");
-    for (const char *at = folders ? folders : ""; *at;) {
-        size_t size = strcspn(at, ":");
+    for (const char *folder; (folder = path_next_folder(&loaded->arena, &folders));) {
         const struct fs_place *place = NULL;
         struct err ignored;
-        const char *folder = arena_copy(&loaded->arena, at, size);
         if (*folder == '/' &&
             fs_resolve(&loaded->fs, path_join(&loaded->arena, path_clean(&loaded->arena, "/", folder), name),
                        &place, &ignored) == 0 &&
             place->kind == FILE_REGULAR)
             return true;
-        at += size + (at[size] == ':');
     }
     return false;
 }

@@ -1,6 +1,5 @@
 #include "cli/hook.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/vec.h"
+#include "kernel/process.h"
 
 /* Not looked for along PATH: a folder of it may be one that was written inside. */
 static const char notifier[] = "/usr/bin/notify-send";
@@ -89,12 +89,5 @@ int hook_run(const struct world *world, const struct hook *hook)
     pid_t child = fork();
     if (child == 0)
         become_hook(world, hook);
-    int status = 0;
-    while (child > 0 && waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR)
-            return -1;
-    }
-    if (child < 0)
-        return -1;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return child < 0 ? -1 : process_wait(child);
 }

@@ -15,27 +15,12 @@ const char *keep_store(const struct loaded *loaded, struct arena *arena)
     return arena_printf(arena, "%s/bawn/snapshots", loaded->request.starts[START_DATA]);
 }
 
-/* The user's own list of folders that are left out, or NULL. */
-static const char *read_skip_list(const struct loaded *loaded)
-{
-    struct arena *arena = loaded->policy.arena;
-    const struct fs_place *place = NULL;
-    struct err ignored;
-    char *text = NULL;
-    size_t size;
-    const char *path = arena_printf(arena, "%s/bawn/snapshot-skip", loaded->request.starts[START_CONFIG]);
-    if (fs_resolve(loaded->request.fs, path, &place, &ignored) < 0 || place->kind != FILE_REGULAR ||
-        fs_read(loaded->request.fs, place->real, SKIP_LIST_LARGEST, &text, &size, &ignored) <= 0)
-        return NULL;
-    return text;
-}
-
 int keep_take(const struct loaded *loaded, const char *store, const struct kept_tree *tree,
               struct progress *progress, struct tree *ret_tree, struct err *err)
 {
     bool has_begun = tree->is_on;
     struct skips skips;
-    skips_parse(loaded->policy.arena, read_skip_list(loaded), &skips);
+    skips_parse(loaded->policy.arena, load_settings(loaded, "snapshot-skip", SKIP_LIST_LARGEST), &skips);
     const struct rule *limit = decide_limit(&loaded->policy, LIMIT_SNAPSHOT, NULL).decides;
     struct snapshot_request request = {
         .directory = store,

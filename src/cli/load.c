@@ -125,6 +125,20 @@ int load_plan(const struct world *world, const struct args *args, struct loaded 
     return 0;
 }
 
+char *load_settings(const struct loaded *loaded, const char *name, size_t most)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    char *text = NULL;
+    size_t size;
+    const char *path =
+        arena_printf(loaded->policy.arena, "%s/bawn/%s", loaded->request.starts[START_CONFIG], name);
+    if (fs_resolve(loaded->request.fs, path, &place, &ignored) < 0 || place->kind != FILE_REGULAR ||
+        fs_read(loaded->request.fs, place->real, most, &text, &size, &ignored) <= 0)
+        return NULL;
+    return text;
+}
+
 void loaded_free(struct loaded *loaded)
 {
     plan_free(&loaded->plan);

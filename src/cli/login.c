@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "cli/hook.h"
 #include "cli/style.h"
 #include "journal/session.h"
+#include "kernel/process.h"
 #include "supervise/control.h"
 
 enum { LINE_LONGEST = 2 * URL_LONGEST, OFFERS_MOST = 8, SHOWN_LONGEST = 200 };
@@ -199,12 +199,7 @@ int login_attend(struct login *login)
         if (ready[0].revents)
             goes_on = hear(login, login->output_fd, &login->output, hear_line);
     }
-    int status = 0;
-    pid_t ended;
-    do {
-        ended = waitpid(login->child, &status, 0);
-    } while (ended < 0 && errno == EINTR);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return process_wait(login->child);
 }
 
 void login_free(struct login *login)

@@ -1,11 +1,11 @@
 #include "cli/pager.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "kernel/process.h"
 
 static const char *chosen_pager(const struct world *world)
 {
@@ -54,9 +54,6 @@ void pager_end(struct pager *pager)
     /* Ctrl-C is the pager's as long as it is there. */
     struct sigaction before;
     sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
-    int status;
-    do {
-        status = (int)waitpid(pager->pid, NULL, 0);
-    } while (status < 0 && errno == EINTR);
+    process_wait(pager->pid);
     sigaction(SIGINT, &before, NULL);
 }

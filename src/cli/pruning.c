@@ -12,14 +12,17 @@
 #include "policy/object.h"
 #include "workspace/store.h"
 
+#define FILE_NAME "snapshot-keep"
+
 enum { FILE_LARGEST = 4096 };
 
 static const struct pruning_limits usual = {UINT64_C(30) * 24 * 60 * 60, UINT64_C(10) << 30};
 
-static int complain(const struct world *world, const struct loaded *loaded, const char *path, size_t line)
+static int complain(const struct world *world, const struct loaded *loaded, size_t line)
 {
     struct style style = style_for_err(world);
     struct arena *arena = loaded->policy.arena;
+    const char *path = arena_printf(arena, "%s/bawn/" FILE_NAME, loaded->request.starts[START_CONFIG]);
     say_problem(
         world,
         arena_printf(arena, "%s, line %zu, does not say how long or how many snapshots are kept",
@@ -53,19 +56,11 @@ static bool take_line(char *line, struct pruning_limits *limits)
 int pruning_limits(const struct world *world, const struct loaded *loaded, struct pruning_limits *ret_limits)
 {
     *ret_limits = usual;
-    const struct fs_place *place = NULL;
-    struct err ignored;
-    char *text = NULL;
-    size_t size;
-    const char *path =
-        arena_printf(loaded->policy.arena, "%s/bawn/snapshot-keep", loaded->request.starts[START_CONFIG]);
-    if (fs_resolve(loaded->request.fs, path, &place, &ignored) < 0 || place->kind != FILE_REGULAR ||
-        fs_read(loaded->request.fs, place->real, FILE_LARGEST, &text, &size, &ignored) <= 0)
-        return 0;
+    char *rest = load_settings(loaded, FILE_NAME, FILE_LARGEST);
     size_t number = 1;
-    for (char *rest = text, *line; (line = strsep(&rest, "\n")); number++) {
+    for (char *line; rest && (line = strsep(&rest, "\n")); number++) {
         if (!take_line(line, ret_limits))
-            return complain(world, loaded, path, number);
+            return complain(world, loaded, number);
     }
     return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "kernel/beneath.h"
 
 enum { PACKED_LARGEST = 4 * 1024 * 1024, DEEPEST = 8, MOST_FILES = 4000 };
@@ -32,8 +33,7 @@ int git_hash_parse(const char *text, struct git_hash *ret_hash)
 
 void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1])
 {
-    for (size_t i = 0; i < SHA1_SIZE; i++)
-        snprintf(ret_text + 2 * i, 3, "%02x", hash->bytes[i]);
+    text_hex(hash->bytes, SHA1_SIZE, ret_text);
 }
 
 void git_hash_of(const char *kind, const char *bytes, size_t size, struct git_hash *ret_hash)

@@ -297,6 +297,15 @@ void fs_sort_names(fs_names *names)
         qsort(names->at, names->count, sizeof(*names->at), compare_names);
 }
 
+bool fs_has_name(const fs_names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(names->at[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
 void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names)
 {
     auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);

@@ -64,6 +64,7 @@ int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, 
             struct err *err) must_check;
 
 void fs_sort_names(fs_names *names);
+bool fs_has_name(const fs_names *names, const char *name);
 
 /* Is there a directory here, reached through no link, that may be listed? */
 bool fs_can_list(struct fsview *fs, const char *path);

@@ -1,6 +1,7 @@
 /* Processes: namespaces, id maps, privileges, descriptors. Each function does one thing to the calling process. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -59,6 +60,12 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
  */
 int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
     must_check;
+
+/* Those by which a person or the system ends a program: SIGINT, SIGTERM, SIGHUP. */
+sigset_t process_ending_signals(void);
+
+/* Waits until a child has ended. Returns its status as a shell has it, 128 and more for a signal; -1 where it is no child. */
+int process_wait(pid_t child);
 
 /* No capability is left, and none comes back: not by executing anything, not as root. */
 int process_drop_capabilities(struct err *err) must_check;

@@ -26,15 +26,6 @@ static void read_source(struct policy *policy, const struct source *source, cons
 
 static void freeze_own_file(struct policy *policy, const struct fs_place *place);
 
-static bool has_name(const fs_names *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(names->at[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
 static struct profile_finder finder_for(const struct policy *policy, enum layer asked_by)
 {
     const char *config = policy->request.starts[START_CONFIG];
@@ -110,7 +101,7 @@ static void use_profile(struct policy *policy, struct spot spot, const char *nam
     source->only_tightens = spot.source->only_tightens;
     source->without_network = spot.source->without_network;
     source->workspace = spot.source->workspace;
-    if (source->asked_by != LAYER_REPOSITORY && !has_name(&policy->profiles_in_use, name))
+    if (source->asked_by != LAYER_REPOSITORY && !fs_has_name(&policy->profiles_in_use, name))
         vec_push(&policy->profiles_in_use, name);
     const struct fs_place *place = NULL;
     if (*source->name == '/' && fs_resolve(policy->request.fs, source->name, &place, &err) == 0)
@@ -297,10 +288,7 @@ static void list_path(const struct policy *policy, fs_names *ret_folders)
 {
     const char *homes[] = {policy->request.home_spelled, policy->request.home};
     const char *path = text_variable(policy->request.environment, "PATH");
-    for (const char *at = path ? path : ""; *at;) {
-        size_t size = strcspn(at, ":");
-        const char *folder = arena_copy(policy->arena, at, size);
-        at += size + (at[size] == ':');
+    for (const char *folder; (folder = path_next_folder(policy->arena, &path));) {
         for (size_t i = 0; i < array_len(homes); i++) {
             size_t home = strlen(homes[i]);
             if (strncmp(folder, homes[i], home) == 0 && folder[home] == '/') {
@@ -328,7 +316,7 @@ static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
     if (folders.count)
         profiles_on_path(&finder, &folders, &found);
     for (size_t i = 0; i < found.count; i++) {
-        if (!has_name(&policy->profiles_in_use, found.at[i]))
+        if (!fs_has_name(&policy->profiles_in_use, found.at[i]))
             use_profile(policy, (struct spot){.source = &on_path}, found.at[i], NULL, diags);
     }
     vec_free(&folders);
@@ -345,40 +333,6 @@ static void freeze_found_git(struct policy *policy)
         for (size_t j = 0; j < git->flagged.count; j++)
             add_found_rule(policy, VERB_FLAG, &shipped, git->flagged.at[j]);
     }
-}
-
-static bool may_tighten(enum verb verb)
-{
-    switch (verb) {
-    case VERB_READ: /* of what would be writable without it */
-    case VERB_HIDE:
-    case VERB_SEAL:
-    case VERB_FREEZE:
-    case VERB_FLAG:
-    case VERB_REFUSE:
-    case VERB_UNSET:
-    case VERB_LIMIT:
-    case VERB_NET:
-    case VERB_USE:
-    case VERB_ABOUT:
-    case VERB_MATCH:
-    case VERB_DETECT:
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool policy_rule_awaits_trust(const struct rule *rule)
-{
-    return rule->source->only_tightens && !may_tighten(rule->verb);
-}
-
-bool policy_rule_counts(const struct policy *policy, const struct rule *rule)
-{
-    return !policy_rule_awaits_trust(rule) &&
-           !(rule->source->without_network && rule->verb == VERB_CONNECT) &&
-           !(rule->unless && has_name(&policy->profiles_in_use, rule->unless));
 }
 
 void policy_compose(const struct policy_request *request, struct arena *arena, struct policy *ret_policy,

@@ -72,12 +72,11 @@ static const char *const outside_folders[] = {"/usr", "/opt",     "/etc",     "/
 static const char *random_hex(struct arena *arena, size_t bytes)
 {
     unsigned char random[32] = {0};
-    auto_buf struct buf hex = {0};
+    char hex[2 * sizeof(random) + 1];
     if (getrandom(random, bytes, 0) != (ssize_t)bytes)
         abort();
-    for (size_t i = 0; i < bytes; i++)
-        buf_printf(&hex, "%02x", random[i]);
-    return arena_str(arena, buf_text(&hex));
+    text_hex(random, bytes, hex);
+    return arena_str(arena, hex);
 }
 
 /* Everything follows from the mark. */

@@ -121,6 +121,11 @@ void checkpoint_forget_all(int session_fd)
         unlinkat(session_fd, FOLDER, AT_REMOVEDIR);
 }
 
+static bool is_same(const struct entry *a, const struct entry *b)
+{
+    return !a == !b && (!a || entries_differ(a, b) == 0);
+}
+
 /* Does the last one say the same? Before the first one stands the start. */
 static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, const struct tree *now)
 {
@@ -134,8 +139,7 @@ static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, 
     bool says_same = changes.count == since.count;
     for (size_t i = 0; says_same && i < changes.count; i++) {
         const struct change *a = &changes.at[i], *b = &since.at[i];
-        says_same = strcmp(a->path, b->path) == 0 && !a->after == !b->after &&
-                    (!a->after || entries_differ(a->after, b->after) == 0);
+        says_same = strcmp(a->path, b->path) == 0 && is_same(a->after, b->after);
     }
     vec_free(&changes);
     vec_free(&since);
@@ -216,11 +220,6 @@ void way_to_checkpoint(const struct tree *before, const struct tree *after, cons
     *ret_way = (struct way){0};
     lay_over(cp_before, before, after, &ret_way->from);
     lay_over(before, cp_before, cp_after, &ret_way->to);
-}
-
-static bool is_same(const struct entry *a, const struct entry *b)
-{
-    return !a == !b && (!a || entries_differ(a, b) == 0);
 }
 
 void way_continue(struct way *way, const struct tree *undo_before, const struct tree *undo_after)

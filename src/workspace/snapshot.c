@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
 
@@ -137,8 +138,7 @@ void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE])
     blake2b_begin(&hash);
     blake2b_add(&hash, workspace, strlen(workspace));
     blake2b_end(&hash, digest);
-    for (size_t i = 0; i < BLAKE2B_SIZE; i++)
-        snprintf(ret_name + 2 * i, 3, "%02x", digest[i]);
+    text_hex(digest, sizeof(digest), ret_name);
 }
 
 /* The session keeps the very file that is the cache, by a second name where that is possible. */

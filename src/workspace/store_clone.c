@@ -18,9 +18,8 @@
 
 void store_clone_name(const struct blob_id *id, char ret_name[CLONE_NAME_SIZE])
 {
-    size_t at = (size_t)snprintf(ret_name, CLONE_NAME_SIZE, PREFIX);
-    for (size_t i = 0; i < sizeof(id->bytes); i++)
-        at += (size_t)snprintf(ret_name + at, CLONE_NAME_SIZE - at, "%02x", id->bytes[i]);
+    memcpy(ret_name, PREFIX, strlen(PREFIX));
+    text_hex(id->bytes, sizeof(id->bytes), ret_name + strlen(PREFIX));
 }
 
 /* The clone first, and its hash from it: nobody else has it open. */
