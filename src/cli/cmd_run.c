@@ -124,14 +124,14 @@ static bool is_held(const struct world *world, struct loaded *loaded)
 }
 
 /* Before the policy is read there is only what was typed to go by. The plan has the last word. */
-static bool asks_for_no_network(const struct args *args)
+static bool asks_for_network(const struct args *args, const char *kind)
 {
-    bool is_off = false;
+    bool is_that = false;
     for (size_t i = 0; i < args->rules.count; i++) {
         if (args->rules.at[i].verb == VERB_NET)
-            is_off = strcmp(args->rules.at[i].text, "off") == 0;
+            is_that = strcmp(args->rules.at[i].text, kind) == 0;
     }
-    return is_off;
+    return is_that;
 }
 
 /* A word of a profile's, with the briefing where it asks for it. */
@@ -253,7 +253,8 @@ int run_command(const struct world *world, const struct args *args, const struct
         .own_arguments_size = size_of_typed(args),
         .nested = args->flags & FLAG_NESTED,
         .log_exec = args->flags & FLAG_RECORD_EXEC,
-        .probably_no_names = asks_for_no_network(args),
+        .probably_no_names = asks_for_network(args, "off"),
+        .probably_host_network = asks_for_network(args, "open"),
         .cgroup_place = &machine.cgroup,
         .trace = world->trace,
     };

@@ -37,7 +37,8 @@ struct launch {
     bool own_group;  /* the command gets a process group of its own */
     bool log_exec;   /* a listener hears of every program that is executed */
     bool nested;     /* the command may make namespaces; whatever it writes of the host goes to overlays */
-    bool probably_no_names; /* the plan will probably have no network but the sandbox's own */
+    bool probably_no_names;     /* the plan will probably have no network but the sandbox's own */
+    bool probably_host_network; /* or the host's */
     const struct cgroup_place *cgroup_place; /* as cgroup_find() has it */
     struct trace trace;
     /* Known when the plan is made. */

@@ -220,7 +220,8 @@ static void move_to_other_processor(pid_t child)
 void launch_begin(const struct launch *launch, struct launched *ret_launched)
 {
     struct id_map map = process_id_map();
-    struct child child = {.launch = launch, .map = &map, .cgroup_fd = -1};
+    struct child child = {
+        .launch = launch, .map = &map, .host_network = launch->probably_host_network, .cgroup_fd = -1};
     struct err ignored; /* launch_start() tries again, and then says why not */
     *ret_launched = LAUNCHED_NONE;
     if (!map.keeps_groups)
@@ -313,7 +314,7 @@ int launch_start(const struct launch *launch, struct launched *launched, struct 
     bool host_network = ports_host_network(launch->plan);
     if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
         return -1;
-    /* The child that was started ahead took it that the network is the sandbox's own. */
+    /* The child that was started ahead took it for granted which network the plan has. */
     if (launched->pid > 0 && launched->host_network != host_network)
         launch_abandon(launched);
     if (launched->pid < 0 && start_with_plan(launch, launched, host_network, err) < 0)
