@@ -127,12 +127,13 @@ static const char *make_folder(struct arena *arena, int sessions_fd, int numbers
 
 void session_leave(struct session *session)
 {
+    int *const descriptors[] = {&session->folder_fd, &session->running_fd, &session->alive_fd};
     journal_close(&session->journal);
-    if (session->folder_fd >= 0)
-        close(session->folder_fd);
-    if (session->running_fd >= 0)
-        close(session->running_fd);
-    session->folder_fd = session->running_fd = -1;
+    for (size_t i = 0; i < array_len(descriptors); i++) {
+        if (*descriptors[i] >= 0)
+            close(*descriptors[i]);
+        *descriptors[i] = -1;
+    }
 }
 
 /* A second name for the journal is cheaper than a file of its own, most of all to take away again. */
@@ -143,6 +144,34 @@ static int note_running(const struct session *session, struct err *err)
     auto_fd int fd =
         openat(session->running_fd, session->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     return fd < 0 ? err_sys(err, errno, "cannot note that the session %s runs", session->name) : 0;
+}
+
+/*
+ * In one file every running session holds a lock on a byte that its name chooses: hundreds of them are asked whether they are
+ * alive without a look at each one's folder. That folder's lock has the last word, so that two names may share a byte.
+ */
+static const char alive_file[] = ".alive"; /* beside the numbers */
+
+static struct flock byte_of(const char *name, short type)
+{
+    uint64_t place = 0xcbf29ce484222325u;
+    for (; *name; name++)
+        place = (place ^ (unsigned char)*name) * 0x100000001b3u;
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 2), .l_len = 1};
+}
+
+static void show_life(struct session *session, int numbers_fd)
+{
+    struct flock byte = byte_of(session->name, F_WRLCK);
+    session->alive_fd = openat(numbers_fd, alive_file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (session->alive_fd >= 0 && fcntl(session->alive_fd, F_OFD_SETLK, &byte) < 0)
+        return; /* whoever asks will look into the folder */
+}
+
+static bool shows_life(int alive_fd, const char *name)
+{
+    struct flock byte = byte_of(name, F_RDLCK);
+    return alive_fd >= 0 && fcntl(alive_fd, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
 }
 
 int session_begin(struct arena *arena, const char *state_directory, const char *directory,
@@ -166,6 +195,7 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
     if (journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) < 0 ||
         note_running(&session, err) < 0)
         goto failed;
+    show_life(&session, numbers_fd);
     *ret_session = session;
     return 0;
 failed:
@@ -251,8 +281,10 @@ int session_repair_all(struct arena *arena, const char *state_directory, session
     if (!running)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, errno, "cannot look into %s", path);
     int result = 0;
+    const char *alive = arena_printf(arena, "%s/bawn/numbers/%s", state_directory, alive_file);
+    auto_fd int alive_fd = open(alive, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     for (struct dirent *entry; result == 0 && (entry = readdir(running));) {
-        if (*entry->d_name != '.')
+        if (*entry->d_name != '.' && !shows_life(alive_fd, entry->d_name))
             result = repair_one(arena, state_directory, entry->d_name, repair, context, err);
     }
     closedir(running);

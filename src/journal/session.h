@@ -18,11 +18,13 @@ struct session {
     const char *folder; /* absolute */
     int folder_fd;      /* locked; -1: there is none */
     int running_fd;     /* of the folder of running sessions */
+    int alive_fd;       /* of the file in which all of them hold a lock; or -1 */
     bool tidies_up;     /* at its end old ones are let go: a few do, so that most need not look */
     struct journal journal;
 };
 
-#define SESSION_NONE ((struct session){.folder_fd = -1, .running_fd = -1, .journal = JOURNAL_NONE})
+#define SESSION_NONE                                                                                         \
+    ((struct session){.folder_fd = -1, .running_fd = -1, .alive_fd = -1, .journal = JOURNAL_NONE})
 
 /* Begins a session that is named after a directory. */
 int session_begin(struct arena *arena, const char *state_directory, const char *directory,
