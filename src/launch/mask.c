@@ -81,22 +81,38 @@ static bool is_searched(const struct operation *pattern, const struct operation 
            pattern_may_match_beneath(pattern->path, tree->path);
 }
 
-/*
- * Is it a socket, in a tree that is shown? Looked up in the tree itself: by its path on the host real root, who is nobody
- * there by now, would not find what lies in a private directory.
- */
-static bool is_shown_socket(const struct root *root, const char *path)
+struct shown_tree {
+    const char *path;
+    int fd;
+};
+
+typedef VEC(struct shown_tree) shown_trees;
+
+static void find_shown_trees(const struct root *root, shown_trees *ret_trees)
 {
     const struct plan *plan = root->launch->plan;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
         bool shows = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
+        if (shows && root->shown[i].tree >= 0)
+            vec_push(ret_trees, (struct shown_tree){operation->path, root->shown[i].tree});
+    }
+}
+
+/*
+ * Is it a socket, in a tree that is shown? Looked up in the tree itself: by its path on the host real root, who is nobody
+ * there by now, would not find what lies in a private directory.
+ */
+static bool is_shown_socket(const shown_trees *trees, const char *path)
+{
+    for (size_t i = 0; i < trees->count; i++) {
+        const struct shown_tree *tree = &trees->at[i];
         struct stat status;
-        if (!shows || root->shown[i].tree < 0 || !path_is_beneath(path, operation->path))
+        if (!path_is_beneath(path, tree->path))
             continue;
-        const char *inside = path + strlen(operation->path);
+        const char *inside = path + strlen(tree->path);
         inside += *inside == '/';
-        if (fstatat(root->shown[i].tree, inside, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0)
+        if (fstatat(tree->fd, inside, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0)
             return S_ISSOCK(status.st_mode);
     }
     return false;
@@ -114,11 +130,14 @@ static bool is_masked(const struct root *root, const char *path)
 static void find_sockets(struct root *root)
 {
     const char *list = root->socket_list;
+    shown_trees trees = {0};
+    find_shown_trees(root, &trees);
     for (const char *path; list && (path = unix_sockets_next(&list, &root->arena));) {
-        if (*path == '/' && !is_named(root->launch->plan, path) && !is_masked(root, path) &&
-            is_shown_socket(root, path))
+        if (*path == '/' && is_shown_socket(&trees, path) && !is_named(root->launch->plan, path) &&
+            !is_masked(root, path))
             vec_push(&root->masked, path);
     }
+    vec_free(&trees);
 }
 
 int mask_find(struct root *root, struct err *err)
