@@ -1,6 +1,7 @@
 #include "cli/attend.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/timerfd.h>
@@ -150,6 +151,7 @@ static int do_later(void *self, short events, struct err *err)
         return 0;
     }
     loop_remove(&attendance->loop, attendance->later_fd);
+    malloc_trim(0); /* from here on bawn mostly waits, and there may be hundreds of it */
     control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
                  &attendance->loop);
     return 0;

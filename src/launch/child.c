@@ -96,6 +96,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     scrub_arguments(launch);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot make process 1 opaque");
+    ret_kept->arena = root.arena;
     int result = lockdown(launch, &ret_kept->listener_fd, err);
     trace_point(launch->trace, "inside", "the walls, tried");
     return result;

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -141,8 +142,16 @@ static void obey(const struct init *init)
     kill(init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
+/* From here on process 1 only waits, and there may be hundreds of them. */
+static void let_memory_go(struct kept *kept)
+{
+    environ = NULL;
+    arena_free(&kept->arena);
+    malloc_trim(0);
+}
+
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
-                        const struct kept *kept)
+                        struct kept *kept)
 {
     struct init init = {.launch = launch, .report_fd = report_fd, .control_fd = control_fd, .kept = kept};
     sigset_t all;
@@ -167,6 +176,7 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
         tell(report_fd, report);
         _exit(STATUS_REFUSED);
     }
+    let_memory_go(kept);
     for (;;) {
         struct pollfd ready[] = {{.fd = init.signal_fd, .events = POLLIN},
                                  {.fd = control_fd, .events = POLLIN},

@@ -182,7 +182,8 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
 struct kept {
     struct namespaces namespaces;
     struct decoy_fds decoys;
-    int listener_fd; /* of executions, for the supervisor; -1: there is none */
+    int listener_fd;    /* of executions, for the supervisor; -1: there is none */
+    struct arena arena; /* the plan, the command's words and variables: until it is started */
 };
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
-                        const struct kept *kept);
+                        struct kept *kept);

@@ -197,8 +197,10 @@ void place_rules(struct policy *policy, struct diags *diags)
 {
     if (policy->workspaces.count == 0)
         return; /* an error already: nothing can be placed without one */
-    map_reserve(&policy->by_path, policy->rules.count);
-    map_reserve(&policy->request.fs->places, policy->rules.count);
+    /* Many rules share their place with another. */
+    size_t probably = policy->rules.count / 4 * 3;
+    map_reserve(&policy->by_path, probably);
+    map_reserve(&policy->request.fs->places, probably);
     for (size_t i = 0; i < policy->rules.count; i++) {
         struct rule *rule = &policy->rules.at[i];
         if (verb_object(rule->verb) != OBJECT_PATH || !policy_rule_counts(policy, rule))
