@@ -32,6 +32,17 @@ static const char *const uv_keys[] = {
     "pip.index-url", "[index].format", "[index].explicit", "link-mode",    NULL};
 static const char *const bun_keys[] = {
     "install.registry", "install.registry.url", "install.scopes.*", "install.exact", "telemetry", NULL};
+static const char *const poetry_keys[] = {"repositories.*.url",
+                                          "plugins.pypi_mirror.url",
+                                          "virtualenvs.create",
+                                          "virtualenvs.in-project",
+                                          "virtualenvs.prefer-active-python",
+                                          "virtualenvs.use-poetry-python",
+                                          "installer.parallel",
+                                          "installer.max-workers",
+                                          NULL};
+static const char *const yarn_old_keys[] = {
+    "registry", "@*:registry", "\"@*:registry\"", "save-prefix", "strict-ssl", "network-timeout", NULL};
 static const char *const claude_keys[] = {"hasCompletedOnboarding",
                                           "lastOnboardingVersion",
                                           "theme",
@@ -51,15 +62,20 @@ static bool take_section(struct span line, struct span *ret_name)
     return true;
 }
 
-/* Splits "key = value". */
-static bool take_setting(struct span line, struct span *ret_key, struct span *ret_value)
+/* Splits "key = value", or "key value". */
+static bool take_setting(struct span line, char between, struct span *ret_key, struct span *ret_value)
 {
-    const char *equals = line.size && !strchr("#;", *line.at) ? memchr(line.at, '=', line.size) : NULL;
-    if (!equals)
+    const char *middle = line.size && !strchr("#;", *line.at) ? memchr(line.at, between, line.size) : NULL;
+    if (!middle)
         return false;
-    *ret_key = sift_trim((struct span){line.at, (size_t)(equals - line.at)});
-    *ret_value = sift_trim((struct span){equals + 1, line.size - (size_t)(equals + 1 - line.at)});
+    *ret_key = sift_trim((struct span){line.at, (size_t)(middle - line.at)});
+    *ret_value = sift_trim((struct span){middle + 1, line.size - (size_t)(middle + 1 - line.at)});
     return ret_key->size > 0;
+}
+
+static bool is_one_word(struct span value)
+{
+    return value.size && sift_size_up_to(value, 0, " \t") == value.size;
 }
 
 /* A value of TOML that ends on its line: "text", a number, true or false. */
@@ -105,6 +121,7 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
 struct dialect {
     const char *const *keys;
     bool has_sections, continues, is_toml;
+    bool has_words;         /* "key value", each one word and from the line's beginning on */
     const char *inline_key; /* the one that is kept of a table in one line */
 };
 
@@ -116,20 +133,20 @@ static bool is_plain_section(struct span section)
 }
 
 static void add_setting(struct buf *out, struct span section, struct span *ret_written, struct span key,
-                        struct span value, const char *inline_key)
+                        struct span value, const char *between, const char *inline_key)
 {
     if (section.size && ret_written->at != section.at) {
         buf_printf(out, "[%.*s]\n", (int)section.size, section.at);
         *ret_written = section;
     }
-    buf_printf(out, "%.*s = ", (int)key.size, key.at);
+    buf_printf(out, "%.*s%s", (int)key.size, key.at, between);
     if (inline_key)
         buf_printf(out, "{ %s = ", inline_key);
     sift_add_value(out, value);
     buf_add_str(out, inline_key ? " }\n" : "\n");
 }
 
-/* .npmrc, pip.conf, Cargo's config.toml. */
+/* .npmrc, pip.conf, Cargo's config.toml, yarn 1's .yarnrc. */
 static void sift_lines(const struct dialect *dialect, struct span text, struct buf *out)
 {
     struct span raw, section = {0}, written = {0}, key, value;
@@ -147,7 +164,10 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         is_kept = false;
         if (dialect->has_sections && take_section(line, &section))
             continue;
-        if (!take_setting(line, &key, &value) || !is_plain_section(section) || !sift_is_plain_name(key))
+        if (!take_setting(line, dialect->has_words ? ' ' : '=', &key, &value) || !is_plain_section(section) ||
+            !sift_is_plain_name(key))
+            continue;
+        if (dialect->has_words && (line.at != raw.at || !is_one_word(value)))
             continue;
         bool is_inline = dialect->inline_key && take_inline(value, dialect->inline_key, &value);
         if (dialect->is_toml && !is_whole_toml(value))
@@ -160,7 +180,8 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
             buf_printf(&full, ".%s", dialect->inline_key);
         is_kept = sift_is_listed(dialect->keys, (struct span){full.bytes, full.size});
         if (is_kept)
-            add_setting(out, section, &written, key, value, is_inline ? dialect->inline_key : NULL);
+            add_setting(out, section, &written, key, value, dialect->has_words ? " " : " = ",
+                        is_inline ? dialect->inline_key : NULL);
     }
 }
 
@@ -187,6 +208,8 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
     static const struct dialect cargo = {
         .keys = cargo_keys, .has_sections = true, .is_toml = true, .inline_key = "index"};
     static const struct dialect uv = {.keys = uv_keys, .has_sections = true, .is_toml = true};
+    static const struct dialect poetry = {.keys = poetry_keys, .has_sections = true, .is_toml = true};
+    static const struct dialect yarn_old = {.keys = yarn_old_keys, .has_words = true};
     static const struct dialect bun = {
         .keys = bun_keys, .has_sections = true, .is_toml = true, .inline_key = "url"};
     struct span whole = {text, size};
@@ -211,6 +234,12 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
         return;
     case SIFTED_UV:
         sift_lines(&uv, whole, out);
+        return;
+    case SIFTED_POETRY:
+        sift_lines(&poetry, whole, out);
+        return;
+    case SIFTED_YARN_OLD:
+        sift_lines(&yarn_old, whole, out);
         return;
     case SIFTED_YARN:
         sift_yarn(whole, out);

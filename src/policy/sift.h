@@ -16,6 +16,8 @@
     X(UV, "/uv/uv.toml", "", false)                                                                          \
     X(YARN, "/.yarnrc.yml", "", false)                                                                       \
     X(BUN, "/.bunfig.toml", "", false)                                                                       \
+    X(YARN_OLD, "/.yarnrc", "", false)                                                                       \
+    X(POETRY, "/pypoetry/config.toml", "", false)                                                            \
     X(CLAUDE, "/.claude.json", "/.claude/.claude.json", true)
 
 enum sifted {
