@@ -66,7 +66,7 @@ _bawn_values() {
 # What follows a flag of the policy language: $1 is the flag. Fails if it is none.
 _bawn_flag_takes() {
     case $1 in
-    --read | --write | --hide | --seal | --freeze | --flag | --copy | --sift | --sync | --socket | --policy | --report) takes='file' ;;
+    --read | --write | --hide | --seal | --freeze | --flag | --copy | --seed | --sift | --sync | --socket | --policy | --report) takes='file' ;;
     --workspace) takes=directory ;;
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
@@ -96,7 +96,7 @@ _bawn_command() {
 }
 
 _bawn() {
-    local rules='--workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect
+    local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local verbs='run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'

@@ -3,7 +3,7 @@
 # Reads the words before the cursor and prints whose the next one is: `first` (a verb or a command), the verb's, or
 # `command` where it belongs to the command. With --rest, prints the command's words so far instead.
 function __bawn_state
-    set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --sift --sync --socket --net --connect \
+    set -l takes --workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect \
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --agent --degrade --report --branch
     set -l words (commandline -opc)
     set -l verb first
@@ -171,6 +171,7 @@ complete -c bawn -n $rules -l hide -r -F -d 'Not there, even under a visible par
 complete -c bawn -n $rules -l seal -r -F -d 'Hidden, opened by no profile and no repository'
 complete -c bawn -n $rules -l freeze -r -F -d 'Read-only inside a writable tree'
 complete -c bawn -n $rules -l flag -r -F -d 'Writable, and settled with you at the end'
+complete -c bawn -n $rules -l seed -x -a '(__fish_complete_directories)' -d 'A folder to read, what is written stays inside'
 complete -c bawn -n $rules -l sift -r -F -d 'Settings of a file, without its secrets'
 complete -c bawn -n $rules -l copy -r -F -d 'Copied from your home into the private home'
 complete -c bawn -n $rules -l sync -r -F -d 'One small file, kept the same on both sides'

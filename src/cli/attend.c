@@ -17,6 +17,7 @@
 #include "cli/summary.h"
 #include "cli/tripped.h"
 #include "hold/sockets.h"
+#include "home/seed.h"
 
 /* Without a place for the journal the run goes on, and the user is told. */
 static void begin_session(struct attendance *attendance)
@@ -34,18 +35,24 @@ static void begin_session(struct attendance *attendance)
     chronicle_start(attendance, workspace);
 }
 
+static void tell_home(struct attendance *attendance, const struct err *err)
+{
+    journal_event(&attendance->session.journal, "home", "why", err->message);
+    say_err(attendance->world, err);
+}
+
 /* The home with what belongs into it. What could only not be filled in is said. */
 static int begin_home(struct attendance *attendance, struct err *err)
 {
-    const struct loaded *loaded = attendance->loaded;
+    struct loaded *loaded = attendance->loaded;
     struct home *home = &attendance->home;
     struct session *session = &attendance->session;
     if (home_open(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
         return -1;
-    if (home_fill(loaded->policy.arena, &loaded->plan, session, home, err) < 0) {
-        journal_event(&session->journal, "home", "why", err->message);
-        say_err(attendance->world, err);
-    }
+    if (home_fill(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+        tell_home(attendance, err);
+    if (seed_begin(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+        tell_home(attendance, err);
     if (home->sync.fd >= 0)
         loop_add(&attendance->loop, home->sync.fd, POLLIN, sync_ready, &home->sync);
     if (home->sync.timer_fd >= 0)

@@ -290,6 +290,7 @@ static void show_page(const struct world *world, const struct args *args, const 
     add_artifacts(&page);
     add_section(&page, "Can read", OP_BIND_READ);
     add_section(&page, "Copied into the private home", OP_COPY);
+    add_section(&page, "Yours to read, what is written there is kept beside the private home", OP_SEED);
     add_section(&page, "Sifted into the private home: settings without their secrets", OP_SIFT);
     add_section(&page, "Kept the same inside and outside", OP_SYNC);
     add_section(&page, "Sockets", OP_SOCKET);

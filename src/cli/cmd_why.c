@@ -59,6 +59,8 @@ static const char *sentence_for_path(const struct loaded *loaded, const char *pa
         return "can be read but not changed: it is frozen inside a writable tree";
     case ACCESS_COPY:
         return "is copied into the private home at the start: the copy can be changed, yours is never touched";
+    case ACCESS_SEED:
+        return "can be read and written: what is written stays in the sandbox, yours is never touched";
     case ACCESS_SIFT:
         return "is sifted into the private home: its settings come in, its secrets do not";
     case ACCESS_SYNC:
@@ -113,6 +115,7 @@ static void suggest_for_path(struct answer *answer, const char *path, enum acces
         suggest(answer, path, "read", names_workspace ? NULL : "hide"); /* a workspace must be seen */
         return;
     case ACCESS_COPY:
+    case ACCESS_SEED:
     case ACCESS_SIFT:
     case ACCESS_SYNC:
     case ACCESS_SOCKET:

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "home/copy.h"
 #include "home/files.h"
+#include "home/seed.h"
 #include "kernel/directories.h"
 #include "kernel/remove.h"
 
@@ -23,7 +24,7 @@ static bool is_filled(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
         enum operation_kind kind = plan->operations.at[i].kind;
-        if (kind == OP_COPY || kind == OP_SIFT || kind == OP_SYNC)
+        if (kind == OP_COPY || kind == OP_SEED || kind == OP_SIFT || kind == OP_SYNC)
             return true;
     }
     return false;
@@ -115,17 +116,20 @@ int home_close(struct home *home, const struct session *session, struct err *err
 {
     sync_end(&home->sync);
     int result = home->fd >= 0 && home->is_fresh ? remove_both(session->folder_fd, FRESH_NAME, err) : 0;
-    if (home->state_fd >= 0)
-        close(home->state_fd);
-    if (home->fd >= 0)
-        close(home->fd);
-    home->fd = home->state_fd = -1;
+    if (home->has_own_seeds && seed_remove(session, result < 0 ? &(struct err){0} : err) < 0)
+        result = -1;
+    const int fds[] = {home->seeds_fd, home->state_fd, home->fd};
+    for (size_t i = 0; i < array_len(fds); i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+    home->fd = home->state_fd = home->seeds_fd = -1;
     return result;
 }
 
 int home_repair(const struct session *session, struct err *err)
 {
-    return remove_both(session->folder_fd, FRESH_NAME, err);
+    return remove_both(session->folder_fd, FRESH_NAME, err) < 0 ? -1 : seed_remove(session, err);
 }
 
 int home_remove(int homes_fd, const char *name, struct err *err)

@@ -4,6 +4,7 @@
  *
  *   files.c    changes in it that no planted link leads astray
  *   copy.c     what `copy` puts in; memory.c remembers what that was
+ *   seed.c     where goes what is written to a folder of the host's that is only to read
  *   sync.c     what `sync` keeps the same on both sides; version.c reads and replaces one content of a file
  *   left.c     looks at what runs have left in it, and fetches a file
  *
@@ -19,12 +20,17 @@ struct home {
     const char *path; /* on the host */
     int fd;           /* locked (shared) as long as the run lasts; -1: not begun */
     int state_fd;
+    int seeds_fd; /* what takes what is written to seeds, locked; -1: there are none */
+    bool
+        has_own_seeds; /* another run has those of this home: this one's lie in the session's folder, and go with it */
     bool is_fresh; /* it goes when the run ends */
     struct timespec began;
     struct sync sync;
 };
 
-#define HOME_NONE ((struct home){.fd = -1, .state_fd = -1, .sync = {.fd = -1, .timer_fd = -1, .root_fd = -1}})
+#define HOME_NONE                                                                                            \
+    ((struct home){                                                                                          \
+        .fd = -1, .state_fd = -1, .seeds_fd = -1, .sync = {.fd = -1, .timer_fd = -1, .root_fd = -1}})
 
 /* Does the home of this plan need a session before it can be opened and filled? Most do not. */
 bool home_needs_session(const struct plan *plan);

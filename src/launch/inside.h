@@ -113,6 +113,9 @@ int root_pin_parents(struct root *root, const char *path, struct err *err) must_
 /* overlay.c: an overlay over a tree, in its place. Returns its fd. */
 int overlay_cover(struct root *root, const struct shown *shown, struct err *err) must_check;
 
+/* overlay.c: after one that could not be made, nothing is left of it. */
+int overlay_forget(struct root *root, struct err *err) must_check;
+
 /* furnish.c: /dev, /proc and the like; then generated files. Called by root_assemble. */
 void furnish_prepare(struct root *root);
 int furnish_private(struct root *root, const char *path, struct err *err) must_check;

@@ -40,7 +40,8 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
         bool is_device = root_shows_device(operation) ||
                          (operation->kind == OP_PRIVATE &&
                           (strcmp(operation->path, "/dev") == 0 || strcmp(operation->path, "/proc") == 0));
-        bool is_written = operation->kind == OP_BIND_WRITE || operation->kind == OP_HOME ||
+        bool is_written = operation->kind == OP_BIND_WRITE ||
+                          (operation->kind == OP_SEED && operation->overlay) || operation->kind == OP_HOME ||
                           operation->kind == OP_PRIVATE || operation->kind == OP_SOCKET;
         /* "/" has a rule for all that can be seen; one more where most files are read keeps the kernel's walk short. */
         bool is_seen = operation->kind == OP_BIND_READ && strcmp(operation->path, "/usr") == 0;

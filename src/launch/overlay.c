@@ -14,14 +14,21 @@
 #define LOWER   ".lower"
 #define SESSION ".session"
 
+/* Of one that could not be made there may be less to let go of. What is still mounted cannot be removed. */
 static int let_go(struct err *err)
 {
     static const char *const names[] = {LOWER, SESSION};
     for (size_t i = 0; i < array_len(names); i++) {
-        if (umount2(names[i], MNT_DETACH | UMOUNT_NOFOLLOW) < 0 || rmdir(names[i]) < 0)
+        umount2(names[i], MNT_DETACH | UMOUNT_NOFOLLOW);
+        if (rmdir(names[i]) < 0 && errno != ENOENT)
             return err_sys(err, errno, "cannot tidy up after an overlay");
     }
     return 0;
+}
+
+int overlay_forget(struct root *root, struct err *err)
+{
+    return fchdir(root->fd) < 0 ? err_sys(err, errno, "cannot enter the new root") : let_go(err);
 }
 
 int overlay_cover(struct root *root, const struct shown *shown, struct err *err)

@@ -34,7 +34,8 @@ static bool shows_tree(const struct operation *operation)
 {
     return (operation->kind == OP_BIND_READ && !furnish_is_own_view(operation->path) &&
             !furnish_makes(operation)) ||
-           operation->kind == OP_BIND_WRITE || operation->kind == OP_SOCKET || operation->kind == OP_HOME ||
+           operation->kind == OP_BIND_WRITE || (operation->kind == OP_SEED && operation->overlay) ||
+           operation->kind == OP_SOCKET || operation->kind == OP_HOME ||
            (operation->kind == OP_FREEZE && !operation->missing);
 }
 
@@ -60,7 +61,8 @@ static int open_tree_of(const struct launch *launch, const struct operation *ope
     const char *source = operation->kind == OP_HOME ? launch->home
                          : is_copied                ? operation->source
                                                     : operation->path;
-    bool read_only = operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE;
+    bool read_only =
+        operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE || operation->kind == OP_SEED;
     auto_fd int fd = mount_open_restricted(AT_FDCWD, source, read_only, root_shows_device(operation), err);
     if (fd < 0)
         return -1;
@@ -154,6 +156,18 @@ static int attach_written(struct root *root, size_t index, struct err *err)
         return attach_tree(root, index, err);
     auto_fd int overlay = overlay_cover(root, &root->shown[index], err);
     return overlay < 0 ? -1 : place_attach(root, overlay, operation->path, true, err);
+}
+
+/* What a seed saves is a download: where the kernel takes no overlay, the private home's own folder does. */
+static int attach_seed(struct root *root, size_t index, struct err *err)
+{
+    const char *path = root->launch->plan->operations.at[index].path;
+    struct err ignored;
+    auto_fd int overlay = overlay_cover(root, &root->shown[index], &ignored);
+    if (overlay >= 0)
+        return place_attach(root, overlay, path, true, err);
+    auto_fd int own = overlay_forget(root, err) < 0 ? -1 : place_make(root, path, true, err);
+    return own < 0 ? -1 : 0;
 }
 
 static bool is_directory_fd(int fd)
@@ -272,6 +286,8 @@ static int carry_out(struct root *root, size_t index, struct err *err)
         return 0;
     case OP_BIND_WRITE:
         return attach_written(root, index, err);
+    case OP_SEED:
+        return operation->overlay ? attach_seed(root, index, err) : 0;
     case OP_HOME:
     case OP_SOCKET:
         return attach_tree(root, index, err);

@@ -66,8 +66,8 @@ static int compare_places(const void *a, const void *b)
 
 static bool is_tree(enum access access)
 {
-    return access == ACCESS_READ || access == ACCESS_COPY || access == ACCESS_FROZEN ||
-           access >= ACCESS_FLAGGED;
+    return access == ACCESS_READ || access == ACCESS_COPY || access == ACCESS_SEED ||
+           access == ACCESS_FROZEN || access >= ACCESS_FLAGGED;
 }
 
 static bool is_writable(enum access access)
@@ -117,6 +117,10 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
         operation.kind = here->access == ACCESS_FROZEN ? OP_FREEZE : OP_FLAG;
         operation.is_directory |= said_directory;
         needed = around != here->access;
+        break;
+    case ACCESS_SEED:
+        operation.kind = OP_SEED;
+        needed = operation.is_directory && around != ACCESS_SEED;
         break;
     case ACCESS_COPY:
     case ACCESS_SIFT:
@@ -229,7 +233,8 @@ static void add_places(struct plan *plan)
         struct path_verdict here = decide_path(policy, placed->path, &candidates);
         bool beats_pattern = beats_a_pattern(&candidates);
         vec_free(&candidates);
-        if (here.decides == placed && (here.access == ACCESS_READ || here.access >= ACCESS_SOCKET))
+        if (here.decides == placed &&
+            (here.access == ACCESS_READ || here.access == ACCESS_SEED || here.access >= ACCESS_SOCKET))
             add_links(plan, placed->rule, placed->found->links, &known_links);
         enum access around = ACCESS_NONE;
         if (placed->path[1])
@@ -268,7 +273,8 @@ static void collect_visible(const struct plan *plan, visible_list *ret_visible)
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
         bool writes = operation->kind == OP_BIND_WRITE;
-        if (writes || operation->kind == OP_BIND_READ || operation->kind == OP_COPY)
+        if (writes || operation->kind == OP_BIND_READ || operation->kind == OP_SEED ||
+            operation->kind == OP_COPY)
             vec_push(ret_visible,
                      (struct visible){operation->kind == OP_COPY ? operation->source : operation->path,
                                       writes, operation->is_workspace,
@@ -355,7 +361,8 @@ bool plan_shows(const struct plan *plan, const char *path)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        bool shows = operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE;
+        bool shows =
+            operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE || operation->kind == OP_SEED;
         if (shows && path_is_beneath(path, operation->path))
             return true;
     }

@@ -43,8 +43,8 @@ static void note_lost_grants(struct plan *plan)
     for (size_t i = 0; i < policy->places.count; i++) {
         const struct placed *placed = policy->places.at[i];
         enum verb verb = placed->rule->verb;
-        bool is_grant = verb == VERB_READ || verb == VERB_WRITE || verb == VERB_COPY || verb == VERB_SIFT ||
-                        verb == VERB_SYNC;
+        bool is_grant = verb == VERB_READ || verb == VERB_WRITE || verb == VERB_COPY || verb == VERB_SEED ||
+                        verb == VERB_SIFT || verb == VERB_SYNC;
         if (!is_grant || placed->rule->source->layer != LAYER_COMMAND_LINE)
             continue;
         struct path_verdict verdict = decide_path(policy, placed->path, NULL);

@@ -26,6 +26,7 @@ enum { PLAN_SCHEMA_VERSION = 1 };
     X(FREEZE, "freeze")       /* pinned; `missing`: held by a stub or a watch */                             \
     X(FLAG, "flag")           /* settled at the end; may be a pattern */                                     \
     X(COPY, "copy")           /* from `source` into the private home */                                      \
+    X(SEED, "seed")           /* to read; what is written goes to a folder beside the private home */        \
     X(SIFT, "sift")           /* the harmless part of `source`, made anew in the private home */             \
     X(SYNC, "sync")           /* kept the same as `source` */                                                \
     X(SOCKET, "socket")       /* one Unix socket */                                                          \
@@ -72,8 +73,9 @@ struct operation {
         *source; /* COPY and SYNC: where the content lies; LINK: the link's target; WRITE: the copy that is
                            shown in its place, known when the run begins, or NULL */
     const char *name, *value;
-    const char
-        *overlay; /* WRITE: the folder that takes what is written there, known when the run begins; or NULL */
+    const char *
+        overlay; /* WRITE and SEED: the folder that takes what is written there, known when the run begins; or NULL.
+                     Without one a SEED shows nothing */
     enum limit limit;
     uint64_t amount;
     uint16_t port, host_port;

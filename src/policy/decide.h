@@ -13,6 +13,7 @@
     X(READ, "read")                                                                                          \
     X(FROZEN, "frozen")                                                                                      \
     X(COPY, "copy")                                                                                          \
+    X(SEED, "seed")                                                                                          \
     X(SYNC, "sync")                                                                                          \
     X(SOCKET, "socket")                                                                                      \
     X(FLAGGED, "flagged")                                                                                    \

@@ -31,6 +31,8 @@ enum access access_of_rule(const struct rule *rule)
         return ACCESS_READ;
     case VERB_COPY:
         return ACCESS_COPY;
+    case VERB_SEED:
+        return ACCESS_SEED;
     case VERB_SIFT:
         return ACCESS_SIFT;
     case VERB_SYNC:
@@ -235,7 +237,7 @@ static void spare_profile_trees(const struct policy *policy, candidate_list *can
             grant = candidate;
     }
     if (!grant || !grant->rule->source->is_profile ||
-        (grant->rule->verb != VERB_READ && grant->rule->verb != VERB_WRITE))
+        (grant->rule->verb != VERB_READ && grant->rule->verb != VERB_WRITE && grant->rule->verb != VERB_SEED))
         return;
     bool holds = false,
          was_asked = false; /* does the grant hold at the tree's own root? Asked only where it matters */

@@ -87,7 +87,8 @@ static bool only_restricts(enum verb verb)
 
 static int place_literal(struct policy *policy, struct rule *rule, const char *spelled, struct err *err)
 {
-    bool goes_home = rule->verb == VERB_COPY || rule->verb == VERB_SIFT || rule->verb == VERB_SYNC;
+    bool goes_home = rule->verb == VERB_COPY || rule->verb == VERB_SEED || rule->verb == VERB_SIFT ||
+                     rule->verb == VERB_SYNC;
     if (goes_home && rule->source->is_profile && !path_is_beneath(spelled, policy->request.home))
         return 0; /* an XDG folder outside the home: nothing of the private home's */
     const struct fs_place *found = NULL;

@@ -36,6 +36,7 @@ enum object_kind {
     X(FREEZE, "freeze", OBJECT_PATH, "PATH")                                                                 \
     X(FLAG, "flag", OBJECT_PATH, "PATH")                                                                     \
     X(COPY, "copy", OBJECT_PATH, "PATH")                                                                     \
+    X(SEED, "seed", OBJECT_PATH, "DIR")                                                                      \
     X(SIFT, "sift", OBJECT_PATH, "FILE")                                                                     \
     X(SYNC, "sync", OBJECT_PATH, "FILE")                                                                     \
     X(SOCKET, "socket", OBJECT_PATH, "PATH")                                                                 \

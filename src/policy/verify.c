@@ -12,6 +12,7 @@ static bool is_grant(enum verb verb)
     case VERB_READ:
     case VERB_WRITE:
     case VERB_COPY:
+    case VERB_SEED:
     case VERB_SIFT:
     case VERB_SYNC:
     case VERB_SOCKET:
@@ -85,6 +86,9 @@ static void check_kind(const struct placed *placed, struct diags *diags)
     if (rule->verb == VERB_SYNC && kind != FILE_REGULAR)
         diag_error(diags, spot, "`sync` is for one small file, such as a login; use `copy` or `write`",
                    "%s is not a regular file", placed->spelled);
+    if (rule->verb == VERB_SEED && kind != FILE_DIRECTORY && !rule->source->is_profile)
+        diag_error(diags, spot, "`seed` is for a folder of a cache; use `copy` for a file",
+                   "%s is not a directory", placed->spelled);
     if (rule->verb == VERB_SIFT && kind != FILE_REGULAR)
         diag_error(diags, spot, "`sift` is for one file of settings", "%s is not a regular file",
                    placed->spelled);
@@ -98,7 +102,8 @@ static void check_in_home(const struct policy *policy, const struct placed *plac
     const char *home = policy->request.home;
     enum verb verb = placed->rule->verb;
     bool in_home = path_is_beneath(placed->spelled, home) && strcmp(placed->spelled, home) != 0;
-    if ((verb == VERB_COPY || verb == VERB_SIFT || verb == VERB_SYNC) && !in_home)
+    bool goes_home = verb == VERB_COPY || verb == VERB_SEED || verb == VERB_SIFT || verb == VERB_SYNC;
+    if (goes_home && !in_home)
         diag_error(diags, spot_of_rule(placed->rule), "use `read` or `write` for it",
                    "`%s` is for what lies in your home directory, and %s does not", verb_word(verb),
                    placed->spelled);

@@ -119,8 +119,7 @@ static const char *find_foreign(struct arena *arena, const char *covered)
     return found;
 }
 
-/* Both folders, where the kernel would take them. Returns NULL, or why it would not. */
-static const char *make_in(int fd)
+const char *layers_make_in(int fd)
 {
     const char *unfit = unfit_file_system(fd);
     if (unfit)
@@ -146,7 +145,7 @@ static const char *make_elsewhere(int folder_fd, const char *runtime_folder, str
         auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         auto_fd int note =
             openat(folder_fd, ELSEWHERE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd >= 0 && note >= 0 && write_whole(note, path, strlen(path)) == 0 && !make_in(fd))
+        if (fd >= 0 && note >= 0 && write_whole(note, path, strlen(path)) == 0 && !layers_make_in(fd))
             return path;
         rmdir(path);
         unlinkat(folder_fd, ELSEWHERE, 0);
@@ -190,7 +189,7 @@ int layers_make(int folder_fd, const char *folder, const char *covered, const ch
     *ret_layers = (struct layers){.folder = folder};
     if (refuse_mounts_inside(covered, err) < 0)
         return -1;
-    const char *unfit = make_in(folder_fd);
+    const char *unfit = layers_make_in(folder_fd);
     if (unfit)
         ret_layers->folder = make_elsewhere(folder_fd, runtime_folder, arena);
     if (!ret_layers->folder) {

@@ -18,6 +18,9 @@ struct layers {
     const char *why_not; /* an overlay cannot be used here at all; NULL: it can */
 };
 
+/* Both, in an open folder of a file system that the kernel takes. Returns NULL, or why it would not. */
+const char *layers_make_in(int fd);
+
 /* Makes them, and checks whether an overlay will work there. Where none will, nothing is left. */
 int layers_make(int folder_fd, const char *folder, const char *covered, const char *runtime_folder,
                 struct arena *arena, struct layers *ret_layers, struct err *err) must_check;

@@ -135,6 +135,15 @@ is() {
     [[ $output == *index.crates.io* ]]
 }
 
+@test "pnpm's store lies in the private home, not in the project" {
+    run "$BAWN" show --plan -- bash
+    [[ $output != *_config_store_dir* ]]
+    touch pnpm-lock.yaml
+    run "$BAWN" show --plan -- bash
+    [[ $output == *"npm_config_store_dir=$HOME/.local/share/pnpm/store"* ]]
+    [[ $output == *"pnpm_config_store_dir=$HOME/.local/share/pnpm/store"* ]]
+}
+
 @test "toolchains on PATH are shown, and open no host before something asks for them" {
     mkdir -p "$HOME/.cargo/bin" "$HOME/.nvm/versions/node/v22/bin" "$HOME/.local/share/mise/shims" "$HOME/x.sln"
     PATH=$HOME/.cargo/bin:$HOME/.nvm/versions/node/v22/bin/:$HOME/x.sln:/opt/.local/share/mise/shims:.pyenv/shims::$PATH

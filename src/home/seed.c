@@ -1,0 +1,102 @@
+#include "home/seed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/sha256.h"
+#include "kernel/remove.h"
+#include "workspace/layers.h"
+
+#define SEEDS_NAME "seeds"
+
+static int open_seeds(int folder_fd)
+{
+    if (mkdirat(folder_fd, SEEDS_NAME, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return openat(folder_fd, SEEDS_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* A layer serves one overlay at a time: a second run beside the first begins with nothing but the host's. */
+static int take_seeds(const struct session *session, struct home *home, struct err *err)
+{
+    home->seeds_fd = open_seeds(home->state_fd);
+    if (home->seeds_fd >= 0 && flock(home->seeds_fd, LOCK_EX | LOCK_NB) < 0) {
+        close(home->seeds_fd);
+        home->seeds_fd = open_seeds(session->folder_fd);
+        home->has_own_seeds = home->seeds_fd >= 0;
+    }
+    return home->seeds_fd < 0 ? err_sys(err, errno, "cannot make room for what is written to caches") : 0;
+}
+
+/* What takes what is written to the folder. Returns NULL, or why there can be none. */
+static const char *make_layer(int layer_fd, const char *covered)
+{
+    struct err ignored;
+    struct stat status;
+    /* The kernel refuses a work folder that a run left which it did not see end. */
+    if (remove_tree(layer_fd, "work", &ignored) < 0)
+        return "what an earlier run left there cannot be removed";
+    bool is_kept = fstatat(layer_fd, "upper", &status, AT_SYMLINK_NOFOLLOW) == 0;
+    const char *unfit = NULL;
+    if (!is_kept)
+        unfit = layers_make_in(layer_fd);
+    else if (mkdirat(layer_fd, "work", 0700) < 0)
+        unfit = strerrordesc_np(errno);
+    if (!unfit && (stat(covered, &status) < 0 || fchmodat(layer_fd, "upper", status.st_mode & 0777, 0) < 0))
+        unfit = strerrordesc_np(errno);
+    return unfit;
+}
+
+/* Is it a rule of the user's, or of a profile that the user asked for? What bawn finds useful by itself goes without a word. */
+static bool was_asked_for(const struct operation *operation)
+{
+    return operation->because->source->asked_by >= LAYER_ADMIN;
+}
+
+static int begin_one(struct arena *arena, struct operation *operation, const char *seeds, int seeds_fd,
+                     struct err *err)
+{
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(operation->path, strlen(operation->path), hash);
+    const char *name = arena_printf(arena, "%.16s", hash);
+    if (mkdirat(seeds_fd, name, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make room in %s", seeds);
+    auto_fd int layer_fd = openat(seeds_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (layer_fd < 0)
+        return err_sys(err, errno, "cannot open %s/%s", seeds, name);
+    const char *unfit = make_layer(layer_fd, operation->path);
+    if (!unfit)
+        operation->overlay = arena_printf(arena, "%s/%s", seeds, name);
+    else if (was_asked_for(operation))
+        return err_set(err, "%s is not shown inside, because the file system of %s is unfit for a layer: %s",
+                       operation->path, seeds, unfit);
+    return 0;
+}
+
+int seed_begin(struct arena *arena, struct plan *plan, const struct session *session, struct home *home,
+               struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        struct operation *operation = &plan->operations.at[i];
+        if (operation->kind != OP_SEED || home->state_fd < 0)
+            continue;
+        if (home->seeds_fd < 0 && take_seeds(session, home, err) < 0)
+            return -1;
+        const char *seeds = home->has_own_seeds ? arena_printf(arena, "%s/" SEEDS_NAME, session->folder)
+                                                : arena_printf(arena, "%s.state/" SEEDS_NAME, home->path);
+        if (begin_one(arena, operation, seeds, home->seeds_fd, err) < 0)
+            result = -1;
+    }
+    return result;
+}
+
+int seed_remove(const struct session *session, struct err *err)
+{
+    return remove_tree(session->folder_fd, SEEDS_NAME, err);
+}
