@@ -176,6 +176,7 @@ TEST(sessions_are_numbered_and_only_dead_ones_are_repaired)
     CHECK_INT(repaired, 0);
     /* As if killed: nothing is tidied up, only its locks fall. */
     close(one.folder_fd);
+    close(one.alive_fd);
     CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
     CHECK_INT(repaired, 1);
     CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
