@@ -7,7 +7,7 @@
  *     --title TEXT      what is measured
  *     --of NAME         ratios are to this contender, the first one if nothing is said
  *     --goal NAME=R     the ratio that NAME may have at most (with --more: must have at least)
- *     --start NAME      this contender does nothing but start: ratios are also given, and goals held, without that
+ *     --inside          each command says how long its work took, as bench-timed does: how it starts and ends is left out
  *     --pause MS        before each run: what the one before it left to the kernel to take down is then gone
  *     --from FILE       nothing is run: FILE has lines `NAME<tab>NUMBER`, each contender's in the order of the rounds
  *     --unit TEXT       what the numbers are; milliseconds
@@ -34,6 +34,7 @@ struct request {
     struct figures figures;
     const char *of, *from;
     long pause_milliseconds;
+    bool is_inside; /* the commands take the time themselves */
     char *goals[MOST_GOALS];
     size_t goal_count;
 };
@@ -58,27 +59,54 @@ static double *numbers(size_t count)
     return made;
 }
 
-static int run_once(struct contender *contender, size_t run)
+/* What a command says in the pipe: a number, or -1. Ends with the command. */
+static double read_number(int fd)
+{
+    char text[256] = "", *end = text;
+    size_t size = 0;
+    ssize_t got;
+    while ((got = read(fd, text + size, sizeof text - 1 - size)) > 0)
+        size += (size_t)got;
+    text[size] = 0;
+    double value = strtod(text, &end);
+    return end == text ? -1 : value;
+}
+
+static int run_once(struct contender *contender, size_t run, bool is_inside)
 {
     if (!contender->command[0]) {
         fprintf(stderr, "bench: %s has no command\n", contender->name);
         return -1;
     }
+    int said[2] = {-1, -1};
+    if (is_inside && pipe2(said, O_CLOEXEC) < 0) {
+        perror("bench");
+        return -1;
+    }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (is_inside)
+        posix_spawn_file_actions_adddup2(&actions, said[1], STDOUT_FILENO);
+    else
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     double start = milliseconds_now();
     pid_t child;
     int failed = posix_spawnp(&child, contender->command[0], &actions, NULL, contender->command, environ);
     posix_spawn_file_actions_destroy(&actions);
+    double taken = 0;
+    if (is_inside) {
+        close(said[1]);
+        taken = read_number(said[0]);
+        close(said[0]);
+    }
     int status = 0;
     struct rusage usage;
-    if (failed || wait4(child, &status, 0, &usage) < 0 || status != 0) {
+    if (failed || wait4(child, &status, 0, &usage) < 0 || status != 0 || taken < 0) {
         fprintf(stderr, "bench: %s failed (status %d)\n", contender->name, status);
         return -1;
     }
-    contender->samples[run] = milliseconds_now() - start;
+    contender->samples[run] = is_inside ? taken : milliseconds_now() - start;
     contender->processor[run] = milliseconds_of(usage.ru_utime) + milliseconds_of(usage.ru_stime);
     return 0;
 }
@@ -101,7 +129,7 @@ static int run_all(struct request *request, int count, char **arguments)
     for (size_t run = 0; run < figures->runs; run++) {
         for (size_t i = 0; i < figures->contender_count; i++) {
             nanosleep(&pause, NULL);
-            if (run_once(&figures->contenders[i], run) < 0)
+            if (run_once(&figures->contenders[i], run, request->is_inside) < 0)
                 return -1;
         }
     }
@@ -186,6 +214,10 @@ static int parse_options(struct request *request, int count, char **arguments)
             figures->more_is_better = true;
             continue;
         }
+        if (strcmp(option, "--inside") == 0) {
+            request->is_inside = true;
+            continue;
+        }
         if (++i == count)
             return -1;
         if (strcmp(option, "--title") == 0)
@@ -194,8 +226,6 @@ static int parse_options(struct request *request, int count, char **arguments)
             figures->unit = arguments[i];
         else if (strcmp(option, "--of") == 0)
             request->of = arguments[i];
-        else if (strcmp(option, "--start") == 0)
-            figures->start = arguments[i];
         else if (strcmp(option, "--pause") == 0)
             request->pause_milliseconds = strtol(arguments[i], NULL, 10);
         else if (strcmp(option, "--from") == 0)
@@ -217,7 +247,7 @@ int main(int count, char **arguments)
         figures->runs = strtoul(arguments[at++], NULL, 10);
     if (at < 0 || (request.from ? at != count : figures->runs == 0 || at + 1 >= count)) {
         fputs(
-            "usage: bench [--title T] [--of NAME] [--goal NAME=R]... [--start NAME] [--pause MS] RUNS NAME CMD... [, NAME CMD...]...\n"
+            "usage: bench [--title T] [--of NAME] [--goal NAME=R]... [--inside] [--pause MS] RUNS NAME CMD... [, NAME CMD...]...\n"
             "       bench [--title T] [--of NAME] [--goal NAME=R]... [--unit U] [--more] --from FILE\n",
             stderr);
         return 2;

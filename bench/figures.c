@@ -45,29 +45,24 @@ static size_t next_index(uint64_t *state, size_t count)
     return (size_t)(*state % count);
 }
 
-/*
- * The ratio of two medians, less the median of `start` in the first of them. A resampling draws whole rounds: what one
- * contender met in a round the others met too.
- */
-static struct ratio ratio_of(const double *samples, const double *base, const double *start, size_t runs)
+/* Of two medians. A resampling draws whole rounds: what one contender met in a round the others met too. */
+static struct ratio ratio_of(const double *samples, const double *base, size_t runs)
 {
-    double *drawn = malloc(3 * runs * sizeof *drawn), ratios[RESAMPLINGS];
+    double *drawn = malloc(2 * runs * sizeof *drawn), ratios[RESAMPLINGS];
     if (!drawn)
         abort();
-    double *of = drawn + runs, *without = of + runs;
+    double *of = drawn + runs;
     uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
     for (size_t i = 0; i < RESAMPLINGS; i++) {
         for (size_t run = 0; run < runs; run++) {
             size_t at = next_index(&state, runs);
             drawn[run] = samples[at];
             of[run] = base[at];
-            without[run] = start ? start[at] : 0;
         }
-        ratios[i] = (quantile(drawn, runs, 0.5) - quantile(without, runs, 0.5)) / quantile(of, runs, 0.5);
+        ratios[i] = quantile(drawn, runs, 0.5) / quantile(of, runs, 0.5);
     }
     free(drawn);
-    double less = start ? quantile_of(start, runs, 0.5) : 0;
-    return (struct ratio){.value = (quantile_of(samples, runs, 0.5) - less) / quantile_of(base, runs, 0.5),
+    return (struct ratio){.value = quantile_of(samples, runs, 0.5) / quantile_of(base, runs, 0.5),
                           .low = quantile_of(ratios, RESAMPLINGS, 0.025),
                           .high = quantile_of(ratios, RESAMPLINGS, 0.975)};
 }
@@ -77,19 +72,15 @@ static bool missed(const struct figures *figures, const struct contender *conten
     return figures->more_is_better ? ratio < contender->goal : ratio > contender->goal;
 }
 
-static void print_row(const struct figures *figures, size_t i, const struct contender *start)
+static void print_row(const struct figures *figures, size_t i)
 {
     const struct contender *contender = &figures->contenders[i], *base = &figures->contenders[figures->base];
-    struct ratio ratio = ratio_of(contender->samples, base->samples, NULL, figures->runs);
+    struct ratio ratio = ratio_of(contender->samples, base->samples, figures->runs);
     printf("%-28s %11.2f %11.2f", contender->name, quantile_of(contender->samples, figures->runs, 0.5),
            quantile_of(contender->samples, figures->runs, 0.99));
     if (contender->processor)
         printf(" %9.2f", quantile_of(contender->processor, figures->runs, 0.5));
     printf("  %6.3f [%.3f, %.3f]", ratio.value, ratio.low, ratio.high);
-    if (start && contender != start && contender != base) {
-        ratio = ratio_of(contender->samples, base->samples, start->samples, figures->runs);
-        printf("  %.3f without its start", ratio.value);
-    }
     if (contender->goal > 0)
         printf("  goal %.2f: %s", contender->goal,
                missed(figures, contender, ratio.value) ? "MISSED" : "met");
@@ -108,10 +99,10 @@ static void write_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void write_contender(FILE *out, const struct figures *figures, size_t i, const struct contender *start)
+static void write_contender(FILE *out, const struct figures *figures, size_t i)
 {
     const struct contender *contender = &figures->contenders[i], *base = &figures->contenders[figures->base];
-    struct ratio ratio = ratio_of(contender->samples, base->samples, NULL, figures->runs);
+    struct ratio ratio = ratio_of(contender->samples, base->samples, figures->runs);
     fputs(i ? ",{\"name\":" : "{\"name\":", out);
     write_string(out, contender->name);
     fprintf(out, ",\"median\":%.4f,\"p99\":%.4f", quantile_of(contender->samples, figures->runs, 0.5),
@@ -119,17 +110,13 @@ static void write_contender(FILE *out, const struct figures *figures, size_t i, 
     if (contender->processor)
         fprintf(out, ",\"processor\":%.4f", quantile_of(contender->processor, figures->runs, 0.5));
     fprintf(out, ",\"ratio\":%.4f,\"low\":%.4f,\"high\":%.4f", ratio.value, ratio.low, ratio.high);
-    if (start && contender != start && contender != base) {
-        ratio = ratio_of(contender->samples, base->samples, start->samples, figures->runs);
-        fprintf(out, ",\"without_start\":%.4f", ratio.value);
-    }
     if (contender->goal > 0)
         fprintf(out, ",\"goal\":%.4f,\"met\":%s", contender->goal,
                 missed(figures, contender, ratio.value) ? "false" : "true");
     fputc('}', out);
 }
 
-static int append_json(const struct figures *figures, const char *path, const struct contender *start)
+static int append_json(const struct figures *figures, const char *path)
 {
     FILE *out = fopen(path, "ae");
     if (!out) {
@@ -144,7 +131,7 @@ static int append_json(const struct figures *figures, const char *path, const st
     write_string(out, figures->contenders[figures->base].name);
     fprintf(out, ",\"more_is_better\":%s,\"contenders\":[", figures->more_is_better ? "true" : "false");
     for (size_t i = 0; i < figures->contender_count; i++)
-        write_contender(out, figures, i, start);
+        write_contender(out, figures, i);
     fputs("]}\n", out);
     if (fclose(out) != 0) {
         perror(path);
@@ -174,13 +161,11 @@ void figures_free(struct figures *figures)
 
 int figures_print(const struct figures *figures)
 {
-    int at = figures->start ? figures_find(figures, figures->start) : -1;
-    const struct contender *start = at < 0 ? NULL : &figures->contenders[at];
     printf("%-28s %11s %11s%s  ratio to %s, 95 %% interval; %zu runs\n", figures->title, figures->unit, "p99",
            figures->contenders[0].processor ? "  cpu (ms)" : "", figures->contenders[figures->base].name,
            figures->runs);
     for (size_t i = 0; i < figures->contender_count; i++)
-        print_row(figures, i, start);
+        print_row(figures, i);
     const char *json = getenv("BENCH_JSON");
-    return json && *json ? append_json(figures, json, start) : 0;
+    return json && *json ? append_json(figures, json) : 0;
 }

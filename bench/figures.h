@@ -23,9 +23,7 @@ struct figures {
     const char *title, *unit;
     struct contender contenders[MOST_CONTENDERS];
     size_t contender_count, runs;
-    size_t base; /* the contender that the others are compared with */
-    const char *
-        start; /* the contender that does nothing but start, or NULL: ratios are then also given without it */
+    size_t base;         /* the contender that the others are compared with */
     bool more_is_better; /* a rate, not a time */
 };
 
