@@ -84,6 +84,7 @@ static int begin_guard(struct attendance *attendance, struct err *err)
         .session = &attendance->session,
         .stubs = stubs_in(arena, attendance->loaded->request.starts[START_STATE]),
     };
+    attendance->guard.execs = &attendance->execs;
     attendance->has_guard = true;
     if (guard_begin(&attendance->guard, attendance->launch, attendance->launched, &attendance->loop, err) < 0)
         return -1;

@@ -84,6 +84,7 @@ static int somebody_executes(void *self, short events, struct err *err)
     int result = (events & POLLIN) ? exec_notice_take(execs->listener_fd, &notice) : -1;
     if (result < 0)
         loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
+    execs->has_heard = true;
     if (result <= 0 || !notice.is_there)
         return 0;
     /* The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */
@@ -109,6 +110,11 @@ void execs_begin(struct execs *execs, int listener_fd, const char *command, stru
 {
     *execs = (struct execs){.journal = journal, .loop = loop, .listener_fd = listener_fd, .command = command};
     loop_add(loop, listener_fd, POLLIN, somebody_executes, execs);
+}
+
+bool execs_await_first(const struct execs *execs)
+{
+    return execs->listener_fd >= 0 && !execs->has_heard;
 }
 
 void execs_end(struct execs *execs)

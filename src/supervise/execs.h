@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "journal/journal.h"
 #include "supervise/loop.h"
 
@@ -15,6 +17,7 @@ struct execs {
     int listener_fd;     /* -1: nothing is recorded */
     const char *command; /* what the run is about, as it was typed */
     pid_t first;         /* who became that; 0: not yet */
+    bool has_heard;      /* of any execution, the first of which is the command's */
     struct {
         int pid_fd; /* 0: none */
         pid_t pid;
@@ -24,6 +27,9 @@ struct execs {
 /* The listener becomes the execs' own. */
 void execs_begin(struct execs *execs, int listener_fd, const char *command, struct journal *journal,
                  struct loop *loop);
+
+/* Is the command yet to be executed, and will that wait for execs? */
+bool execs_await_first(const struct execs *execs);
 
 /* What has ended by now is written down too. */
 void execs_end(struct execs *execs);

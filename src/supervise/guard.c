@@ -12,15 +12,18 @@
 
 enum { BEGIN_MILLISECONDS = 50 };
 
-/* Is process 1 behind its walls? The last of them is seccomp; mounting is over by then. */
-static bool walls_are_up(pid_t pid)
+/*
+ * Is process 1 behind its walls, the last of which is seccomp, and does it answer? While the command is yet to be executed
+ * it waits for that, as D; and with --log-exec the execution waits for this loop: to ask now would be to wait for oneself.
+ */
+static bool is_ready(pid_t pid)
 {
     char path[64], status[4096];
     snprintf(path, sizeof(path), "/proc/%d/status", pid);
     auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
     status[size < 0 ? 0 : size] = '\0';
-    return strstr(status, "\nSeccomp:\t2") != NULL;
+    return strstr(status, "\nSeccomp:\t2") && !strstr(status, "\nState:\tD");
 }
 
 static int time_has_come(void *self, short events, struct err *err)
@@ -29,7 +32,7 @@ static int time_has_come(void *self, short events, struct err *err)
     struct guard *guard = self;
     uint64_t expirations;
     if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0 ||
-        !walls_are_up(guard->pins.launched->pid))
+        execs_await_first(guard->execs) || !is_ready(guard->pins.launched->pid))
         return 0;
     loop_remove(guard->loop, guard->timer_fd);
     pins_begin(&guard->pins, guard->loop);

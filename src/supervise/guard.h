@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "supervise/execs.h"
 #include "supervise/pins.h"
 #include "supervise/watch.h"
 
@@ -16,6 +17,7 @@ struct guard {
     struct pins pins;
     struct watch watch;
     struct tripwires tripwires;
+    const struct execs *execs; /* the caller's; of them the guard only wants to know whether the command began */
     struct loop *loop;
     int timer_fd;
 };
