@@ -19,11 +19,15 @@
 /* Headers of the floor's distributions do not have it (Linux 6.13; the end since 6.15). */
 struct process_information {
     uint64_t mask;
-    uint64_t cgroup;  // cppcheck-suppress unusedStructMember; the kernel's layout
-    uint32_t ids[11]; // cppcheck-suppress unusedStructMember; the kernel's layout
+    uint64_t cgroup; // cppcheck-suppress unusedStructMember; the kernel's layout
+    uint32_t pid;    // cppcheck-suppress unusedStructMember; the kernel's layout
+    uint32_t group;  // cppcheck-suppress unusedStructMember; the kernel's layout
+    uint32_t parent;
+    uint32_t users[8]; // cppcheck-suppress unusedStructMember; the kernel's layout
     int32_t exit_code;
 };
 #define PROCESS_GET_INFORMATION _IOWR(0xFF, 11, struct process_information)
+#define PROCESS_INFORMATION_IDS UINT64_C(1)
 #define PROCESS_INFORMATION_END (UINT64_C(1) << 3)
 
 int exec_notice_begin(struct err *err)
@@ -128,7 +132,7 @@ static bool is_there(const struct exec_notice *notice)
 }
 
 /* "4711 (name) S 12 …": the name may hold anything, parentheses too. "" where it cannot be read any more. */
-static void read_parent(struct exec_notice *notice)
+static void look_up_parent(struct exec_notice *notice)
 {
     char path[64], text[1024] = "";
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)notice->pid);
@@ -137,6 +141,16 @@ static void read_parent(struct exec_notice *notice)
     const char *end = size > 0 ? strrchr(text, ')') : NULL;
     if (end && strlen(end) > 4)
         snprintf(notice->parent, sizeof(notice->parent), "%.*s", (int)strspn(end + 4, "0123456789"), end + 4);
+}
+
+/* The kernel tells of it sooner than /proc does, whose every file is made when it is asked for. */
+static void read_parent(struct exec_notice *notice)
+{
+    struct process_information information = {.mask = PROCESS_INFORMATION_IDS};
+    if (ioctl(notice->pid_fd, PROCESS_GET_INFORMATION, &information) < 0)
+        look_up_parent(notice);
+    else
+        snprintf(notice->parent, sizeof(notice->parent), "%u", information.parent);
 }
 
 int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
@@ -157,9 +171,9 @@ int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
     read_text(ret_notice->pid, asked.notice.data.args[is_at], ret_notice->path, sizeof(ret_notice->path));
     read_arguments(ret_notice, asked.notice.data.args[1 + is_at]);
     ret_notice->is_there = is_there(ret_notice);
+    ret_notice->pid_fd = ret_notice->is_there ? (int)syscall(SYS_pidfd_open, ret_notice->pid, 0) : -1;
     if (ret_notice->is_there)
         read_parent(ret_notice); /* it may have ended as soon as it goes on */
-    ret_notice->pid_fd = ret_notice->is_there ? (int)syscall(SYS_pidfd_open, ret_notice->pid, 0) : -1;
     said.answer =
         (struct seccomp_notif_resp){.id = asked.notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &said) < 0 ? 0 : 1; /* it was killed meanwhile */

@@ -31,8 +31,8 @@ static int time_has_come(void *self, short events, struct err *err)
     (void)events;
     struct guard *guard = self;
     uint64_t expirations;
-    if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0 ||
-        execs_await_first(guard->execs) || !is_ready(guard->pins.launched->pid))
+    if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0 || execs_await_first(guard->execs) ||
+        !is_ready(guard->pins.launched->pid))
         return 0;
     loop_remove(guard->loop, guard->timer_fd);
     pins_begin(&guard->pins, guard->loop);

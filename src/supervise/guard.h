@@ -17,7 +17,8 @@ struct guard {
     struct pins pins;
     struct watch watch;
     struct tripwires tripwires;
-    const struct execs *execs; /* the caller's; of them the guard only wants to know whether the command began */
+    const struct execs
+        *execs; /* the caller's; of them the guard only wants to know whether the command began */
     struct loop *loop;
     int timer_fd;
 };
