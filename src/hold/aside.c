@@ -93,6 +93,32 @@ static const char *folder_name(struct arena *arena, int number)
     return number == 1 ? "held" : arena_printf(arena, "held-%d", number);
 }
 
+/* Is something held there for this path, or a file where it would need a directory? */
+static bool is_taken(struct arena *arena, int session_fd, int number, const char *path)
+{
+    const char *place = arena_printf(arena, "%s%s", folder_name(arena, number), path);
+    auto_fd int fd = open_beneath(session_fd, place, O_PATH, 0);
+    return fd >= 0 || errno == ENOTDIR || errno == ELOOP;
+}
+
+/* Folders are filled in their order. So a path that comes back a thousand times is looked for in twenty of them, not in all. */
+static int first_free(struct arena *arena, int session_fd, const char *path)
+{
+    int taken = 0, found = 1;
+    while (found <= MOST_OF_ONE_NAME && is_taken(arena, session_fd, found, path)) {
+        taken = found;
+        found *= 2;
+    }
+    while (found - taken > 1) {
+        int between = (taken + found) / 2;
+        if (between <= MOST_OF_ONE_NAME && is_taken(arena, session_fd, between, path))
+            taken = between;
+        else
+            found = between;
+    }
+    return found;
+}
+
 int aside_move(struct arena *arena, int session_fd, const char *path, struct err *err)
 {
     struct stat status;
@@ -101,7 +127,8 @@ int aside_move(struct arena *arena, int session_fd, const char *path, struct err
     auto_fd int parent_fd = open_parent_absolute(path);
     if (parent_fd < 0 || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
-    for (int number = 1; number <= MOST_OF_ONE_NAME; number++) {
+    int number = first_free(arena, session_fd, path);
+    for (errno = EEXIST; number <= MOST_OF_ONE_NAME; number++) {
         const char *folder = arena_printf(arena, "%s%.*s", folder_name(arena, number), parent_size, path);
         auto_fd int held_fd = directories_make_beneath(session_fd, folder);
         if (held_fd >= 0 && move(parent_fd, name, held_fd, name) == 0)

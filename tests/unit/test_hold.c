@@ -162,6 +162,27 @@ TEST(moved_aside_and_back)
     machine_remove();
 }
 
+TEST(what_comes_back_is_held_a_thousand_times_in_order)
+{
+    machine_make();
+    machine_put("/session/journal", "");
+    auto_fd int session = open(place_of("/session"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct err err = {0};
+    for (int i = 1; i <= 1000; i++) {
+        machine_put("/w/x", arena_printf(&arena, "%d", i));
+        CHECK_INT(aside_move(&arena, session, place_of("/w/x"), &err), 1);
+    }
+    CHECK_STR(text_at(arena_printf(&arena, "/session/held%s", place_of("/w/x"))), "1");
+    CHECK_STR(text_at(arena_printf(&arena, "/session/held-2%s", place_of("/w/x"))), "2");
+    CHECK_STR(text_at(arena_printf(&arena, "/session/held-777%s", place_of("/w/x"))), "777");
+    CHECK_STR(text_at(arena_printf(&arena, "/session/held-1000%s", place_of("/w/x"))), "1000");
+    machine_put("/w/x", "1001");
+    CHECK_INT(aside_move(&arena, session, place_of("/w/x"), &err), -1);
+    CHECK_INT(err.errnum, EEXIST);
+    CHECK_STR(text_at("/w/x"), "1001");
+    machine_remove();
+}
+
 TEST(a_link_that_is_held_leads_nowhere)
 {
     machine_make();
