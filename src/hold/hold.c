@@ -57,6 +57,15 @@ static int check_aliases(struct hold *hold, const struct frozen *frozen, struct 
     return 0;
 }
 
+/* By which it is known whether the path is replaced later. */
+static void remember_object(const struct hold *hold, struct frozen *frozen)
+{
+    struct stat status = {0};
+    lstat(hold->plan->operations.at[frozen->operation].path, &status);
+    frozen->device = status.st_dev;
+    frozen->inode = status.st_ino;
+}
+
 int hold_begin(struct hold *hold, struct err *err)
 {
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
@@ -65,9 +74,8 @@ int hold_begin(struct hold *hold, struct err *err)
             return -1;
         if (operation->kind != OP_FREEZE || operation->missing)
             continue;
-        struct stat status = {0};
-        lstat(operation->path, &status);
-        struct frozen frozen = {.operation = i, .device = status.st_dev, .inode = status.st_ino};
+        struct frozen frozen = {.operation = i};
+        remember_object(hold, &frozen);
         vec_push(&hold->frozen, frozen);
     }
     return 0;
@@ -220,6 +228,7 @@ void hold_fell(struct hold *hold, size_t operation)
     if (!frozen)
         return;
     frozen->fell = true;
+    remember_object(hold, frozen);
     settle_fallen(hold, frozen);
 }
 

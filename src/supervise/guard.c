@@ -46,7 +46,8 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
                               .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
     guard->loop = loop;
     guard->pins = (struct pins){&guard->hold, launch, launched, .mountinfo_fd = -1, .timer_fd = -1};
-    guard->watch = (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1};
+    guard->watch =
+        (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1, .timer_fd = -1};
     guard->tripwires = TRIPWIRES_NONE;
     guard->tripwires.launched = launched;
     guard->tripwires.arena = guard->hold.arena;

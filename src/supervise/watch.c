@@ -5,11 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+
+/*
+ * Who makes a thousand files in a watched folder pays for each event, and more for a supervisor that is woken by each. So
+ * events that come soon after others are read together a moment later; and where there are many in a moment, the folder is
+ * not watched for some, in each of which what must not appear is looked for by its name.
+ */
+enum { MOMENT_NANOSECONDS = 1000000, MANY = 32, LOOKS = 16, MOST_LOOKED_FOR = 64 };
 
 /* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
 static void watch_way_to(const struct watch *watch, const char *path)
@@ -72,6 +81,8 @@ static enum awaited find_awaited(const struct watch *watch, const char *name)
 /* What the events of a batch ask for. */
 struct wanted {
     bool sweep, pins, contents;
+    size_t others; /* events that ask for nothing */
+    int other;     /* the watch of the last of them */
 };
 
 static void read_event(const struct watch *watch, const struct inotify_event *event, struct wanted *wanted)
@@ -83,6 +94,8 @@ static void read_event(const struct watch *watch, const struct inotify_event *ev
     wanted->sweep |= is_lost || awaited == MUST_NOT_APPEAR;
     wanted->pins |= is_lost || awaited == IS_PINNED;
     wanted->contents |= is_lost || (event->mask & IN_MODIFY);
+    wanted->others++;
+    wanted->other = event->wd;
 }
 
 static bool read_events(const struct watch *watch, struct wanted *wanted)
@@ -98,29 +111,87 @@ static bool read_events(const struct watch *watch, struct wanted *wanted)
     return got > 0;
 }
 
-/*
- * Where events were lost, or one has a name that is awaited, all is looked at again. What cannot be moved aside, or comes
- * back a thousand times, ends the run.
- */
+/* Looks at whatever the events ask for. What cannot be moved aside, or comes back a thousand times, ends the run. */
+static int act(const struct watch *watch, const struct wanted *wanted, struct err *err)
+{
+    if (wanted->pins)
+        pins_check(watch->pins);
+    if (wanted->contents)
+        hold_look_at_fallen(watch->hold);
+    if (wanted->pins || wanted->contents)
+        watch_fallen(watch);
+    return wanted->sweep ? look_again(watch, err) : 0;
+}
+
+static bool asks_for_nothing(const struct wanted *wanted)
+{
+    return !wanted->sweep && !wanted->pins && !wanted->contents;
+}
+
+static bool comes_soon_after_the_last(struct watch *watch)
+{
+    struct timespec now, last = watch->last;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    watch->last = now;
+    return (now.tv_sec - last.tv_sec) * 1000000000L + now.tv_nsec - last.tv_nsec < MOMENT_NANOSECONDS;
+}
+
+static void ring_in_a_moment(const struct watch *watch)
+{
+    struct itimerspec soon = {.it_value = {.tv_nsec = MOMENT_NANOSECONDS}};
+    timerfd_settime(watch->timer_fd, 0, &soon, NULL);
+}
+
 static int something_appeared(void *self, short events, struct err *err)
 {
     (void)events;
-    const struct watch *watch = self;
+    struct watch *watch = self;
     struct wanted wanted = {0};
     read_events(watch, &wanted);
-    if (wanted.pins)
+    if (wanted.others && comes_soon_after_the_last(watch) && asks_for_nothing(&wanted) &&
+        !watch->looks_left && watch->timer_fd >= 0) {
+        loop_remove(watch->loop, watch->inotify_fd);
+        ring_in_a_moment(watch);
+    }
+    return act(watch, &wanted, err);
+}
+
+/* The folder is watched again. What was replaced meanwhile is told by the objects themselves. */
+static int end_looking(struct watch *watch, struct err *err)
+{
+    if (hold_was_replaced(watch->hold))
         pins_check(watch->pins);
-    if (wanted.contents)
-        hold_look_at_fallen(watch->hold);
-    if (wanted.pins || wanted.contents)
-        watch_fallen(watch);
-    return wanted.sweep ? look_again(watch, err) : 0;
+    return look_again(watch, err);
+}
+
+static int moment_is_over(void *self, short events, struct err *err)
+{
+    (void)events;
+    struct watch *watch = self;
+    uint64_t expirations;
+    if (read(watch->timer_fd, &expirations, sizeof(expirations)) < 0)
+        return 0;
+    if (watch->looks_left) {
+        if (--watch->looks_left == 0)
+            return end_looking(watch, err);
+        ring_in_a_moment(watch);
+        return hold_sweep(watch->hold, err);
+    }
+    struct wanted wanted = {0};
+    read_events(watch, &wanted);
+    loop_add(watch->loop, watch->inotify_fd, POLLIN, something_appeared, watch);
+    if (wanted.others >= MANY && asks_for_nothing(&wanted) && watch->frozen.count <= MOST_LOOKED_FOR) {
+        inotify_rm_watch(watch->inotify_fd, wanted.other);
+        watch->looks_left = LOOKS;
+        ring_in_a_moment(watch);
+    }
+    return act(watch, &wanted, err);
 }
 
 int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
 {
     const struct plan *plan = watch->hold->plan;
-    watch->inotify_fd = -1;
+    watch->inotify_fd = watch->timer_fd = -1;
     for (size_t i = 0; i < plan->operations.count; i++) {
         if (plan->operations.at[i].kind == OP_FREEZE)
             vec_push(&watch->frozen, &plan->operations.at[i]);
@@ -137,6 +208,10 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     }
     if (tripwires_are_set(watch->tripwires))
         tripwires_watch(watch->tripwires, watch->inotify_fd);
+    watch->loop = loop;
+    watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (watch->timer_fd >= 0)
+        loop_add(loop, watch->timer_fd, POLLIN, moment_is_over, watch);
     loop_add(loop, watch->inotify_fd, POLLIN, something_appeared, watch);
     return look_again(watch, err);
 }
@@ -149,5 +224,7 @@ void watch_close(struct watch *watch)
     }
     if (watch->inotify_fd >= 0)
         close(watch->inotify_fd);
+    if (watch->timer_fd >= 0)
+        close(watch->timer_fd);
     vec_free(&watch->frozen);
 }

@@ -1,7 +1,8 @@
 /*
  * Watches for what must not appear: frozen and hidden paths outside git's directories that do not exist. No ghost is made
  * in their place, so nothing stops them from being made; the moment they are, they are moved into the session's folder, and
- * once more at the end. Where a frozen path that exists is replaced, its pin is looked at. This is watching, not a wall: for some microseconds, or more under load, they are there.
+ * once more at the end. Where a frozen path that exists is replaced, its pin is looked at. This is watching, not a wall:
+ * for some microseconds, or more under load, they are there; for a millisecond where many others are made beside them.
  */
 #pragma once
 
@@ -16,6 +17,10 @@ struct watch {
     struct tripwires
         *tripwires; /* the decoys are watched by the same instance: each costs milliseconds at its end */
     int inotify_fd;
+    int timer_fd; /* rings when a moment is over; -1: there is none, and each event is read by itself */
+    struct timespec last; /* when events were read that asked for nothing */
+    unsigned looks_left;  /* at what must not appear, before its folder is watched again */
+    struct loop *loop;
     VEC(const struct operation *) frozen; /* those of the plan */
 };
 
