@@ -17,6 +17,7 @@
 enum standing {
     STANDING_CONFLICT, /* it is neither as it was nor as it shall be */
     STANDING_READY,    /* it is as it was */
+    STANDING_RESTATED, /* the same: an index in which git has only noted anew how the files look */
     STANDING_DONE,     /* it is as it shall be */
 };
 

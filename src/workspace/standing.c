@@ -5,8 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
+#include "base/path.h"
+#include "git/index.h"
 #include "kernel/beneath.h"
+#include "workspace/gitdir.h"
 #include "workspace/scan.h"
 
 bool standing_same_kind(const struct entry *a, const struct entry *b)
@@ -78,6 +82,24 @@ static int same_content(int top_fd, struct store *store, const struct entry *now
     return memcmp(id.bytes, expected->blob.bytes, sizeof(id.bytes)) == 0;
 }
 
+/* `git status`, which many prompts and editors run, writes the index and says nothing new with it. */
+static int is_restated_index(int top_fd, struct store *store, const struct entry *now,
+                             const struct entry *expected, struct err *err)
+{
+    enum { LARGEST = 64 * 1024 * 1024 };
+    if (!git_directory_size(now->path) || strcmp(path_name(now->path), "index") != 0 ||
+        expected->content != CONTENT_STORED || now->mode != expected->mode)
+        return 0;
+    auto_buf struct buf present = {0}, past = {0};
+    auto_fd int fd = open_beneath(top_fd, now->path, O_RDONLY | O_NONBLOCK, 0);
+    if (fd < 0 || buf_read(&present, fd, LARGEST) < 0)
+        return 0;
+    int read = store_read(store, &expected->blob, LARGEST, &past, err);
+    return read > 0 ? git_index_is_same((const unsigned char *)buf_text(&present), present.size,
+                                        (const unsigned char *)buf_text(&past), past.size)
+                    : read;
+}
+
 static int judge_one(int top_fd, struct store *store, const struct tree *from, struct judged *judged,
                      struct err *err)
 {
@@ -102,7 +124,10 @@ static int judge_one(int top_fd, struct store *store, const struct tree *from, s
         int same = same_content(top_fd, store, now, before, err);
         if (same > 0)
             judged->standing = STANDING_READY;
-        return same < 0 ? -1 : 0;
+        int restated = same ? 0 : is_restated_index(top_fd, store, now, before, err);
+        if (restated > 0)
+            judged->standing = STANDING_RESTATED;
+        return same < 0 || restated < 0 ? -1 : 0;
     }
     bool is_directory = now->path && before && S_ISDIR(now->mode) && S_ISDIR(before->mode);
     if (standing_looks_the_same(now, before) && !(is_directory && change->after && now->mode != before->mode))

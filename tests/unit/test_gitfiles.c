@@ -65,6 +65,34 @@ TEST(names_in_an_index)
     CHECK_STR(names, "");
 }
 
+TEST(indexes_that_say_the_same)
+{
+    enum { FIRST = 12, SECOND = FIRST + 64, CACHE = SECOND + 72, SIZE = CACHE + 8 + 4 + 20 };
+    unsigned char index[SIZE] = "DIRC\0\0\0\2\0\0\0\2", other[SIZE];
+    index[FIRST + 62] = 'a';
+    index[SECOND + 62] = 'd', index[SECOND + 63] = '/', index[SECOND + 64] = 'b';
+    memcpy(index + CACHE, "TREE\0\0\0\4xxxx", 12);
+    memcpy(other, index, SIZE);
+    CHECK(git_index_is_same(index, SIZE, other, SIZE));
+    other[FIRST] = other[SECOND + 23] = other[SECOND + 28] = other[SECOND + 39] = 1; /* times, owner, size */
+    other[CACHE + 8] = 'y';
+    other[SIZE - 1] = 1; /* the hash of it all */
+    CHECK(git_index_is_same(index, SIZE, other, SIZE));
+    /* Its mode, its content, a stage, its name, whether the rest is a cache: one at a time. */
+    static const size_t meant[] = {FIRST + 24, FIRST + 40,  SECOND + 59, SECOND + 60,
+                                   FIRST + 62, SECOND + 64, CACHE,       CACHE + 7};
+    for (size_t i = 0; i < array_len(meant); i++) {
+        other[meant[i]] ^= 0x20;
+        CHECK(!git_index_is_same(index, SIZE, other, SIZE));
+        other[meant[i]] ^= 0x20;
+    }
+    CHECK(git_index_is_same(index, SIZE, other, SIZE));
+    CHECK(!git_index_is_same(index, SIZE, other, SIZE - 1));
+    CHECK(!git_index_is_same(index, CACHE, other, CACHE));
+    other[11] = 1;
+    CHECK(!git_index_is_same(index, SIZE, other, SIZE));
+}
+
 TEST(refs_that_are_old)
 {
     machine_make();
