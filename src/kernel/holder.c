@@ -13,6 +13,7 @@
 
 enum {
     MOST_PROCESSES = 512,
+    DEEPEST = 64,
     MOST_DESCRIPTORS = 8192, /* of all of them */
     LARGEST_TABLE = 256 * 1024,
 };
@@ -109,22 +110,41 @@ static void read_program(struct holder *holder)
     snprintf(holder->program, sizeof(holder->program), "%.*s", (int)size, buf_text(&text));
 }
 
+/* What may still be looked at. */
+struct budget {
+    size_t processes, descriptors;
+};
+
+/*
+ * The newest first, and what it has started before itself: who is soon gone was started last, and has started nobody.
+ * Whoever opened a file is above those who only inherited it.
+ */
+static bool search(pid_t process, const char *target, unsigned depth, struct budget *left, pid_t *ret_process)
+{
+    process_list children = {0};
+    bool found = false;
+    if (depth < DEEPEST)
+        add_children(&children, process);
+    for (size_t i = children.count; !found && i && left->processes; i--) {
+        left->processes--;
+        bool is_below = search(children.at[i - 1], target, depth + 1, left, ret_process);
+        bool is_here = has_open(children.at[i - 1], target, &left->descriptors);
+        if (is_here)
+            *ret_process = children.at[i - 1];
+        found = is_below || is_here;
+    }
+    vec_free(&children);
+    return found;
+}
+
 bool holder_find_open(pid_t first, const char *target, struct holder *ret_holder)
 {
-    size_t descriptors_left = MOST_DESCRIPTORS;
-    process_list processes = {0};
-    bool found = false;
-    add_children(&processes, first);
-    for (size_t i = 0; !found && i < processes.count; i++) {
-        *ret_holder = (struct holder){.pid = processes.at[i]};
-        found = has_open(processes.at[i], target, &descriptors_left);
-        if (!found)
-            add_children(&processes, processes.at[i]);
-    }
-    vec_free(&processes);
-    if (found)
-        read_program(ret_holder);
-    return found;
+    struct budget left = {MOST_PROCESSES, MOST_DESCRIPTORS};
+    *ret_holder = (struct holder){0};
+    if (!search(first, target, 0, &left, &ret_holder->pid))
+        return false;
+    read_program(ret_holder);
+    return true;
 }
 
 bool holder_find(pid_t first, bool is_stream, uint16_t port, struct holder *ret_holder)

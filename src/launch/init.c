@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
@@ -73,6 +74,17 @@ static int become_command(void *self)
     return report.status; /* which ends it: on a stack of its own, the sanitizers cannot follow _exit() */
 }
 
+/* Was nobody started after the command? Then whatever is done inside, it does. The last word is the newest number. */
+static bool is_command_alone(const struct init *init)
+{
+    char text[128] = "";
+    auto_fd int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    const char *last = size > 0 ? strrchr(text, ' ') : NULL;
+    uint64_t newest;
+    return last && ++last && text_take_number(&last, &newest) && newest == (uint64_t)init->command;
+}
+
 /* Empties the queue of signals. That a child ended is asked of waitpid(); of a decoy only its signal tells. */
 static void hear_signals(const struct init *init)
 {
@@ -80,7 +92,9 @@ static void hear_signals(const struct init *init)
     while (read(init->signal_fd, &information, sizeof(information)) > 0) {
         size_t decoy = decoys_touched(&init->kept->decoys, &information);
         if (decoy < DECOY_COUNT)
-            tell(init->report_fd, (struct report){.kind = REPORT_TOUCHED, .status = (int)decoy});
+            tell(init->report_fd, (struct report){.kind = REPORT_TOUCHED,
+                                                  .status = (int)decoy,
+                                                  .is_by_command = is_command_alone(init)});
     }
 }
 

@@ -65,6 +65,7 @@ enum report_kind {
 struct report {
     enum report_kind kind;
     int status;
+    bool is_by_command; /* touched: nobody but the command has ever run */
     struct err err;
 };
 

@@ -50,6 +50,7 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
         (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1, .timer_fd = -1};
     guard->tripwires = TRIPWIRES_NONE;
     guard->tripwires.launched = launched;
+    guard->tripwires.command = launch->command;
     guard->tripwires.arena = guard->hold.arena;
     guard->tripwires.journal = &guard->hold.session->journal;
     tripwires_set(&guard->tripwires, launch->plan);

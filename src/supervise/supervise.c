@@ -96,7 +96,7 @@ static int hear(void *self, short events, struct err *err)
         stop_along(supervision, report.status);
         return 0;
     case REPORT_TOUCHED:
-        tripwires_touched(supervision->tripwires, (size_t)report.status);
+        tripwires_touched(supervision->tripwires, (size_t)report.status, report.is_by_command);
         return 0;
     case REPORT_ENDED:
         supervision->status = status_of(report.status);

@@ -5,11 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/path.h"
 #include "kernel/holder.h"
 
 /* Every touch is counted; so many are written down for each file, and so often it is looked for who did it. */
-enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16 };
+enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16, COMMAND_LONGEST = 300 };
 
 void tripwires_set(struct tripwires *tripwires, const struct plan *plan)
 {
@@ -44,19 +45,20 @@ static struct fired *find_fired(struct tripwires *tripwires, const char *path)
 static const char *find_process(struct tripwires *tripwires, const char *path)
 {
     struct holder holder;
-    char command[300];
+    char command[COMMAND_LONGEST];
     if (++tripwires->searches > MOST_SEARCHES || !holder_find_open(tripwires->launched->pid, path, &holder) ||
         !holder_read_command(&holder, command, sizeof(command)))
         return NULL;
     return arena_str(tripwires->arena, command);
 }
 
-static void fire(struct tripwires *tripwires, const char *path)
+/* NULL: it has to be looked for. */
+static void fire(struct tripwires *tripwires, const char *path, const char *process)
 {
     struct fired *fired = find_fired(tripwires, path);
     if (++fired->times > MOST_RECORDS_EACH)
         return;
-    const char *process = find_process(tripwires, path);
+    process = process ? process : find_process(tripwires, path);
     if (process) {
         fired->process = process;
         journal_event(tripwires->journal, "tripwire", "path", path, "process", process);
@@ -76,20 +78,73 @@ static bool has_fired_in(const struct tripwires *tripwires, const char *place)
     return false;
 }
 
+static bool has_word(const char *text, const char *word)
+{
+    static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+    for (const char *at = text; (at = strstr(at, word)); at++) {
+        char next = at[strlen(word)];
+        if (!next || !strchr(of_names, next))
+            return true;
+    }
+    return false;
+}
+
+static bool command_names(const struct tripwires *tripwires, const char *path, const char *below_home)
+{
+    for (const char *const *word = tripwires->command; *word; word++) {
+        if (has_word(*word, path) || has_word(*word, below_home))
+            return true;
+    }
+    return false;
+}
+
+/* The one file of the decoy that the command names; NULL where it names none, or more. */
+static const char *find_named(struct tripwires *tripwires, size_t decoy)
+{
+    const char *found = NULL;
+    for (const struct decoy_file *file = decoys[decoy].files; file->name; file++) {
+        const char *path = path_join(tripwires->arena, tripwires->paths[decoy], file->name);
+        const char *below_home = arena_printf(tripwires->arena, "~/%s/%s", decoys[decoy].place, file->name);
+        if (file->is_empty || !command_names(tripwires, path, below_home))
+            continue;
+        if (found)
+            return NULL;
+        found = path;
+    }
+    return found;
+}
+
+static const char *join_command(const struct tripwires *tripwires)
+{
+    auto_buf struct buf line = {0};
+    for (const char *const *word = tripwires->command; *word; word++)
+        buf_printf(&line, "%s%s", line.size ? " " : "", *word);
+    return arena_printf(tripwires->arena, "%.*s", COMMAND_LONGEST - 1, buf_text(&line));
+}
+
+/* Only the folder was told. If it was the command that went there, what it was given says more. */
+static void fire_untold(struct tripwires *tripwires, size_t decoy)
+{
+    bool is_by_command = tripwires->touched[decoy].is_by_command;
+    const char *path = is_by_command ? find_named(tripwires, decoy) : NULL;
+    fire(tripwires, path ? path : tripwires->paths[decoy], is_by_command ? join_command(tripwires) : NULL);
+}
+
 void tripwires_settle(struct tripwires *tripwires)
 {
     for (size_t i = 0; i < DECOY_COUNT; i++) {
-        if (tripwires->was_touched[i] && !has_fired_in(tripwires, tripwires->paths[i]))
-            fire(tripwires, tripwires->paths[i]);
-        tripwires->was_touched[i] = false;
+        if (tripwires->touched[i].is_told && !has_fired_in(tripwires, tripwires->paths[i]))
+            fire_untold(tripwires, i);
+        tripwires->touched[i].is_told = false;
     }
 }
 
-void tripwires_touched(struct tripwires *tripwires, size_t decoy)
+void tripwires_touched(struct tripwires *tripwires, size_t decoy, bool is_by_command)
 {
     if (decoy >= DECOY_COUNT || !tripwires->paths[decoy])
         return;
-    tripwires->was_touched[decoy] = true;
+    tripwires->touched[decoy].is_told = true;
+    tripwires->touched[decoy].is_by_command = is_by_command;
     struct pollfd ready = {.fd = tripwires->fd >= 0 ? tripwires->inotify_fd : -1, .events = POLLIN};
     if (poll(&ready, 1, 0) == 0)
         tripwires_settle(tripwires);
@@ -119,7 +174,7 @@ bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *eve
     const struct decoy_file *file = event->len ? decoy_file(&decoys[i], event->name) : NULL;
     if (event->mask & IN_OPEN && (!event->len || (file && !file->is_empty)))
         fire(tripwires,
-             file ? path_join(tripwires->arena, tripwires->paths[i], file->name) : tripwires->paths[i]);
+             file ? path_join(tripwires->arena, tripwires->paths[i], file->name) : tripwires->paths[i], NULL);
     return true;
 }
 

@@ -1,8 +1,8 @@
 /*
  * Hears when a decoy (plan/decoys.h) is read or listed, writes that down at once and keeps it for the end of the run.
  *
- * In its first moment a run is watched by process 1, whose word comes as a report; then by the guard's own inotify
- * instance, which knows the file. A decoy that is read without end raises no end of records.
+ * In its first moment a run is watched by process 1, whose word comes as a report, and which knows the folder; then by the
+ * guard's own inotify instance, which knows the file. A decoy that is read without end raises no end of records.
  */
 #pragma once
 
@@ -26,7 +26,11 @@ struct tripwires {
     int fd;                         /* of the folder that holds them; -1: not watched yet */
     int inotify_fd;                 /* then: who tells of them */
     int watches[DECOY_COUNT];
-    bool was_touched[DECOY_COUNT]; /* process 1 said so, and the watch may be about to say more */
+    const char *const *command; /* what the run is about, ended by NULL */
+    struct {
+        bool is_told; /* process 1 said so, and the watch may be about to say more */
+        bool is_by_command;
+    } touched[DECOY_COUNT];
     size_t searches;
     VEC(struct fired) fired;
     /* Called for the first time that each path is touched; may be NULL. */
@@ -40,8 +44,8 @@ struct tripwires {
 void tripwires_set(struct tripwires *tripwires, const struct plan *plan);
 bool tripwires_are_set(const struct tripwires *tripwires);
 
-/* Process 1 says that this one was touched. */
-void tripwires_touched(struct tripwires *tripwires, size_t decoy);
+/* Process 1 says that this one was touched, and whether only the command can have done that. */
+void tripwires_touched(struct tripwires *tripwires, size_t decoy, bool is_by_command);
 
 /* From now on the inotify instance tells. */
 void tripwires_watch(struct tripwires *tripwires, int inotify_fd);
