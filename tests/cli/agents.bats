@@ -135,6 +135,81 @@ is() {
     [[ $output == *index.crates.io* ]]
 }
 
+# detects PROFILE NAME…: each of these names in the workspace brings the profile.
+detects() {
+    local profile=$1 name
+    shift
+    for name; do
+        touch "$name"
+        run "$BAWN" show -- bash
+        rm "$name"
+        [[ ${lines[0]} == *"$profile"* ]] || {
+            echo "$name: ${lines[0]}, not $profile"
+            return 1
+        }
+    done
+}
+
+@test "every toolchain is known by what its projects have" {
+    detects toolchain/node package.json package-lock.json yarn.lock bun.lock bun.lockb deno.json deno.jsonc deno.lock .nvmrc .node-version
+    detects toolchain/pnpm pnpm-lock.yaml pnpm-workspace.yaml
+    detects toolchain/python pyproject.toml setup.py requirements.txt Pipfile poetry.lock uv.lock .python-version
+    detects toolchain/conda environment.yml pixi.toml
+    detects toolchain/rust Cargo.toml rust-toolchain.toml
+    detects toolchain/go go.mod go.work
+    detects toolchain/java pom.xml build.gradle build.gradle.kts gradlew mvnw
+    detects toolchain/ruby Gemfile x.gemspec .ruby-version
+    detects toolchain/php composer.json
+    detects toolchain/dotnet x.sln x.csproj global.json
+    detects toolchain/elixir mix.exs rebar.config
+    detects toolchain/c CMakeLists.txt meson.build vcpkg.json
+    detects toolchain/conan conanfile.txt conanfile.py
+    detects toolchain/nix flake.nix shell.nix
+    detects toolchain/mise mise.toml .tool-versions
+}
+
+# on_path PROFILE FOLDER…: each of these folders of the home in PATH brings the profile, and shows the folder.
+on_path() {
+    local profile=$1 folder
+    shift
+    for folder; do
+        mkdir -p "$HOME/$folder"
+        PATH=$HOME/$folder:$PATH run "$BAWN" show -- bash
+        [[ ${lines[0]} == *"$profile"* ]] || {
+            echo "$folder: ${lines[0]}, not $profile"
+            return 1
+        }
+        run "$BAWN" why "$HOME/$folder" --use "$profile" -- bash
+        [[ $output == *'can be read'* ]] || {
+            echo "$folder: $output"
+            return 1
+        }
+    done
+}
+
+@test "toolchains that are installed in the home are known by PATH, and can be read" {
+    on_path toolchain/node .nvm/versions/node/v22/bin .volta/bin .local/share/fnm/aliases/default/bin .npm-global/bin .yarn/bin .bun/bin .deno/bin
+    on_path toolchain/python .pyenv/shims miniconda3/bin .pixi/bin
+    on_path toolchain/rust .cargo/bin
+    on_path toolchain/go go/bin
+    on_path toolchain/java .sdkman/candidates/java/current/bin .sdkman/candidates/kotlin/current/bin
+    on_path toolchain/ruby .rbenv/shims .rvm/bin
+    on_path toolchain/php .composer/vendor/bin
+    on_path toolchain/dotnet .dotnet/tools
+    on_path toolchain/elixir .elixir-install/installs/elixir/1/bin
+    on_path toolchain/mise .local/share/mise/shims .asdf/shims
+    on_path toolchain/nix .nix-profile/bin
+}
+
+@test "no toolchain opens a forge" {
+    for profile in $("$BAWN" profiles | grep -o '^toolchain/[a-z]*'); do
+        run "$BAWN" why github.com gitlab.com --use "$profile" -- bash
+        [[ $output != *'can be reached.'* ]]
+    done
+    run "$BAWN" why github.com --use net/gradle -- bash # the control
+    [[ $output == *'can be reached.'* ]]
+}
+
 @test "pnpm's store lies in the private home, not in the project" {
     run "$BAWN" show --plan -- bash
     [[ $output != *_config_store_dir* ]]
