@@ -116,8 +116,12 @@ int home_close(struct home *home, const struct session *session, struct err *err
 {
     sync_end(&home->sync);
     int result = home->fd >= 0 && home->is_fresh ? remove_both(session->folder_fd, FRESH_NAME, err) : 0;
-    if (home->has_own_seeds && seed_remove(session, result < 0 ? &(struct err){0} : err) < 0)
+    struct err further = {0};
+    if (home->has_own_seeds && seed_remove(session, &further) < 0) {
+        if (result == 0)
+            *err = further;
         result = -1;
+    }
     const int fds[] = {home->seeds_fd, home->state_fd, home->fd};
     for (size_t i = 0; i < array_len(fds); i++) {
         if (fds[i] >= 0)

@@ -127,13 +127,13 @@ static const char *make_folder(struct arena *arena, int sessions_fd, int numbers
 
 void session_leave(struct session *session)
 {
-    int *const descriptors[] = {&session->folder_fd, &session->running_fd, &session->alive_fd};
+    const int descriptors[] = {session->folder_fd, session->running_fd, session->alive_fd};
     journal_close(&session->journal);
     for (size_t i = 0; i < array_len(descriptors); i++) {
-        if (*descriptors[i] >= 0)
-            close(*descriptors[i]);
-        *descriptors[i] = -1;
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
     }
+    session->folder_fd = session->running_fd = session->alive_fd = -1;
 }
 
 /* A second name for the journal is cheaper than a file of its own, most of all to take away again. */
