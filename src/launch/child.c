@@ -64,15 +64,26 @@ static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
     return ret_namespaces->mount_fd < 0 ? -1 : 0;
 }
 
+/* Those that were opened outside are counted as the whole plan's operations are. */
+static struct shown *take_shown(struct arena *arena, const struct child *child, const struct launch *launch)
+{
+    size_t count = launch->plan->operations.count;
+    struct shown *shown = arena_alloc(arena, count * sizeof(*shown));
+    for (size_t i = 0; i < count; i++)
+        shown[i] = child->shown[launch->numbers[i]];
+    return shown;
+}
+
 static int raise_walls(const struct child *child, struct launch *launch, struct kept *ret_kept,
                        struct err *err)
 {
-    struct root root = {
-        .launch = launch, .shown = child->shown, .decoys = DECOYS_NONE, .host_network = child->host_network};
+    struct root root = {.launch = launch, .decoys = DECOYS_NONE, .host_network = child->host_network};
     /* Real root's ids are mapped from outside, and until that is done nothing here has an identity. */
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
+    if (child->shown)
+        root.shown = take_shown(&root.arena, child, launch);
     static struct own_network
         network; /* where this fails, its thread may still be at work until the process ends */
     if (prepare(&root, child, &network, err) < 0 || open_namespaces(&ret_kept->namespaces, err) < 0)

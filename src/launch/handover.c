@@ -28,18 +28,38 @@ static size_t count_of(const char *const *texts)
     return count;
 }
 
+/* Most of a plan is the supervisor's alone: what is settled at the end, and what is handed over in another form. */
+static bool is_carried_out(const struct operation *operation)
+{
+    switch (operation->kind) {
+    case OP_FLAG: /* one of these may be what a pattern would hide, and must not */
+        return !operation->missing && !operation->is_pattern;
+    case OP_REFUSE:
+    case OP_ENV_PASS:
+    case OP_ENV_SET:
+    case OP_ARTIFACTS:
+    case OP_ARGUMENT:
+        return false;
+    default:
+        return true;
+    }
+}
+
 int handover_send(const struct launch *launch, int socket_fd, struct err *err)
 {
     const struct plan *plan = launch->plan;
-    struct head head = {.operations = plan->operations.count,
-                        .variables = count_of(launch->environment),
+    struct head head = {.variables = count_of(launch->environment),
                         .words = count_of(launch->command),
                         .request = plan->request,
                         .absent = plan->absent};
     auto_buf struct buf out = {0};
     buf_add(&out, (const char *)&head, sizeof(head));
-    for (size_t i = 0; i < head.operations; i++) {
+    for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
+        if (!is_carried_out(operation))
+            continue;
+        head.operations++;
+        buf_add(&out, (const char *)&i, sizeof(i));
         buf_add(&out, (const char *)operation, sizeof(*operation));
         put_text(&out, operation->path);
         put_text(&out, operation->source);
@@ -111,8 +131,12 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     plan->absent = head.absent;
     plan->operations.at = arena_alloc(arena, head.operations * sizeof(struct operation));
     plan->operations.count = plan->operations.capacity = head.operations;
+    size_t *numbers = arena_alloc(arena, head.operations * sizeof(*numbers));
+    launch->numbers = numbers;
     for (size_t i = 0; i < head.operations; i++) {
         struct operation *operation = &plan->operations.at[i];
+        memcpy(&numbers[i], at, sizeof(*numbers));
+        at += sizeof(*numbers);
         memcpy(operation, at, sizeof(*operation));
         at += sizeof(*operation);
         operation->because = NULL;

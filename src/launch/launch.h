@@ -44,7 +44,8 @@ struct launch {
     /* Known when the plan is made. */
     const int *host_fds; /* descriptors of the caller's that a child which is started now must not keep */
     size_t host_fd_count;
-    const struct plan *plan;
+    const struct plan *plan;        /* inside: only what is carried out there */
+    const size_t *numbers;          /* inside: as which of the whole plan's operations each counts */
     const char *home;               /* the directory on the host that is the private home */
     const char *git_config;         /* added to the system's git configuration inside */
     const char *const *environment; /* what the command gets, ended by NULL */
