@@ -16,9 +16,10 @@
 /*
  * Who makes a thousand files in a watched folder pays for each event, and more for a supervisor that is woken by each. So
  * events that come soon after others are read together a moment later; and where there are many in a moment, the folder is
- * not watched for some, in each of which what must not appear is looked for by its name.
+ * not watched for some, in each of which what must not appear is looked for by its name. For longer each time that it goes on
+ * after that: to watch a folder again costs the kernel a look at each of its files.
  */
-enum { MOMENT_NANOSECONDS = 1000000, MANY = 32, LOOKS = 16, MOST_LOOKED_FOR = 64 };
+enum { MOMENT_NANOSECONDS = 1000000, MANY = 32, FEWEST_LOOKS = 16, MOST_LOOKS = 256, MOST_LOOKED_FOR = 64 };
 
 /* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
 static void watch_way_to(const struct watch *watch, const char *path)
@@ -156,6 +157,15 @@ static int something_appeared(void *self, short events, struct err *err)
     return act(watch, &wanted, err);
 }
 
+static void begin_looking(struct watch *watch, int flooded)
+{
+    inotify_rm_watch(watch->inotify_fd, flooded);
+    watch->looks = watch->looks ? watch->looks * 2 : FEWEST_LOOKS;
+    watch->looks = watch->looks < MOST_LOOKS ? watch->looks : MOST_LOOKS;
+    watch->looks_left = watch->looks;
+    ring_in_a_moment(watch);
+}
+
 /* The folder is watched again. What was replaced meanwhile is told by the objects themselves. */
 static int end_looking(struct watch *watch, struct err *err)
 {
@@ -180,11 +190,10 @@ static int moment_is_over(void *self, short events, struct err *err)
     struct wanted wanted = {0};
     read_events(watch, &wanted);
     loop_add(watch->loop, watch->inotify_fd, POLLIN, something_appeared, watch);
-    if (wanted.others >= MANY && asks_for_nothing(&wanted) && watch->frozen.count <= MOST_LOOKED_FOR) {
-        inotify_rm_watch(watch->inotify_fd, wanted.other);
-        watch->looks_left = LOOKS;
-        ring_in_a_moment(watch);
-    }
+    if (wanted.others >= MANY && asks_for_nothing(&wanted) && watch->frozen.count <= MOST_LOOKED_FOR)
+        begin_looking(watch, wanted.other);
+    else
+        watch->looks = 0;
     return act(watch, &wanted, err);
 }
 

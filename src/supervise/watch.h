@@ -19,6 +19,7 @@ struct watch {
     int inotify_fd;
     int timer_fd; /* rings when a moment is over; -1: there is none, and each event is read by itself */
     struct timespec last; /* when events were read that asked for nothing */
+    unsigned looks;       /* how many the last time, if a flood goes on; else 0 */
     unsigned looks_left;  /* at what must not appear, before its folder is watched again */
     struct loop *loop;
     VEC(const struct operation *) frozen; /* those of the plan */
