@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,6 +77,19 @@ static void watch_end(struct execs *execs, pid_t pid, int fd)
     loop_add(execs->loop, fd, 0, has_ended, execs); /* POLLHUP comes unasked */
 }
 
+static void remember_line(struct exec_lines *lines, const char *line)
+{
+    snprintf(lines->at[lines->count++ % EXECS_REMEMBERED], EXECS_LINE_LONGEST, "%s", line);
+}
+
+const char *execs_line(const struct execs *execs, size_t back)
+{
+    const struct exec_lines *lines = execs->lines;
+    return lines && back < EXECS_REMEMBERED && back < lines->count
+               ? lines->at[(lines->count - 1 - back) % EXECS_REMEMBERED]
+               : NULL;
+}
+
 static int somebody_executes(void *self, short events, struct err *err)
 {
     (void)err;
@@ -100,6 +114,7 @@ static int somebody_executes(void *self, short events, struct err *err)
         buf_add_str(&arguments, execs->command);
     }
     add_arguments(&arguments, &notice);
+    remember_line(execs->lines, buf_text(&arguments));
     journal_event(execs->journal, "exec", "pid", pid, "parent", notice.parent, "path", notice.path,
                   "arguments", buf_text(&arguments));
     return 0;
@@ -109,6 +124,8 @@ void execs_begin(struct execs *execs, int listener_fd, const char *command, stru
                  struct loop *loop)
 {
     *execs = (struct execs){.journal = journal, .loop = loop, .listener_fd = listener_fd, .command = command};
+    execs->lines = must_realloc(NULL, 1, sizeof(*execs->lines));
+    execs->lines->count = 0;
     loop_add(loop, listener_fd, POLLIN, somebody_executes, execs);
 }
 
@@ -128,4 +145,6 @@ void execs_end(struct execs *execs)
     if (execs->listener_fd >= 0)
         close(execs->listener_fd);
     execs->listener_fd = -1;
+    free(execs->lines);
+    execs->lines = NULL;
 }

@@ -9,7 +9,13 @@
 #include "journal/journal.h"
 #include "supervise/loop.h"
 
-enum { EXECS_WATCHED = 256 };
+enum { EXECS_WATCHED = 256, EXECS_REMEMBERED = 16, EXECS_LINE_LONGEST = 300 };
+
+/* What was executed last, a ring. */
+struct exec_lines {
+    char at[EXECS_REMEMBERED][EXECS_LINE_LONGEST];
+    size_t count; /* of all that were put in */
+};
 
 struct execs {
     struct journal *journal;
@@ -22,6 +28,7 @@ struct execs {
         int pid_fd; /* 0: none */
         pid_t pid;
     } watched[EXECS_WATCHED]; /* whose end is awaited */
+    struct exec_lines *lines; /* NULL: nothing is recorded */
 };
 
 /* The listener becomes the execs' own. */
@@ -30,6 +37,9 @@ void execs_begin(struct execs *execs, int listener_fd, const char *command, stru
 
 /* Is the command yet to be executed, and will that wait for execs? */
 bool execs_await_first(const struct execs *execs);
+
+/* The program that was executed so many before the last one, with its arguments on one line; NULL: it is not known. */
+const char *execs_line(const struct execs *execs, size_t back);
 
 /* What has ended by now is written down too. */
 void execs_end(struct execs *execs);

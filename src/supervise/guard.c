@@ -51,6 +51,7 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
     guard->tripwires = TRIPWIRES_NONE;
     guard->tripwires.launched = launched;
     guard->tripwires.command = launch->command;
+    guard->tripwires.execs = guard->execs;
     guard->tripwires.arena = guard->hold.arena;
     guard->tripwires.journal = &guard->hold.session->journal;
     tripwires_set(&guard->tripwires, launch->plan);

@@ -41,15 +41,39 @@ static struct fired *find_fired(struct tripwires *tripwires, const char *path)
     return &tripwires->fired.at[tripwires->fired.count - 1];
 }
 
-/* What a process that has it open was started with; NULL where none is seen any more: most are quick. */
+static bool has_word(const char *text, const char *word)
+{
+    static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+    for (const char *at = text; (at = strstr(at, word)); at++) {
+        char next = at[strlen(word)];
+        if (!next || !strchr(of_names, next))
+            return true;
+    }
+    return false;
+}
+
+/* The last program that was executed with this word; NULL where --log-exec does not record them, or none was. */
+static const char *find_executed(const struct tripwires *tripwires, const char *word)
+{
+    const char *line;
+    for (size_t back = 0; (line = execs_line(tripwires->execs, back)); back++) {
+        if (has_word(line, word))
+            return arena_str(tripwires->arena, line);
+    }
+    return NULL;
+}
+
+/* What a process that has it open was started with, or else who was given its name; NULL: neither is seen. */
 static const char *find_process(struct tripwires *tripwires, const char *path)
 {
     struct holder holder;
     char command[COMMAND_LONGEST];
-    if (++tripwires->searches > MOST_SEARCHES || !holder_find_open(tripwires->launched->pid, path, &holder) ||
-        !holder_read_command(&holder, command, sizeof(command)))
+    if (++tripwires->searches > MOST_SEARCHES)
         return NULL;
-    return arena_str(tripwires->arena, command);
+    if (holder_find_open(tripwires->launched->pid, path, &holder) &&
+        holder_read_command(&holder, command, sizeof(command)))
+        return arena_str(tripwires->arena, command);
+    return find_executed(tripwires, path);
 }
 
 /* NULL: it has to be looked for. */
@@ -78,34 +102,14 @@ static bool has_fired_in(const struct tripwires *tripwires, const char *place)
     return false;
 }
 
-static bool has_word(const char *text, const char *word)
-{
-    static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
-    for (const char *at = text; (at = strstr(at, word)); at++) {
-        char next = at[strlen(word)];
-        if (!next || !strchr(of_names, next))
-            return true;
-    }
-    return false;
-}
-
-static bool command_names(const struct tripwires *tripwires, const char *path, const char *below_home)
-{
-    for (const char *const *word = tripwires->command; *word; word++) {
-        if (has_word(*word, path) || has_word(*word, below_home))
-            return true;
-    }
-    return false;
-}
-
-/* The one file of the decoy that the command names; NULL where it names none, or more. */
-static const char *find_named(struct tripwires *tripwires, size_t decoy)
+/* The one file of the decoy that a line names; NULL where it names none, or more. */
+static const char *find_named(struct tripwires *tripwires, size_t decoy, const char *line)
 {
     const char *found = NULL;
     for (const struct decoy_file *file = decoys[decoy].files; file->name; file++) {
         const char *path = path_join(tripwires->arena, tripwires->paths[decoy], file->name);
         const char *below_home = arena_printf(tripwires->arena, "~/%s/%s", decoys[decoy].place, file->name);
-        if (file->is_empty || !command_names(tripwires, path, below_home))
+        if (file->is_empty || (!has_word(line, path) && !has_word(line, below_home)))
             continue;
         if (found)
             return NULL;
@@ -122,12 +126,15 @@ static const char *join_command(const struct tripwires *tripwires)
     return arena_printf(tripwires->arena, "%.*s", COMMAND_LONGEST - 1, buf_text(&line));
 }
 
-/* Only the folder was told. If it was the command that went there, what it was given says more. */
+/* Only the folder was told. If it was the command that went there, or who did was recorded, what it was given says more. */
 static void fire_untold(struct tripwires *tripwires, size_t decoy)
 {
-    bool is_by_command = tripwires->touched[decoy].is_by_command;
-    const char *path = is_by_command ? find_named(tripwires, decoy) : NULL;
-    fire(tripwires, path ? path : tripwires->paths[decoy], is_by_command ? join_command(tripwires) : NULL);
+    const char *process = tripwires->touched[decoy].is_by_command ? join_command(tripwires) : NULL;
+    const char *path = process ? find_named(tripwires, decoy, process) : NULL;
+    const char *line;
+    for (size_t back = 0; !process && !path && (line = execs_line(tripwires->execs, back)); back++)
+        path = find_named(tripwires, decoy, line);
+    fire(tripwires, path ? path : tripwires->paths[decoy], process);
 }
 
 void tripwires_settle(struct tripwires *tripwires)

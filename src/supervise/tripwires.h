@@ -11,6 +11,7 @@
 #include "journal/journal.h"
 #include "launch/launch.h"
 #include "plan/decoys.h"
+#include "supervise/execs.h"
 
 struct fired {
     const char *path;    /* inside: the decoy's file, or its folder */
@@ -27,6 +28,7 @@ struct tripwires {
     int inotify_fd;                 /* then: who tells of them */
     int watches[DECOY_COUNT];
     const char *const *command; /* what the run is about, ended by NULL */
+    const struct execs *execs;  /* with --log-exec they know more */
     struct {
         bool is_told; /* process 1 said so, and the watch may be about to say more */
         bool is_by_command;
