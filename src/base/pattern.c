@@ -148,6 +148,15 @@ bool pattern_may_match_beneath(const char *pattern, const char *directory)
     return *pattern != '\0';
 }
 
+bool pattern_is_deep(const char *pattern)
+{
+    for (const char *name = pattern; *name == '/'; name = end_of_name(name + 1)) {
+        if (is_any_depth(name + 1, end_of_name(name + 1)))
+            return true;
+    }
+    return false;
+}
+
 char *pattern_fixed_directory(struct arena *arena, const char *pattern)
 {
     size_t fixed = 0; /* bytes of whole names without a wildcard */

@@ -29,5 +29,8 @@ bool pattern_matches_path(const char *pattern, const char *path, size_t path_siz
 /* Could the absolute pattern match something strictly beneath the directory? (Never a false no.) */
 bool pattern_may_match_beneath(const char *pattern, const char *directory);
 
+/* Does it stand for any number of directories, so that all of a tree must be searched for it? */
+bool pattern_is_deep(const char *pattern);
+
 /* The directory part before the first name with a wildcard: "/home/u" for "/home/u/x*y/z". */
 char *pattern_fixed_directory(struct arena *arena, const char *pattern);

@@ -48,7 +48,8 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
             vec_push(&walk->root->masked, full);
         return 0;
     }
-    if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+    if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
+        !pattern_may_match_beneath(walk->pattern->path, full))
         return 0;
     auto_fd int fd = openat(parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return fd < 0 ? 0 : walk_directory(walk, fd_take(&fd), full, depth + 1, err);
@@ -72,11 +73,12 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
     return result;
 }
 
-/* The same trees that the plan meant when it kept the pattern: not those that a profile grants by name. */
+/* The same trees that the plan meant when it kept the pattern: with ** of a profile not those that a profile grants by name. */
 static bool is_searched(const struct operation *pattern, const struct operation *tree)
 {
     bool shows = tree->kind == OP_BIND_READ || tree->kind == OP_BIND_WRITE || tree->kind == OP_SEED;
-    return shows && tree->is_directory && !(tree->is_of_profile && pattern->is_of_profile) &&
+    return shows && tree->is_directory &&
+           !(tree->is_of_profile && pattern->is_of_profile && pattern_is_deep(pattern->path)) &&
            !(pattern->spares_workspaces && tree->is_workspace) &&
            pattern_may_match_beneath(pattern->path, tree->path);
 }

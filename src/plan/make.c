@@ -290,7 +290,8 @@ static bool reaches(const struct placed *placed, const visible_list *visible)
     for (size_t i = 0; i < visible->count; i++) {
         const struct visible *tree = &visible->at[i];
         if ((is_flag && !tree->is_writable) ||
-            (!is_flag && tree->is_of_profile && placed->rule->source->is_profile) ||
+            (!is_flag && tree->is_of_profile && placed->rule->source->is_profile &&
+             pattern_is_deep(placed->path)) ||
             (spares_workspaces && tree->is_workspace))
             continue;
         if (pattern_may_match_beneath(placed->path, tree->path))

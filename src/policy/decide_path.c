@@ -220,12 +220,12 @@ static bool is_sparing(const struct candidate *pattern, const struct candidate *
 {
     bool hides = pattern->rule->verb == VERB_HIDE || pattern->rule->verb == VERB_SEAL;
     return hides && !pattern->is_literal && pattern->rule->source->is_profile && pattern->loss == LOSS_NONE &&
-           pattern->specificity > grant->specificity;
+           pattern->specificity > grant->specificity && pattern_is_deep(pattern->placed->path);
 }
 
 /*
- * A profile's pattern that hides does not reach into a tree that a profile grants by name: toolchains have a hundred
- * thousand files, and whoever wrote the profile has looked at what is in them. Patterns of anybody else are searched for.
+ * A profile's pattern with ** that hides does not reach into a tree that a profile grants by name: toolchains have a hundred
+ * thousand files, and whoever wrote the profile has looked at what is in them. Other patterns are searched for.
  */
 static void spare_profile_trees(const struct policy *policy, candidate_list *candidates)
 {

@@ -96,6 +96,8 @@ TEST(the_fixed_directory_of_a_pattern_ends_before_the_first_wildcard)
 
 TEST(a_pattern_knows_where_it_may_match)
 {
+    CHECK(pattern_is_deep("/h/**/.env") && pattern_is_deep("/h/**") && pattern_is_deep("/**/x"));
+    CHECK(!pattern_is_deep("/h/*/x") && !pattern_is_deep("/h/a**b") && !pattern_is_deep("/h"));
     CHECK(pattern_may_match_beneath("/h/**/.env", "/h/x/y"));
     CHECK(pattern_may_match_beneath("/h/**/.env", "/"));
     CHECK(pattern_may_match_beneath("/h/*/k", "/h/x"));
