@@ -22,9 +22,13 @@ static const char *const interpreters[] = {"node", "nodejs", "bun", "python", "p
 
 /* Flags of all these whose next word is their value. */
 static const char *const flags_with_value[] = {
-    "-p", "--package",   "--from",   "--with",    "--python", "--spec",
-    "-w", "--workspace", "--prefix", "--filter",  "--index",  "--index-url",
-    "-C", "--dir",       "-r",       "--require", "--import",
+    "-p",        "--package",    "--from",
+    "--with",    "--python",     "--spec",
+    "-w",        "--workspace",  "--prefix",
+    "--filter",  "--index",      "--index-url",
+    "-C",        "--dir",        "-r",
+    "--require", "--import",     "--registry",
+    "--cache",   "--userconfig", "--with-requirements",
 };
 
 /* Flags after which no word names what is run. */
@@ -66,7 +70,8 @@ static const char *const *skip_env(const char *const *at)
         if (has_word(flags_with_text, array_len(flags_with_text), *at))
             return NULL;
         bool takes_next = strcmp(*at, "-u") == 0 || strcmp(*at, "-C") == 0 || strcmp(*at, "--unset") == 0 ||
-                          strcmp(*at, "--chdir") == 0;
+                          strcmp(*at, "--chdir") == 0 || strcmp(*at, "-a") == 0 ||
+                          strcmp(*at, "--argv0") == 0;
         if (takes_next && at[1])
             at++;
     }

@@ -44,6 +44,7 @@ is() {
     is agent/claude env claude
     is agent/claude /usr/bin/env -i -u FOO A=1 B=2 claude
     is agent/codex env A=1 env -C /tmp codex
+    is agent/codex env -a other codex
     is none env -S 'claude -p'
     is none env
 }
@@ -52,6 +53,7 @@ is() {
     is agent/claude npx @anthropic-ai/claude-code
     is agent/claude npx -y @anthropic-ai/claude-code@2.1.0 -p hello
     is agent/codex npx --package @openai/codex -- codex exec
+    is agent/codex npx --registry https://npm.corp.test --cache /tmp/x -y @openai/codex
     is agent/opencode bunx opencode-ai@latest
     is agent/opencode bun x opencode-ai
     is agent/gemini pnpm dlx @google/gemini-cli
