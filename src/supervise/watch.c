@@ -16,10 +16,19 @@
 /*
  * Who makes a thousand files in a watched folder pays for each event, and more for a supervisor that is woken by each. So
  * events that come soon after others are read together a moment later; and where there are many in a moment, the folder is
- * not watched for some, in each of which what must not appear is looked for by its name. For longer each time that it goes on
- * after that: to watch a folder again costs the kernel a look at each of its files.
+ * not watched for some time, in which what must not appear is looked for by its name: every moment at first, then at longer
+ * intervals, for a look holds whoever makes files up. For longer each time that it goes on after that: to watch a
+ * folder again costs the kernel a look at each of its files.
  */
-enum { MOMENT_NANOSECONDS = 1000000, MANY = 32, FEWEST_LOOKS = 16, MOST_LOOKS = 256, MOST_LOOKED_FOR = 64 };
+enum {
+    MOMENT_NANOSECONDS = 1000000,
+    MANY = 32,
+    FEWEST_LOOKS = 40,
+    MOST_LOOKS = 256,
+    LOOKS_OF_AN_INTERVAL = 8, /* then it is twice as long, */
+    MOST_DOUBLINGS = 3,       /* up to eight moments */
+    MOST_LOOKED_FOR = 64,
+};
 
 /* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
 static void watch_way_to(const struct watch *watch, const char *path)
@@ -137,10 +146,16 @@ static bool comes_soon_after_the_last(struct watch *watch)
     return (now.tv_sec - last.tv_sec) * 1000000000L + now.tv_nsec - last.tv_nsec < MOMENT_NANOSECONDS;
 }
 
-static void ring_in_a_moment(const struct watch *watch)
+static void ring_in_moments(const struct watch *watch, long moments)
 {
-    struct itimerspec soon = {.it_value = {.tv_nsec = MOMENT_NANOSECONDS}};
+    struct itimerspec soon = {.it_value = {.tv_nsec = MOMENT_NANOSECONDS * moments}};
     timerfd_settime(watch->timer_fd, 0, &soon, NULL);
+}
+
+static void ring_for_next_look(const struct watch *watch)
+{
+    unsigned doublings = (watch->looks - watch->looks_left) / LOOKS_OF_AN_INTERVAL;
+    ring_in_moments(watch, 1L << (doublings < MOST_DOUBLINGS ? doublings : MOST_DOUBLINGS));
 }
 
 static int something_appeared(void *self, short events, struct err *err)
@@ -152,7 +167,7 @@ static int something_appeared(void *self, short events, struct err *err)
     if (wanted.others && comes_soon_after_the_last(watch) && asks_for_nothing(&wanted) &&
         !watch->looks_left && watch->timer_fd >= 0) {
         loop_remove(watch->loop, watch->inotify_fd);
-        ring_in_a_moment(watch);
+        ring_in_moments(watch, 1);
     }
     return act(watch, &wanted, err);
 }
@@ -163,7 +178,7 @@ static void begin_looking(struct watch *watch, int flooded)
     watch->looks = watch->looks ? watch->looks * 2 : FEWEST_LOOKS;
     watch->looks = watch->looks < MOST_LOOKS ? watch->looks : MOST_LOOKS;
     watch->looks_left = watch->looks;
-    ring_in_a_moment(watch);
+    ring_for_next_look(watch);
 }
 
 /* The folder is watched again. What was replaced meanwhile is told by the objects themselves. */
@@ -184,7 +199,7 @@ static int moment_is_over(void *self, short events, struct err *err)
     if (watch->looks_left) {
         if (--watch->looks_left == 0)
             return end_looking(watch, err);
-        ring_in_a_moment(watch);
+        ring_for_next_look(watch);
         return hold_sweep(watch->hold, err);
     }
     struct wanted wanted = {0};
