@@ -160,13 +160,13 @@ static void read_names(struct flags *flags)
     }
 }
 
-static void read_tips(struct flags *flags)
+static void read_tips(struct flags *flags, struct timespec before)
 {
     const struct policy *policy = flags->hold->plan->policy;
     for (size_t i = 0; i < policy->workspaces.count; i++) {
         const struct workspace *workspace = &policy->workspaces.at[i];
         if (workspace->git.dirs.count)
-            versions_begin(&flags->versions, flags->hold->arena, workspace->git.dirs.at[0], flags->start);
+            versions_begin(&flags->versions, flags->hold->arena, workspace->git.dirs.at[0], before);
     }
 }
 
@@ -189,10 +189,12 @@ void flags_begin(struct flags *flags)
 
 void flags_read(struct flags *flags)
 {
+    /* The command waits for this. A commit of the host's in the same tick as the start is not the command's. */
+    const struct timespec always = {.tv_sec = INT64_MAX};
     size_t certain = flags->before.count, kept = certain;
     read_index(flags, INDEX_SMALL + 1, INDEX_LARGEST);
-    read_tips(flags);
-    /* By now the command may run: what it has changed already is not how it was. */
+    read_tips(flags, always);
+    /* What somebody has changed meanwhile is not how it was. */
     for (size_t i = certain; i < flags->before.count; i++) {
         if (!flags_is_since(flags, flags->before.at[i].changed))
             flags->before.at[kept++] = flags->before.at[i];
@@ -204,7 +206,7 @@ void flags_recall(struct flags *flags, struct timespec start)
 {
     flags->start = start;
     read_names(flags);
-    read_tips(flags);
+    read_tips(flags, start);
 }
 
 bool flags_is_since(const struct flags *flags, struct timespec time)
