@@ -56,7 +56,10 @@ static void connected(struct connection *connection, struct attempt *attempt)
     /* The winner moves to its side, the others are given up. */
     struct side *side = connection->published ? &connection->inner : &connection->outer;
     side->connection = connection;
-    poller_move(&egress->poller, &attempt->watcher, &side->watcher, EPOLLIN, relay_ready);
+    if (poller_move(&egress->poller, &attempt->watcher, &side->watcher, EPOLLIN, relay_ready) < 0) {
+        connection_fail(connection, errno, "");
+        return;
+    }
     for (size_t i = 0; i < connection->attempts_begun; i++)
         poller_close(&connection->attempts[i].watcher);
     bool is_news = !endpoint_equal(&egress->last_connected, &connection->asked);
@@ -114,14 +117,26 @@ static void attempt_ready(struct watcher *watcher, uint32_t events)
         connected(attempt->connection, attempt);
 }
 
+static bool is_connected(int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof(peer);
+    return getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
+}
+
+/* A host nearby may have answered already: then nobody waits for it. */
 static void attempt_begin(struct connection *connection, int fd)
 {
     struct attempt *attempt = &connection->attempts[connection->attempts_begun++];
     connection->stage = STAGE_DIAL;
     connection->attempts_open++;
     attempt->connection = connection;
-    if (poller_add(&connection->egress->poller, &attempt->watcher, fd, EPOLLOUT, attempt_ready) < 0)
+    bool is_there = is_connected(fd);
+    if (poller_add(&connection->egress->poller, &attempt->watcher, fd, is_there ? 0 : EPOLLOUT,
+                   attempt_ready) < 0)
         attempt_failed(connection, attempt, errno);
+    else if (is_there)
+        connected(connection, attempt);
 }
 
 /* The next address, beside those that have not answered yet. */
@@ -133,11 +148,9 @@ void connection_attempt(struct connection *connection)
     socklen_t size =
         endpoint_to_socket(&connection->addresses.addresses[connection->attempts_begun], &address);
     int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
+    if (fd >= 0 && (connect(fd, (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS)) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    }
-    if (fd >= 0 && (connect(fd, (struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS)) {
         attempt_begin(connection, fd);
         return;
     }

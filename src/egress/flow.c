@@ -8,6 +8,7 @@ enum {
     AT_ONCE = 1 << 20, /* bytes asked for in one call; the pipe gives the limit */
     ROUNDS = 8,        /* before others get their turn */
     FEW = 16384,       /* so little is copied, and then there is no more at once */
+    MOST_SHORT = 16,   /* rounds with so little that much may still come: it arrives in pieces of any size */
 };
 
 static bool is_passing(int errnum)
@@ -63,6 +64,7 @@ static ssize_t move_few(struct flow *flow, int from, int to)
     const char *bytes;
     ssize_t got = flow_receive(flow, from, &bytes);
     flow->is_bulk = got == FEW;
+    flow->short_rounds = 0;
     ssize_t sent = got > 0 ? send_some(to, bytes, (size_t)got) : got;
     if (sent < 0)
         return -1;
@@ -77,7 +79,8 @@ static ssize_t move_many(struct flow *flow, int from, int to)
     if (!flow->piped) {
         ssize_t got =
             splice(from, NULL, flow->pipe.write_fd, NULL, AT_ONCE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-        flow->is_bulk = got >= FEW;
+        flow->short_rounds = got >= FEW ? 0 : flow->short_rounds + (got > 0);
+        flow->is_bulk = flow->short_rounds < MOST_SHORT;
         flow->ended = got == 0;
         if (got <= 0)
             return got;

@@ -14,9 +14,10 @@ struct flow {
     size_t copied_sent;
     struct pipe pipe; /* while there is something in it: thousands of quiet connections need none */
     size_t piped;
-    bool is_bulk; /* so much came at once that a pipe is worth its price */
-    bool ended;   /* nothing more comes */
-    bool is_shut; /* and the other side was told */
+    bool is_bulk;          /* so much came at once that a pipe is worth its price */
+    unsigned short_rounds; /* of such a flow, one after another: at last it is none any more */
+    bool ended;            /* nothing more comes */
+    bool is_shut;          /* and the other side was told */
 };
 
 /* Moves what there is, up to a point: others want their turn. Returns false where the connection broke. */

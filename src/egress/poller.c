@@ -1,7 +1,11 @@
 #include "egress/poller.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { SOON = 50000 }; /* nanoseconds */
 
 int poller_open(struct poller *poller)
 {
@@ -42,12 +46,48 @@ void poller_retire(struct poller *poller, void *memory)
     vec_push(&poller->retired, memory);
 }
 
+static int64_t now_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * To be woken takes as long as to move what one is woken for: while one thing follows another within microseconds, the next
+ * is waited for awake. Nobody else is let first here, who might keep the processor for milliseconds.
+ */
+static int wait_awake(const struct poller *poller, struct epoll_event *ready, int most)
+{
+    int64_t until = now_nanoseconds() + SOON;
+    int count;
+    do
+        count = epoll_wait(poller->fd, ready, most, 0);
+    while (count == 0 && now_nanoseconds() < until);
+    return count;
+}
+
+static int wait_asleep(struct poller *poller, struct epoll_event *ready, int most, int milliseconds)
+{
+    int64_t began = now_nanoseconds();
+    int count = epoll_wait(poller->fd, ready, most, milliseconds);
+    poller->is_lively = now_nanoseconds() - began < SOON;
+    return count;
+}
+
 void poller_run_once(struct poller *poller, int milliseconds)
 {
     enum { MOST_AT_ONCE = 256 };
     struct epoll_event ready[MOST_AT_ONCE];
-    int count = epoll_wait(poller->fd, ready, MOST_AT_ONCE, milliseconds);
-    for (int i = 0; i < count; i++) {
+    /* Of many bytes more are on their way: who sends or takes them goes first, and the next round moves more at once. */
+    if (poller->moves_much)
+        sched_yield();
+    bool is_awake = poller->is_lively && !poller->moves_much;
+    poller->moves_much = false;
+    poller->ready = is_awake ? wait_awake(poller, ready, MOST_AT_ONCE) : 0;
+    if (poller->ready == 0)
+        poller->ready = wait_asleep(poller, ready, MOST_AT_ONCE, milliseconds);
+    for (int i = 0; i < poller->ready; i++) {
         struct watcher *watcher = ready[i].data.ptr;
         if (watcher->is_open) /* another one of this round may have closed it */
             watcher->ready(watcher, ready[i].events);
@@ -57,11 +97,14 @@ void poller_run_once(struct poller *poller, int milliseconds)
     poller->retired.count = 0;
 }
 
-void poller_move(struct poller *poller, struct watcher *from, struct watcher *to, uint32_t events,
-                 watcher_ready *ready)
+int poller_move(struct poller *poller, struct watcher *from, struct watcher *to, uint32_t events,
+                watcher_ready *ready)
 {
     *to = (struct watcher){.is_open = true, .fd = from->fd, .events = events, .ready = ready};
     from->is_open = false;
     struct epoll_event event = {.events = events, .data.ptr = to};
-    epoll_ctl(poller->fd, EPOLL_CTL_MOD, to->fd, &event);
+    if (epoll_ctl(poller->fd, from->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, to->fd, &event) == 0)
+        return 0;
+    poller_close(to);
+    return -1;
 }

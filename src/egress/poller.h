@@ -20,6 +20,9 @@ struct watcher {
 
 struct poller {
     int fd;
+    int ready;       /* how many are called in this round */
+    bool is_lively;  /* the next thing happens soon after the last */
+    bool moves_much; /* set by whoever did in this round */
     VEC(void *) retired;
 };
 
@@ -41,6 +44,6 @@ void poller_retire(struct poller *poller, void *memory);
 /* Waits at most so long (-1: for ever) and calls whoever is ready. */
 void poller_run_once(struct poller *poller, int milliseconds);
 
-/* Hands the descriptor from one watcher to another. */
-void poller_move(struct poller *poller, struct watcher *from, struct watcher *to, uint32_t events,
-                 watcher_ready *ready);
+/* Hands the descriptor from one watcher to another. Returns -1 with errno, and closes it then. */
+int poller_move(struct poller *poller, struct watcher *from, struct watcher *to, uint32_t events,
+                watcher_ready *ready) must_check;

@@ -94,6 +94,7 @@ static void relay_round(struct connection *connection, bool from_inner, bool fro
         connection_reset(connection);
         return;
     }
+    egress->poller.moves_much |= connection->outward.is_bulk || connection->inward.is_bulk;
     flow_rest(&connection->outward, &egress->pipes);
     flow_rest(&connection->inward, &egress->pipes);
     if (connection->outward.is_shut && connection->inward.is_shut)
@@ -112,7 +113,8 @@ void connection_relay(struct connection *connection)
         connection_inspect(connection);
         return;
     }
-    relay_round(connection, true, true);
+    /* Who connected has mostly said something by now. The other side has not, or will be reported. */
+    relay_round(connection, !connection->published, connection->published);
 }
 
 /* The proxy's answer ends where it ends: what follows is the other host's first word. */
