@@ -223,10 +223,12 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
     switch (file) {
     case SIFTED_NPM:
     case SIFTED_PNPM:
+    case SIFTED_NPM_SYSTEM:
         sift_lines(&npm, whole, out);
         return;
     case SIFTED_PIP:
     case SIFTED_PIP_OLD:
+    case SIFTED_PIP_SYSTEM:
         sift_lines(&pip, whole, out);
         return;
     case SIFTED_CARGO:

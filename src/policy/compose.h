@@ -24,6 +24,9 @@ const char *agent_for_words(struct policy *policy, const struct profile_finder *
 /* place.c: puts every path rule in its place and indexes it. */
 void place_rules(struct policy *policy, struct diags *diags);
 
+/* place.c: does what it grants go into the private home, at the same place there? */
+bool rule_is_of_home(const struct rule *rule, const char *spelled);
+
 /* index.c: finds the rules on hosts, variables, limits and the mode again without reading all. */
 void index_rules(struct policy *policy);
 

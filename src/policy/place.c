@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "policy/compose.h"
 #include "policy/expand.h"
+#include "policy/sift.h"
 
 /* A pattern's last name, where it is a plain one: most are, and are then found by it alone. NULL otherwise. */
 static const char *plain_last_name(const char *pattern)
@@ -85,11 +86,16 @@ static bool only_restricts(enum verb verb)
     return verb == VERB_HIDE || verb == VERB_SEAL || verb == VERB_FREEZE || verb == VERB_FLAG;
 }
 
+bool rule_is_of_home(const struct rule *rule, const char *spelled)
+{
+    return rule->verb == VERB_COPY || rule->verb == VERB_SEED || rule->verb == VERB_SYNC ||
+           (rule->verb == VERB_SIFT && !sifted_destination(sifted_file(spelled)));
+}
+
 static int place_literal(struct policy *policy, struct rule *rule, const char *spelled, struct err *err)
 {
-    bool goes_home = rule->verb == VERB_COPY || rule->verb == VERB_SEED || rule->verb == VERB_SIFT ||
-                     rule->verb == VERB_SYNC;
-    if (goes_home && rule->source->is_profile && !path_is_beneath(spelled, policy->request.home))
+    if (rule_is_of_home(rule, spelled) && rule->source->is_profile &&
+        !path_is_beneath(spelled, policy->request.home))
         return 0; /* an XDG folder outside the home: nothing of the private home's */
     const struct fs_place *found = NULL;
     if (fs_resolve(policy->request.fs, spelled, &found, err) < 0) {

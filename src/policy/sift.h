@@ -9,6 +9,8 @@
     X(NPM, "/.npmrc", "", false)                                                                             \
     X(PIP, "/pip/pip.conf", "", false)                                                                       \
     X(PIP_OLD, "/.pip/pip.conf", "", false)                                                                  \
+    X(NPM_SYSTEM, "/etc/npmrc", "/.npmrc-system", false)                                                     \
+    X(PIP_SYSTEM, "/etc/pip.conf", "/.pip/pip.conf", false)                                                  \
     X(CARGO, "/.cargo/config.toml", "", false)                                                               \
     X(MAVEN, "/.m2/settings.xml", "", false)                                                                 \
     X(NUGET, "/NuGet/NuGet.Config", "", false)                                                               \

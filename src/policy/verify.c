@@ -96,14 +96,13 @@ static void check_kind(const struct placed *placed, struct diags *diags)
         diag_error(diags, spot, NULL, "%s is not a Unix socket", placed->spelled);
 }
 
-/* What goes into the private home must come from the home. */
+/* What goes into the private home must come from the home, unless it has a place of its own there. */
 static void check_in_home(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
     const char *home = policy->request.home;
     enum verb verb = placed->rule->verb;
     bool in_home = path_is_beneath(placed->spelled, home) && strcmp(placed->spelled, home) != 0;
-    bool goes_home = verb == VERB_COPY || verb == VERB_SEED || verb == VERB_SIFT || verb == VERB_SYNC;
-    if (goes_home && !in_home)
+    if (rule_is_of_home(placed->rule, placed->spelled) && !in_home)
         diag_error(diags, spot_of_rule(placed->rule), "use `read` or `write` for it",
                    "`%s` is for what lies in your home directory, and %s does not", verb_word(verb),
                    placed->spelled);

@@ -19,6 +19,9 @@ TEST(files_are_known_by_the_end_of_their_path)
     CHECK_INT(sifted_file("/home/u/.config/pnpm/rc"), SIFTED_PNPM);
     CHECK_INT(sifted_file("/home/u/.yarnrc.yml"), SIFTED_YARN);
     CHECK_INT(sifted_file("/home/u/.yarnrc"), SIFTED_YARN_OLD);
+    CHECK_INT(sifted_file("/usr/local/etc/npmrc"), SIFTED_NPM_SYSTEM);
+    CHECK_INT(sifted_file("/etc/pip.conf"), SIFTED_PIP_SYSTEM);
+    CHECK_STR(sifted_destination(SIFTED_PIP_SYSTEM), "/.pip/pip.conf");
     CHECK_INT(sifted_file("/home/u/.config/pypoetry/config.toml"), SIFTED_POETRY);
     CHECK_INT(sifted_file("/home/u/.config/pypoetry/auth.toml"), SIFTED_UNKNOWN);
     CHECK_INT(sifted_file("/home/u/.bunfig.toml"), SIFTED_BUN);
