@@ -5,7 +5,7 @@ setup() {
     export HOME
     unset BAWN_POLICY XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR
     mkdir -p "$HOME/app/src" "$HOME/.ssh" "$HOME/.claude" "$HOME/.codex"
-    echo secret >"$HOME/.ssh/id_ed25519"
+    echo the-key-itself >"$HOME/.ssh/id_ed25519"
     echo '{}' >"$HOME/.claude/settings.json"
     git -c init.defaultBranch=main init -q "$HOME/app"
     cd "$HOME/app/src" || return 1
@@ -24,7 +24,7 @@ teardown() {
     [[ "$output" == *".git/config"* ]]
     [[ "$output" == *"api.anthropic.com:443"* ]]
     [[ "$output" == *"~/.ssh"* ]]
-    [[ "$output" != *secret* ]]
+    [[ "$output" != *the-key-itself* ]]
 }
 
 @test "show --plan --json is JSON with the documented schema" {
