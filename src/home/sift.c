@@ -201,7 +201,8 @@ static void sift_claude(struct span text, struct buf *out)
         buf_printf(out, "{%s}\n", buf_text(&kept));
 }
 
-void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
+/* How a file of lines is written; NULL for one that is not. */
+static const struct dialect *dialect_of(enum sifted file)
 {
     static const struct dialect npm = {.keys = npm_keys};
     static const struct dialect pip = {.keys = pip_keys, .has_sections = true, .continues = true};
@@ -212,6 +213,38 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
     static const struct dialect yarn_old = {.keys = yarn_old_keys, .has_words = true};
     static const struct dialect bun = {
         .keys = bun_keys, .has_sections = true, .is_toml = true, .inline_key = "url"};
+    switch (file) {
+    case SIFTED_NPM:
+    case SIFTED_PNPM:
+    case SIFTED_NPM_SYSTEM:
+        return &npm;
+    case SIFTED_PIP:
+    case SIFTED_PIP_OLD:
+    case SIFTED_PIP_SYSTEM:
+        return &pip;
+    case SIFTED_CARGO:
+        return &cargo;
+    case SIFTED_UV:
+        return &uv;
+    case SIFTED_POETRY:
+        return &poetry;
+    case SIFTED_YARN_OLD:
+        return &yarn_old;
+    case SIFTED_BUN:
+        return &bun;
+    case SIFTED_YARN:
+    case SIFTED_MAVEN:
+    case SIFTED_NUGET:
+    case SIFTED_CLAUDE:
+    case SIFTED_UNKNOWN:
+        return NULL;
+    }
+    return NULL;
+}
+
+void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
+{
+    const struct dialect *dialect = dialect_of(file);
     struct span whole = {text, size};
     auto_buf struct buf bare = {0};
     if (size == 0 || memchr(text, '\0', size))
@@ -220,45 +253,14 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
         sift_drop_comments(whole, &bare);
         whole = (struct span){bare.size ? bare.bytes : "", bare.size};
     }
-    switch (file) {
-    case SIFTED_NPM:
-    case SIFTED_PNPM:
-    case SIFTED_NPM_SYSTEM:
-        sift_lines(&npm, whole, out);
-        return;
-    case SIFTED_PIP:
-    case SIFTED_PIP_OLD:
-    case SIFTED_PIP_SYSTEM:
-        sift_lines(&pip, whole, out);
-        return;
-    case SIFTED_CARGO:
-        sift_lines(&cargo, whole, out);
-        return;
-    case SIFTED_UV:
-        sift_lines(&uv, whole, out);
-        return;
-    case SIFTED_POETRY:
-        sift_lines(&poetry, whole, out);
-        return;
-    case SIFTED_YARN_OLD:
-        sift_lines(&yarn_old, whole, out);
-        return;
-    case SIFTED_YARN:
+    if (dialect)
+        sift_lines(dialect, whole, out);
+    else if (file == SIFTED_YARN)
         sift_yarn(whole, out);
-        return;
-    case SIFTED_BUN:
-        sift_lines(&bun, whole, out);
-        return;
-    case SIFTED_MAVEN:
+    else if (file == SIFTED_MAVEN)
         sift_maven(whole, out);
-        return;
-    case SIFTED_NUGET:
+    else if (file == SIFTED_NUGET)
         sift_nuget(whole, out);
-        return;
-    case SIFTED_CLAUDE:
+    else if (file == SIFTED_CLAUDE)
         sift_claude(whole, out);
-        return;
-    case SIFTED_UNKNOWN:
-        return;
-    }
 }

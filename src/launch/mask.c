@@ -76,8 +76,7 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
 /* The same trees that the plan meant when it kept the pattern: with ** of a profile not those that a profile grants by name. */
 static bool is_searched(const struct operation *pattern, const struct operation *tree)
 {
-    bool shows = tree->kind == OP_BIND_READ || tree->kind == OP_BIND_WRITE || tree->kind == OP_SEED;
-    return shows && tree->is_directory &&
+    return operation_shows(tree) && tree->is_directory &&
            !(tree->is_of_profile && pattern->is_of_profile && pattern_is_deep(pattern->path)) &&
            !(pattern->spares_workspaces && tree->is_workspace) &&
            pattern_may_match_beneath(pattern->path, tree->path);
@@ -95,9 +94,7 @@ static void find_shown_trees(const struct root *root, shown_trees *ret_trees)
     const struct plan *plan = root->launch->plan;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        bool shows =
-            operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE || operation->kind == OP_SEED;
-        if (shows && root->shown[i].tree >= 0)
+        if (operation_shows(operation) && root->shown[i].tree >= 0)
             vec_push(ret_trees, (struct shown_tree){operation->path, root->shown[i].tree});
     }
 }

@@ -273,8 +273,7 @@ static void collect_visible(const struct plan *plan, visible_list *ret_visible)
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
         bool writes = operation->kind == OP_BIND_WRITE;
-        if (writes || operation->kind == OP_BIND_READ || operation->kind == OP_SEED ||
-            operation->kind == OP_COPY)
+        if (operation_shows(operation) || operation->kind == OP_COPY)
             vec_push(ret_visible,
                      (struct visible){operation->kind == OP_COPY ? operation->source : operation->path,
                                       writes, operation->is_workspace,
@@ -358,13 +357,16 @@ const char *plan_destination(const struct plan *plan, const struct operation *op
     return size && path_is_beneath(path, home) && path[size] == '/' ? path + size : NULL;
 }
 
+bool operation_shows(const struct operation *operation)
+{
+    return operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE || operation->kind == OP_SEED;
+}
+
 bool plan_shows(const struct plan *plan, const char *path)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        bool shows =
-            operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE || operation->kind == OP_SEED;
-        if (shows && path_is_beneath(path, operation->path))
+        if (operation_shows(operation) && path_is_beneath(path, operation->path))
             return true;
     }
     return false;

@@ -136,6 +136,9 @@ const char *plan_home(const struct policy *policy, const char *agent);
 /* Where in the private home COPY and SYNC put something, with the home as "/"; NULL where that does not lie in it. */
 const char *plan_destination(const struct plan *plan, const struct operation *operation);
 
+/* Is a tree of the host seen at the operation's path? */
+bool operation_shows(const struct operation *operation);
+
 /* Does a tree of the host that is shown hold the path? */
 bool plan_shows(const struct plan *plan, const char *path);
 
