@@ -19,6 +19,7 @@
  */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -71,7 +72,7 @@ struct report {
 };
 
 /*
- * What the supervisor says to process 1: first, to begin (all zero); then a signal for the command, and whether the
+ * What the supervisor says to process 1: first, to begin (all zero; launch_go()); then a signal for the command, and whether the
  * terminal comes with it; or that it wants descriptors: of the sandbox's namespaces, of the folder of decoys.
  */
 struct order {
@@ -93,6 +94,8 @@ struct launched {
     int control_fd; /* write struct order to it; closing it ends the sandbox */
     int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
     bool host_network;
+    bool is_kept_apart;   /* from the supervisor's processor, until the command begins */
+    cpu_set_t processors; /* that it may use from then on */
     struct cgroup cgroup;
     struct namespaces namespaces; /* -1: not asked for yet */
 };
@@ -120,6 +123,9 @@ void launch_release(struct launched *launched);
 
 /* Hands the plan to the child that was started ahead; starts one where there is none. */
 int launch_start(const struct launch *launch, struct launched *launched, struct err *err) must_check;
+
+/* Lets the command begin. */
+void launch_go(const struct launched *launched);
 
 /* How a frozen path is held. Zero: not at all. */
 enum pin_state { PIN_LOST, PIN_MISSING, PIN_AGAIN, PIN_HELD };

@@ -201,20 +201,32 @@ static int start_in_cgroup(struct child *child, struct launched *ret_launched, s
 }
 
 /*
- * With few processors the kernel mostly lets a new process wait on its parent's, although another is idle: it would begin only
- * when the policy is read. So it is moved once, and may then run wherever it could before. Among many, the kernel does better.
+ * With few processors the kernel mostly lets a new process wait on its parent's, although another is idle, and brings one back
+ * there whenever the parent wakes it. Both have work until the command begins: they are kept apart. Among many, the kernel
+ * does better.
  */
-static void move_to_other_processor(pid_t child)
+static void keep_apart(struct launched *launched)
 {
     enum { FEW = 4 };
-    cpu_set_t all, others;
+    cpu_set_t others;
     unsigned own;
-    if (getcpu(&own, NULL) < 0 || sched_getaffinity(child, sizeof(all), &all) < 0 || CPU_COUNT(&all) > FEW)
+    if (getcpu(&own, NULL) < 0 ||
+        sched_getaffinity(launched->pid, sizeof(launched->processors), &launched->processors) < 0 ||
+        CPU_COUNT(&launched->processors) > FEW)
         return;
-    others = all;
+    others = launched->processors;
     CPU_CLR(own, &others);
-    if (CPU_COUNT(&others) && sched_setaffinity(child, sizeof(others), &others) == 0)
-        sched_setaffinity(child, sizeof(all), &all);
+    launched->is_kept_apart =
+        CPU_COUNT(&others) && sched_setaffinity(launched->pid, sizeof(others), &others) == 0;
+}
+
+void launch_go(const struct launched *launched)
+{
+    if (launched->is_kept_apart)
+        sched_setaffinity(launched->pid, sizeof(launched->processors), &launched->processors);
+    struct order begin = {0};
+    if (write(launched->control_fd, &begin, sizeof(begin)) < 0)
+        return; /* process 1 is gone, and its last report is on the way */
 }
 
 void launch_begin(const struct launch *launch, struct launched *ret_launched)
@@ -229,7 +241,7 @@ void launch_begin(const struct launch *launch, struct launched *ret_launched)
     if (start_in_cgroup(&child, ret_launched, &ignored) < 0)
         *ret_launched = LAUNCHED_NONE;
     else
-        move_to_other_processor(ret_launched->pid);
+        keep_apart(ret_launched);
 }
 
 static void close_trees(struct shown *shown, size_t count)

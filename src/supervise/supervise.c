@@ -181,7 +181,7 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     loop_add(loop, launched->report_fd, POLLIN, hear, &supervision);
     if (timer_fd >= 0)
         loop_add(loop, timer_fd, POLLIN, end_in_time, &supervision);
-    pass_on(launched, 0, false); /* no signal: begin */
+    launch_go(launched);
     int result = loop_run(loop, err);
     if (result < 0) {
         kill(launched->pid, SIGKILL);
