@@ -159,6 +159,7 @@ static int do_later(void *self, short events, struct err *err)
         return 0;
     }
     loop_remove(&attendance->loop, attendance->later_fd);
+    chronicle_let_go(attendance);
     malloc_trim(0); /* from here on bawn mostly waits, and there may be hundreds of it */
     control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
                  &attendance->loop);

@@ -40,6 +40,7 @@ struct attendance {
     struct keeping *keeping;                /* keep.h */
     bool has_network, has_guard, has_flags; /* begun, and to be ended */
     bool has_plan_recorded;
+    bool has_let_go;
 };
 
 /* Before the plan is handed over: what the child needs to find. The attendance must stay where it is until its end. */

@@ -135,8 +135,9 @@ void chronicle_let_go(struct attendance *attendance)
     const struct session *session = &attendance->session;
     const struct rule *limit = decide_limit(policy, LIMIT_JOURNALS, NULL).decides;
     struct retired retired = {0};
-    if (!session->tidies_up)
+    if (!session->tidies_up || attendance->has_let_go)
         return;
+    attendance->has_let_go = true;
     auto_fd int sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (sessions_fd < 0)
         return;

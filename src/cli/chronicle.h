@@ -18,7 +18,7 @@ void chronicle_limits(struct attendance *attendance, const struct outcome *outco
 /* A command as it would be typed. */
 const char *chronicle_command(struct arena *arena, const char *const *command);
 
-/* Before its end is written: now and then old sessions go, and the journal says so. */
+/* Now and then old sessions go, and the journal says so: once a run, while the command runs or before its end is written. */
 void chronicle_let_go(struct attendance *attendance);
 
 void chronicle_end(struct attendance *attendance, const struct outcome *outcome, uint64_t milliseconds,

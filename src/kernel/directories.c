@@ -81,3 +81,17 @@ DIR *directories_list(int directory_fd)
         fd_take(&own); /* now the stream's */
     return directory;
 }
+
+bool directories_is_empty(int parent_fd, const char *name)
+{
+    auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : directories_list(fd);
+    bool is_empty = directory;
+    errno = 0; /* by which alone the end is told from an error */
+    for (const struct dirent *entry; is_empty && (entry = readdir(directory));)
+        is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    is_empty &= errno == 0;
+    if (directory)
+        closedir(directory);
+    return is_empty;
+}

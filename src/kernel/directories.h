@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <stdbool.h>
 
 #include "base/attr.h"
 #include "base/err.h"
@@ -20,3 +21,6 @@ int directories_open_up(int parent_fd, const char *name);
 
 /* The entries of an open directory, from its beginning; the descriptor stays the caller's. NULL with errno. */
 DIR *directories_list(int directory_fd);
+
+/* Is it a directory that can be read, with nothing in it? */
+bool directories_is_empty(int parent_fd, const char *name);

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "kernel/process.h"
 #include "kernel/remove.h"
 #include "workspace/layers.h"
@@ -166,11 +167,19 @@ static int read_inside(void *context, struct err *err)
     return result;
 }
 
+/* Nothing was written: then there is nothing that modes could keep from being read. */
+static bool is_untouched(int folder_fd)
+{
+    auto_fd int layers_fd = layers_open(folder_fd);
+    return layers_fd >= 0 && directories_is_empty(layers_fd, "upper");
+}
+
 int upper_read(const struct upper_request *request, struct err *err)
 {
     struct upper_request copy = *request;
-    return process_is_real_root() ? read_inside(&copy, err)
-                                  : process_in_own_namespace(read_inside, &copy, err);
+    return process_is_real_root() || is_untouched(request->folder_fd)
+               ? read_inside(&copy, err)
+               : process_in_own_namespace(read_inside, &copy, err);
 }
 
 struct removing {
@@ -192,6 +201,10 @@ static int remove_inside(void *context, struct err *err)
 int upper_remove(int folder_fd, struct progress *progress, struct err *err)
 {
     struct removing removing = {folder_fd, progress};
-    return process_is_real_root() ? remove_inside(&removing, err)
-                                  : process_in_own_namespace(remove_inside, &removing, err);
+    if (process_is_real_root())
+        return remove_inside(&removing, err);
+    /* Whose directories can be opened to oneself are removed sooner without a namespace. */
+    struct err ignored;
+    return remove_inside(&removing, &ignored) == 0 ? 0
+                                                   : process_in_own_namespace(remove_inside, &removing, err);
 }
