@@ -49,9 +49,19 @@ static void channel_ready(struct watcher *watcher, uint32_t events)
     while ((result = port_receive(watcher->fd, &reply, &fd)) > 0 || (result < 0 && errno == EPROTO)) {
         if (result > 0)
             take_reply(egress, &reply, fd);
+        settings_confirm(egress);
     }
     if (result == 0)
         egress->is_over = true; /* process 1 is gone, and with it everything that this program is for */
+}
+
+bool asks_are_answered(const struct egress *egress, uint64_t last_ask)
+{
+    for (size_t i = 0; i < egress->asks.count; i++) {
+        if (egress->asks.at[i].request.number <= last_ask)
+            return false;
+    }
+    return true;
 }
 
 int asks_open(struct egress *egress, int channel_fd)

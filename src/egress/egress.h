@@ -59,6 +59,9 @@ int asks_open(struct egress *egress, int channel_fd) must_check;
 void ask_port(struct egress *egress, enum port_kind kind, struct endpoint at, ask_done *done, void *self);
 void ask_forget(struct egress *egress, const void *self);
 
+/* Is all answered that was asked before this one? */
+bool asks_are_answered(const struct egress *egress, uint64_t last_ask);
+
 /* --- names.c ---------------------------------------------------------------------------------------------------- */
 
 /* A question that cannot be answered yet. */
@@ -185,6 +188,9 @@ void connection_account(const struct connection *connection);
 int settings_read(struct egress *egress, int settings_fd, struct err *err) must_check;
 int settings_open_link(struct egress *egress, int link_fd) must_check;
 
+/* bawn waits for what it said to come to be: it may have now. */
+void settings_confirm(struct egress *egress);
+
 /* One line for bawn; the same only once. */
 void tell(struct egress *egress, const char *format, ...) printf_like(2, 3);
 
@@ -207,6 +213,12 @@ bool sandbox_needs_services(const char *nsswitch);
 /* --- main.c ----------------------------------------------------------------------------------------------------- */
 
 int64_t now_milliseconds(void);
+
+/* All that bawn said before `word` is in use when what was asked for until then is there. */
+struct confirmation {
+    const char *word;
+    uint64_t last_ask;
+};
 
 struct egress {
     struct arena arena;
@@ -236,6 +248,8 @@ struct egress {
     size_t told_count;
     VEC(const char *) untold; /* lines that wait for bawn to read */
     size_t untold_sent;
+    VEC(struct confirmation) unconfirmed;
+    const char *trouble; /* since the last confirmation; NULL: none */
     size_t accounts;
     bool is_over; /* bawn is gone */
 };

@@ -44,13 +44,12 @@ struct name *name_of_address(struct egress *egress, const struct endpoint *addre
 static void listener_made(void *self, int fd, int errnum)
 {
     struct name *name = self;
-    /* A rule on a network has this port on all addresses: what comes to this one is taken there. */
-    bool is_taken = fd < 0 && errnum == EADDRINUSE;
-    if (is_taken || (fd >= 0 && listener_add(name->egress, fd, 0) == 0))
+    if (fd >= 0 && listener_add(name->egress, fd, 0) == 0)
         name->listening++;
     else
         tell(name->egress, "trouble %s cannot be reached: no socket could be made for it inside: %s",
-             name->text, strerrordesc_np(errnum));
+             name->text,
+             errnum == EADDRINUSE ? "a server has its port on all addresses" : strerrordesc_np(errnum));
     if (--name->outstanding == 0)
         resolver_answer(name);
 }

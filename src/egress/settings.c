@@ -48,13 +48,34 @@ static int take_published(struct egress *egress, const char *port_text, int fd, 
     return listener_add(egress, fd, port) < 0 ? err_sys(err, errno, "cannot wait for a socket") : 0;
 }
 
+/* What bawn asked for later cannot be had: told for the journal, and to whoever waits for it. */
+printf_like(2, 3) static void note_trouble(struct egress *egress, const char *format, ...)
+{
+    char sentence[LONGEST_LINE / 2];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof(sentence), format, args);
+    va_end(args);
+    egress->trouble = arena_str(&egress->arena, sentence);
+    tell(egress, "trouble %s", sentence);
+}
+
 /* An address that was granted later has no socket yet. */
+struct late_listener {
+    struct egress *egress;
+    struct endpoint at;
+};
+
 static void listener_made(void *self, int fd, int errnum)
 {
-    struct egress *egress = self;
-    if (fd < 0 || listener_add(egress, fd, 0) < 0)
-        tell(egress, "trouble an address that was allowed later cannot be reached: %s",
-             strerrordesc_np(errnum));
+    const struct late_listener *late = self;
+    char text[ENDPOINT_TEXT_SIZE];
+    endpoint_text(&late->at, text);
+    if (fd < 0 && errnum == EADDRINUSE)
+        note_trouble(late->egress, "%s cannot be reached: port %u is taken inside, by a server", text,
+                     late->at.port);
+    else if (fd < 0 || listener_add(late->egress, fd, 0) < 0)
+        note_trouble(late->egress, "%s cannot be reached: %s", text, strerrordesc_np(errnum));
 }
 
 static void listen_for_newest_rule(struct egress *egress)
@@ -66,7 +87,9 @@ static void listen_for_newest_rule(struct egress *egress)
     memcpy(at.address, rule->host.address, sizeof(at.address));
     if (rule->host.prefix < 128)
         at = endpoint_is_v4(&at) ? endpoint_v4(0, at.port) : (struct endpoint){.port = at.port};
-    ask_port(egress, PORT_LISTENER, at, listener_made, egress);
+    struct late_listener *late = arena_new(&egress->arena, struct late_listener);
+    *late = (struct late_listener){egress, at};
+    ask_port(egress, PORT_LISTENER, at, listener_made, late);
 }
 
 /* Rules were added: names that are known already may now be reached at more ports. */
@@ -79,8 +102,24 @@ static void put_to_use(struct egress *egress)
     }
 }
 
+void settings_confirm(struct egress *egress)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < egress->unconfirmed.count; i++) {
+        struct confirmation at = egress->unconfirmed.at[i];
+        if (asks_are_answered(egress, at.last_ask)) {
+            tell_always(egress, arena_printf(&egress->arena, "taken %s %s", at.word,
+                                             egress->trouble ? egress->trouble : ""));
+            egress->trouble = NULL;
+        } else {
+            egress->unconfirmed.at[kept++] = at;
+        }
+    }
+    egress->unconfirmed.count = kept;
+}
+
 /* One line. `fd` came with it, or is -1. */
-static int take_line(struct egress *egress, char *line, int fd, bool is_late, struct err *err)
+static int take_line(struct egress *egress, char *line, int fd, struct err *err)
 {
     char *words[MOST_WORDS] = {NULL};
     size_t count = 0;
@@ -111,6 +150,12 @@ static int take_line(struct egress *egress, char *line, int fd, bool is_late, st
         resolver_refuse(egress, object);
         return 0;
     }
+    if (strcmp(verb, "confirm") == 0) {
+        vec_push(&egress->unconfirmed,
+                 (struct confirmation){arena_str(&egress->arena, object), egress->last_ask});
+        settings_confirm(egress);
+        return 0;
+    }
     if (strcmp(verb, "proxy") == 0)
         return proxy_parse(&egress->arena, object, &egress->proxy, err);
     if (strcmp(verb, "no-proxy") == 0) {
@@ -119,7 +164,7 @@ static int take_line(struct egress *egress, char *line, int fd, bool is_late, st
     }
     if (table_add(&egress->table, verb, object, words[2] != NULL, err) < 0)
         return -1;
-    if (is_late) {
+    if (words[2] && strcmp(words[2], "late") == 0) { /* it came while the command ran */
         put_to_use(egress);
         listen_for_newest_rule(egress);
     }
@@ -141,7 +186,7 @@ int settings_read(struct egress *egress, int settings_fd, struct err *err)
         if (!end)
             return err_set(err, "the settings end in the middle of a line");
         *end = '\0';
-        if (take_line(egress, at, -1, false, err) < 0)
+        if (take_line(egress, at, -1, err) < 0)
             return -1;
         at = end + 1;
     }
@@ -190,8 +235,8 @@ static void link_ready(struct watcher *watcher, uint32_t events)
     }
     line[got] = '\0';
     struct err err;
-    if (take_line(egress, line, fd, true, &err) < 0)
-        tell(egress, "trouble %s", err.message);
+    if (take_line(egress, line, fd, &err) < 0)
+        note_trouble(egress, "%s", err.message);
 }
 
 int settings_open_link(struct egress *egress, int link_fd)

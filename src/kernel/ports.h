@@ -16,6 +16,7 @@ enum port_kind {
     PORT_LISTENER,   /* TCP, listening */
     PORT_DATAGRAM,   /* UDP, bound */
     PORT_CONNECTION, /* TCP, on its way to an address inside */
+    PORT_PUBLISHED,  /* TCP, listening on the host, where nobody else may have the port */
 };
 
 /* Where names are asked for inside: the first of the addresses that stand for names (198.18.0.0/15). */

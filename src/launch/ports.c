@@ -46,9 +46,8 @@ static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, str
 {
     struct port_request port = {.kind = kind, .at = at};
     auto_fd int fd = port_make(&port);
-    /* No IPv6 here, or something wider (a network's port) is there already and takes what comes to this address too. */
-    if (fd < 0 && (errno == EAFNOSUPPORT || errno == EADDRINUSE))
-        return 0;
+    if (fd < 0 && errno == EAFNOSUPPORT)
+        return 0; /* no IPv6 here */
     if (fd < 0) {
         char text[ENDPOINT_TEXT_SIZE];
         endpoint_text(&at, text);

@@ -34,18 +34,59 @@ static bool is_same_user(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-/* One line, one word back. */
-static int obey(struct control *control, char *line, struct err *err)
+/* One line, one word back: now, or when *ret_number is confirmed. */
+static int obey(struct control *control, char *line, unsigned *ret_number, struct err *err)
 {
     char *rest = line;
     const char *verb = strsep(&rest, " "), *first = rest ? strsep(&rest, " ") : "",
                *second = rest ? rest : "";
     uint16_t inside, outside;
     if (strcmp(verb, "allow") == 0)
-        return network_allow(control->network, first, err);
+        return network_allow(control->network, first, ret_number, err);
     if (strcmp(verb, "publish") == 0 && port_parse(first, &inside) && port_parse(second, &outside))
-        return network_publish(control->network, inside, outside, err);
+        return network_publish(control->network, inside, outside, ret_number, err);
     return err_set(err, "this session does not understand that");
+}
+
+static void answer(int client, const char *text)
+{
+    const char *word = *text ? text : "done";
+    if (send(client, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return; /* it is gone, and needs no word */
+}
+
+static void forget_asker(struct control *control, size_t index)
+{
+    int fd = control->askers.at[index].fd;
+    loop_remove(control->loop, fd);
+    close(fd);
+    control->askers.at[index] = control->askers.at[--control->askers.count];
+}
+
+static void given_is_taken(void *self, unsigned number, const char *problem)
+{
+    struct control *control = self;
+    for (size_t i = 0; i < control->askers.count; i++) {
+        if (control->askers.at[i].number != number)
+            continue;
+        answer(control->askers.at[i].fd, problem);
+        forget_asker(control, i);
+        return;
+    }
+}
+
+/* Nothing more is expected of who waits: it has hung up. */
+static int asker_ready(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    struct control *control = self;
+    char byte;
+    for (size_t i = control->askers.count; i-- > 0;) {
+        if (recv(control->askers.at[i].fd, &byte, 1, MSG_DONTWAIT) >= 0)
+            forget_asker(control, i);
+    }
+    return 0;
 }
 
 static int client_ready(void *self, short events, struct err *err)
@@ -69,11 +110,15 @@ static int client_ready(void *self, short events, struct err *err)
         return 0;
     line[got] = '\0';
     struct err problem = {0};
-    const char *answer = obey(control, line, &problem) == 0 ? "" : problem.message;
-    char text[sizeof(problem.message) + sizeof(problem.hint) + 2];
-    int size = snprintf(text, sizeof(text), "%s%s%s", answer, *problem.hint ? "\n" : "", problem.hint);
-    if (send(client, *answer ? text : "done", *answer ? (size_t)size : 4, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    unsigned number = 0;
+    if (obey(control, line, &number, &problem) == 0 && number) {
+        loop_add(control->loop, client, POLLIN, asker_ready, control);
+        vec_push(&control->askers, (struct control_asker){fd_take(&client), number});
         return 0;
+    }
+    char text[sizeof(problem.message) + sizeof(problem.hint) + 2];
+    snprintf(text, sizeof(text), "%s%s%s", problem.message, *problem.hint ? "\n" : "", problem.hint);
+    answer(client, text);
     return 0;
 }
 
@@ -90,7 +135,10 @@ void control_open(struct control *control, int folder_fd, struct network *networ
     umask(before);
     if (!is_bound)
         return;
-    *control = (struct control){network, loop, folder_fd, fd_take(&fd)};
+    *control =
+        (struct control){.network = network, .loop = loop, .folder_fd = folder_fd, .listen_fd = fd_take(&fd)};
+    network->taken = given_is_taken;
+    network->taken_self = control;
     loop_add(loop, control->listen_fd, POLLIN, client_ready, control);
 }
 
@@ -98,6 +146,10 @@ void control_close(struct control *control)
 {
     if (control->listen_fd < 0)
         return;
+    control->network->taken = NULL;
+    while (control->askers.count)
+        forget_asker(control, 0);
+    vec_free(&control->askers);
     loop_remove(control->loop, control->listen_fd);
     control_remove(control->folder_fd);
     close(control->listen_fd);
@@ -135,8 +187,12 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
         connect_patiently(fd, &address) < 0 || send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
         return err_sys(err, errno, "cannot reach the session %s", session_folder);
     ssize_t got = recv(fd, answer, sizeof(answer) - 1, 0);
+    if (got < 0 && errno == EAGAIN) {
+        err_set(err, "the session %s has not answered for %d seconds", session_folder, PATIENCE);
+        return err_hint(err, "it may take what it was given later, or never: say it once more to be sure");
+    }
     if (got <= 0)
-        return err_set(err, "the session %s does not answer", session_folder);
+        return err_set(err, "the session %s has ended", session_folder);
     answer[got] = '\0';
     if (strcmp(answer, "done") == 0)
         return 0;

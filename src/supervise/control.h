@@ -6,10 +6,17 @@
 
 #include "supervise/network.h"
 
+/* Somebody who waits until what was given can be used. */
+struct control_asker {
+    int fd;
+    unsigned number;
+};
+
 struct control {
     struct network *network;
     struct loop *loop;
     int folder_fd, listen_fd;
+    VEC(struct control_asker) askers;
 };
 
 #define CONTROL_NONE ((struct control){.folder_fd = -1, .listen_fd = -1})

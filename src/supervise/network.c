@@ -30,7 +30,7 @@ static bool is_mode(const struct network *network, const char *mode)
 
 static int take_host_port(struct network *network, uint16_t inside, uint16_t outside, struct err *err)
 {
-    struct port_request request = {.kind = PORT_LISTENER, .at = endpoint_v4(INADDR_LOOPBACK, outside)};
+    struct port_request request = {.kind = PORT_PUBLISHED, .at = endpoint_v4(INADDR_LOOPBACK, outside)};
     auto_fd int fd = port_make(&request);
     if (fd < 0) {
         err_sys(err, errno, "cannot publish port %u of the sandbox at 127.0.0.1:%u", inside, outside);
@@ -79,6 +79,18 @@ static void watch_sockets(struct network *network, bool watch)
     }
 }
 
+void network_confirm(struct network *network, unsigned number, const char *problem)
+{
+    for (size_t i = 0; i < network->unconfirmed.count; i++) {
+        if (network->unconfirmed.at[i] != number)
+            continue;
+        network->unconfirmed.at[i] = network->unconfirmed.at[--network->unconfirmed.count];
+        if (network->taken)
+            network->taken(network->taken_self, number, problem);
+        return;
+    }
+}
+
 /* Nobody will ever answer: whoever asks is told at once, by sockets that are not there. */
 static void give_up(struct network *network, const char *why)
 {
@@ -88,6 +100,8 @@ static void give_up(struct network *network, const char *why)
     network->sockets.count = 0;
     journal_event(network->journal, "network-trouble", "why", why);
     tidings_refused(network, "", "", why);
+    while (network->unconfirmed.count)
+        network_confirm(network, network->unconfirmed.at[0], why);
 }
 
 static int link_ready(void *self, short events, struct err *err)
@@ -106,11 +120,21 @@ static int link_ready(void *self, short events, struct err *err)
     char text[32];
     snprintf(text, sizeof(text), "%d", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
     journal_event(network->journal, "helper-died", "status", text);
-    if (network->starts < MOST_STARTS)
-        watch_sockets(network, true);
-    else
+    if (network->starts >= MOST_STARTS)
         give_up(network, "the network's helper died again and again");
+    else if (network->has_late_addresses || network->unconfirmed.count)
+        start_helper(network);
+    else
+        watch_sockets(network, true);
     return 0;
+}
+
+/* The helper tells when all that was said before can be used. */
+static int ask_for_word(struct network *network, unsigned number, struct err *err)
+{
+    char line[32];
+    snprintf(line, sizeof(line), "confirm %u", number);
+    return tidings_send(network, line, -1, err);
 }
 
 static void start_helper(struct network *network)
@@ -131,6 +155,10 @@ static void start_helper(struct network *network)
     }
     journal_event(network->journal, "helper-started");
     loop_add(network->loop, network->link_fd, POLLIN, link_ready, network);
+    for (size_t i = 0; i < network->unconfirmed.count; i++) {
+        if (ask_for_word(network, network->unconfirmed.at[i], &err) < 0)
+            return; /* whoever waits for it does so for a while only */
+    }
 }
 
 /* Sockets that process 1 made before the command began. After that it only makes what the helper asks for. */
@@ -197,7 +225,7 @@ static int add_refusals_within(struct network *network, const struct host_object
                          (rule->host.port == 0 || rule->host.port == host->port);
         const char *text = is_within ? host_text(&network->arena, &rule->host) : "";
         if (is_within && add_line(network,
-                                  arena_printf(&network->arena, "refuse %s own",
+                                  arena_printf(&network->arena, "refuse %s late",
                                                host_with_port(&network->arena, text, host->port)),
                                   err) < 0)
             return -1;
@@ -205,7 +233,19 @@ static int add_refusals_within(struct network *network, const struct host_object
     return 0;
 }
 
-int network_allow(struct network *network, const char *text, struct err *err)
+/* Without a helper the next one begins with all that was given. */
+static int wait_for_helper(struct network *network, unsigned *ret_number, struct err *err)
+{
+    unsigned number = network->link_fd >= 0 ? ++network->last_given : 0;
+    if (number && ask_for_word(network, number, err) < 0)
+        return -1;
+    if (number)
+        vec_push(&network->unconfirmed, number);
+    *ret_number = number;
+    return 0;
+}
+
+int network_allow(struct network *network, const char *text, unsigned *ret_number, struct err *err)
 {
     struct host_object host;
     const char *problem = "", *hint = "";
@@ -221,15 +261,20 @@ int network_allow(struct network *network, const char *text, struct err *err)
         return err_set(err, "the administrator keeps %s shut: `lock refuse %s` (%s)", text, lock->written,
                        rule_origin(&network->arena, lock));
     if (add_refusals_within(network, &host, err) < 0 ||
-        add_line(network, arena_printf(&network->arena, "connect %s own", text), err) < 0)
+        add_line(network, arena_printf(&network->arena, "connect %s late", text), err) < 0)
         return -1;
     journal_event(network->journal, "allowed", "host", text);
-    if (network->link_fd < 0)
+    network->has_late_addresses |= host.kind == HOST_ADDRESS;
+    if (host.kind == HOST_ADDRESS && network->link_fd < 0) {
         start_helper(network); /* an address needs a socket inside before anybody comes */
-    return 0;
+        if (network->link_fd < 0)
+            return err_set(err, "the network's helper does not start: `bawn log` says why");
+    }
+    return wait_for_helper(network, ret_number, err);
 }
 
-int network_publish(struct network *network, uint16_t inside, uint16_t outside, struct err *err)
+int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
+                    struct err *err)
 {
     if (network->port_fd < 0)
         return err_set(err, "this session has the host's network: its ports are the host's already");
@@ -242,7 +287,7 @@ int network_publish(struct network *network, uint16_t inside, uint16_t outside, 
     if (network->link_fd < 0)
         loop_add(network->loop, fd, POLLIN, socket_ready, network);
     journal_event(network->journal, "published-port", "port", line + strlen("publish "));
-    return 0;
+    return wait_for_helper(network, ret_number, err);
 }
 
 void network_end(struct network *network)
@@ -270,6 +315,7 @@ void network_free(struct network *network)
     vec_free(&network->sockets);
     vec_free(&network->host_fds);
     vec_free(&network->added);
+    vec_free(&network->unconfirmed);
     vec_free(&network->refused);
     vec_free(&network->used);
     vec_free(&network->unreachable);

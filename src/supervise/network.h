@@ -31,6 +31,9 @@ struct standing_socket {
     uint16_t published; /* a port of the host's that stands for this one inside; 0: a socket of the inside */
 };
 
+/* What was given while the command runs is in use from now on, or `problem` says why not. */
+typedef void network_taken(void *self, unsigned number, const char *problem);
+
 struct network {
     struct arena arena;
     const struct plan *plan;
@@ -47,6 +50,11 @@ struct network {
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
     VEC(struct refused_host) refused, unreachable;
     size_t refused_in_all;
+    network_taken *taken; /* NULL: nobody gives anything */
+    void *taken_self;
+    unsigned last_given;        /* numbers of what came during the run */
+    VEC(unsigned) unconfirmed;  /* those that are not in use yet */
+    bool has_late_addresses;    /* whose sockets only a helper holds */
     VEC(struct used_host) used; /* each once */
 };
 
@@ -61,8 +69,13 @@ void network_watch(struct network *network, const struct launched *launched, str
 void network_end(struct network *network);
 void network_free(struct network *network);
 
-/* A running session gets more: "HOST:PORT", as in a rule. */
-int network_allow(struct network *network, const char *text, struct err *err) must_check;
+/* A running session gets more: "HOST:PORT", as in a rule. *ret_number is that of which `taken` will tell; 0: it is in use. */
+int network_allow(struct network *network, const char *text, unsigned *ret_number, struct err *err)
+    must_check;
 
 /* And a port of the sandbox, at the same number on the host's loopback or another. */
-int network_publish(struct network *network, uint16_t inside, uint16_t outside, struct err *err) must_check;
+int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
+                    struct err *err) must_check;
+
+/* The helper has confirmed it, or never will. */
+void network_confirm(struct network *network, unsigned number, const char *problem);

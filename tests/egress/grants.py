@@ -1,10 +1,12 @@
 """Grants by address, ports of the host and of the sandbox, the caller's proxy, and what is given while a command runs."""
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import time
 
+import attacks
 import lab as labs
 from session import BAWN, HELPERS, Host, sanitized_too
 
@@ -199,6 +201,81 @@ def a_host_is_allowed_while_the_command_runs(session):
     process.wait()
     gone = bawn(session, "allow", "other.test")
     assert gone.returncode == 2 and "no session is running" in gone.stderr, gone
+
+
+@test
+def what_is_allowed_holds_when_the_answer_comes(session):
+    """A new name, a new port of a known one and a new address, each used at once and never in vain."""
+    session.lab.ask(names={**labs.NAMES, **{f"h{i}.test": [labs.PUBLIC] for i in range(200)}})
+    process, say = waiting(session, ["connect allowed.test:9000"])
+    assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
+    wanted = ("h{i}.test:9000", "allowed.test:{port}", f"{labs.PRIVATE}:{{port}}", f"[{labs.PUBLIC6}]:{{port}}")
+    for i in range(200):
+        host, _, port = wanted[i % len(wanted)].format(i=i, port=10000 + i).rpartition(":")
+        assert bawn(session, "allow", f"{host}:{port}").returncode == 0
+        # Outside nobody is there at most of these ports, which is a reset; without a socket inside it is ECONNREFUSED.
+        result = say(f"type(dial('{host.strip('[]')}', {port})).__name__")
+        assert result in ("socket", "ECONNRESET"), (host, port, result)
+    assert session.events("helper-died") == []
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def an_address_is_allowed_before_anything_was_reached_and_after_the_helper_died(session):
+    process, say = waiting(session, [])
+    assert bawn(session, "allow", "other.test:9000").returncode == 0
+    assert session.events("helper-started") == []  # the rule is there, and nobody needs it yet
+    assert bawn(session, "allow", f"{labs.PRIVATE}:9000").returncode == 0
+    assert say(f'exchange("{labs.PRIVATE}", 9000, b"x")') == "b'xthe end'"
+    (helper,) = attacks.helpers_of(process.pid)
+    os.kill(helper, signal.SIGKILL)
+    until = time.monotonic() + 20
+    while say(f'exchange("{labs.PRIVATE}", 9000, b"x")') != "b'xthe end'" and time.monotonic() < until:
+        time.sleep(0.01)
+    assert say(f'exchange("{labs.PRIVATE}", 9000, b"x")') == "b'xthe end'"
+    assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"
+    assert len(session.events("helper-died")) == 1
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def a_session_that_does_not_answer_is_not_waited_for(session):
+    process, say = waiting(session, ["connect allowed.test:9000"])
+    assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
+    (helper,) = attacks.helpers_of(process.pid)
+    os.kill(helper, signal.SIGSTOP)
+    done = bawn(session, "allow", "other.test:9000")
+    assert done.returncode == 2 and "has not answered for 5 seconds" in done.stderr, done
+    os.kill(helper, signal.SIGCONT)
+    assert bawn(session, "allow", "other.test:5432").returncode == 0  # it answers in turn: the first is taken by now, too
+    assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def what_cannot_be_had_inside_is_said_to_who_allows_it(session):
+    process, say = waiting(session, [])
+    assert say("globals().update(mine=socket.create_server(('0.0.0.0', 7000)))") == "None"
+    done = bawn(session, "allow", f"{labs.PRIVATE}:7000")
+    assert done.returncode == 2 and "port 7000 is taken inside" in done.stderr, done
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def a_network_is_allowed_beside_addresses_and_names_at_the_same_port(session):
+    process, say = waiting(session, ["connect allowed.test:9000", f"connect {labs.PUBLIC}:9000"])
+    assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
+    assert bawn(session, "allow", "10.9.0.0/16:9000").returncode == 0
+    for host in (labs.PRIVATE, labs.PUBLIC, "allowed.test"):
+        assert say(f'exchange("{host}", 9000, b"x")') == "b'xthe end'"
+    assert bawn(session, "allow", f"{labs.PRIVATE}:9000").returncode == 0
+    assert session.events("network-trouble") == []
+    process.stdin.close()
+    process.wait()
 
 
 @test
