@@ -42,13 +42,72 @@ print([attempt(lambda: exchange(a, 5432, b"x")) for a in ("{labs.METADATA}", "12
 
 
 @test
+def an_address_of_ipv6_in_a_rule_is_reached_by_clients_as_they_are(session):
+    rules = [f"connect [{address}]:{port}" for address in (labs.PUBLIC6, labs.PRIVATE6, labs.METADATA6) for port in (80, 443, 9000)]
+    words = ["curl", "-sS", "-m", "10"]
+    for address in (labs.PUBLIC6, labs.PRIVATE6, labs.METADATA6):
+        assert session.run(rules, *words, f"http://[{address}]/").out == f"hello from {address} for [{address}]\n"
+    done = session.run(rules, *words, "--cacert", "cert.pem", "--connect-to", f"allowed.test:443:[{labs.PUBLIC6}]:443", "https://allowed.test/")
+    assert done.out == f"hello from {labs.PUBLIC6} for allowed.test\n", done
+    done = session.run(rules, "git", "ls-remote", f"http://[{labs.PUBLIC6}]/x.git")
+    assert ("http", labs.PUBLIC6, f"[{labs.PUBLIC6}]", "/x.git/info/refs?service=git-upload-pack") in session.lab.take(), done
+    done = session.python(rules, f"""
+print([attempt(lambda: exchange(a, p, b"x")) for a, p in (("{labs.PUBLIC6}", 9000), ("2001:0DB8:0001:0:0:0:0:0005", 9000), ("{labs.PRIVATE6}", 9000))])
+print([attempt(lambda: exchange(a, p, b"x")) for a, p in (("{labs.PUBLIC6}", 5432), ("2001:db8:1::6", 9000), ("{labs.HOST6}", 9000), ("::1", 9000))])""")
+    assert done.out == f"{[b'xthe end'] * 3}\n{['ECONNREFUSED'] * 4}\n", done
+    assert session.outside(f'print(exchange("{labs.PUBLIC6}", 5432, b"x"))').out == "b'xthe end'\n"
+
+
+@test
+def a_network_of_ipv6_in_a_rule_is_reached_and_what_is_special_in_it_is_not(session):
+    host, own = Host("::1", 5432), Host(labs.HOST6, 5432)
+    rules = ["connect [2001:db8:1::/48]:9000", "connect [fd09::/16]:9000", "connect [::/0]:5432", "refuse [fd09::/64]:5432"]
+    special = ("::1", labs.HOST6, labs.METADATA6, "fe80::1%lo", "64:ff9b::7f00:1", "2002:7f00:1::1", labs.PRIVATE6)
+    with host, own:
+        done = session.python(rules, f"""
+print([attempt(lambda: exchange(a, 9000, b"x")) for a in ("{labs.PUBLIC6}", "{labs.PRIVATE6}")], exchange("{labs.PUBLIC6}", 5432, b"x"))
+print([attempt(lambda: exchange(a, 9000, b"x")) for a in ("2001:db8:2::5", "{labs.METADATA6}", "::1")])
+print([attempt(lambda: exchange(a, 5432, b"x")) for a in {special}])
+# Of IPv4 it means nothing, whatever it is written as, and takes nothing from it.
+print([attempt(lambda: exchange(a, 5432, b"x")) for a in ("{labs.PUBLIC}", "::ffff:{labs.PUBLIC}")])
+print(type(socket.create_server(("127.0.0.1", 5432))).__name__)""")
+    assert done.out == (f"{[b'xthe end'] * 2} b'xthe end'\n{['ECONNRESET'] * 3}\n{['ECONNRESET'] * len(special)}\n"
+                        f"{['ECONNREFUSED'] * 2}\nsocket\n"), done
+    assert host.came == own.came == 0
+    whys = {(event["host"], event["why"]) for event in session.events("refused")}
+    assert (labs.METADATA6, "a rule for a network does not mean what is special in it; name the address") in whys, whys
+    assert ("2001:db8:2::5", "is not on the list of hosts") in whys, whys
+
+
+@test
+def networks_of_ipv6_are_allowed_while_the_command_runs(session):
+    process, say = waiting(session, [])
+    assert say(f'exchange("{labs.PUBLIC6}", 9000, b"x")') == "ECONNREFUSED"
+    assert bawn(session, "allow", f"[{labs.PUBLIC6}]:9000", "[fd09::/64]:9000").returncode == 0
+    assert say(f'exchange("{labs.PUBLIC6}", 9000, b"x")') == "b'xthe end'"
+    assert say(f'exchange("{labs.PRIVATE6}", 9000, b"x")') == "b'xthe end'"
+    assert say(f'exchange("{labs.METADATA6}", 9000, b"x")') == "ECONNRESET"
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def a_proxy_is_asked_for_an_address_of_ipv6_and_reached_by_one(session):
+    done = session.python([f"connect [{labs.PUBLIC6}]:9000", f"connect [{labs.PRIVATE6}]:9000"],
+                          f'print(exchange("{labs.PUBLIC6}", 9000, b"x"), exchange("{labs.PRIVATE6}", 9000, b"x"))',
+                          env={"HTTPS_PROXY": f"http://[{labs.PUBLIC6}]:3128"})
+    assert done.out == "b'xthe end' b'xthe end'\n", done
+    assert [event[1] for event in session.lab.take() if event[0] == "proxy"] == [f"CONNECT [{labs.PUBLIC6}]:9000 HTTP/1.1"]
+
+
+@test
 def this_machine_is_reached_by_its_address_in_a_rule(session):
-    host, own = Host("127.0.0.5"), Host(labs.HOST)
-    done = session.python([f"connect 127.0.0.5:{host.port}", f"connect {labs.HOST}:{own.port}"], f"""
-print(exchange("127.0.0.5", {host.port}, b"x"), exchange("{labs.HOST}", {own.port}, b"x"))""")
-    host.close()
-    own.close()
-    assert done.out == "b'the host: x' b'the host: x'\n", done
+    for addresses in (("127.0.0.5", labs.HOST), ("::1", labs.HOST6)):
+        with Host(addresses[0]) as host, Host(addresses[1]) as own:
+            written = [f"[{address}]" if ":" in address else address for address in addresses]
+            done = session.python([f"connect {written[0]}:{host.port}", f"connect {written[1]}:{own.port}"], f"""
+print(exchange("{addresses[0]}", {host.port}, b"x"), exchange("{addresses[1]}", {own.port}, b"x"))""")
+        assert done.out == "b'the host: x' b'the host: x'\n", done
 
 
 @test

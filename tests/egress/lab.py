@@ -12,7 +12,8 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CLONE_NEWNET = 0x40000000
-PUBLIC, PRIVATE, METADATA, PUBLIC6 = "203.0.113.5", "10.9.0.5", "169.254.169.254", "2001:db8:1::5"
+PUBLIC, PRIVATE, METADATA = "203.0.113.5", "10.9.0.5", "169.254.169.254"
+PUBLIC6, PRIVATE6, METADATA6 = "2001:db8:1::5", "fd09::5", "fd00:ec2::254"
 HOST, HOST6 = "203.0.113.1", "2001:db8:1::1"
 
 # Who the world says they are.
@@ -118,11 +119,15 @@ class Lab:
             ["addr", "add", f"{PRIVATE}/24", "dev", "there"],
             ["addr", "add", f"{METADATA}/32", "dev", "there"],
             ["-6", "addr", "add", f"{PUBLIC6}/64", "dev", "there", "nodad"],
+            ["-6", "addr", "add", f"{PRIVATE6}/64", "dev", "there", "nodad"],
+            ["-6", "addr", "add", f"{METADATA6}/128", "dev", "there", "nodad"],
             ["link", "set", "there", "up"],
         ):
             subprocess.run(beyond + words, check=True)
         for network in ("10.9.0.0/24", f"{METADATA}/32", "198.51.100.0/24"):
             ip("route", "add", network, "via", PUBLIC)
+        for network in ("fd09::/64", f"{METADATA6}/128", "2001:db8:2::/64"):
+            ip("-6", "route", "add", network, "via", PUBLIC6)
 
     def names_of_host(self):
         """The host asks the world for names; the tests replace the files in a mount namespace of their own."""

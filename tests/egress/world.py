@@ -44,6 +44,11 @@ class Server6(Server):
         super().server_bind()
 
 
+def counting_block() -> bytearray:
+    """A mebibyte in which every eight bytes are another number, the first the block's own: what is lost, doubled or moved shows."""
+    return bytearray(struct.pack("<131072Q", *range(131072)))
+
+
 class Web(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     kind = "http"
@@ -82,14 +87,14 @@ class Web(http.server.BaseHTTPRequestHandler):
                 self.connection.sendall(data)
             return
         if self.path.startswith("/bytes/"):
-            size, block = int(self.path.rsplit("/", 1)[1]), bytes(1 << 20)
+            size, block = int(self.path.rsplit("/", 1)[1]), counting_block()
             self.send_response(200)
             self.send_header("Content-Length", str(size))
             self.end_headers()
-            while size > 0:
-                part = block[: min(size, len(block))]
-                self.wfile.write(part)
-                size -= len(part)
+            for number in range(-(-size // len(block))):
+                block[:8] = struct.pack("<Q", number)
+                self.wfile.write(block if size >= len(block) else block[:size])
+                size -= len(block)
             return
         path = FOLDER / "www" / self.path.lstrip("/").split("?")[0]
         if path.is_dir() and (path / "index.html").is_file():
@@ -206,7 +211,7 @@ class Proxy(socketserver.BaseRequestHandler):
         if host == "forbidden.test":
             self.request.sendall(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
             return
-        other = socket.create_connection((NAMES.get(host, [host])[0], int(port)))
+        other = socket.create_connection((NAMES.get(host, [host.strip("[]")])[0], int(port)))
         self.request.sendall(b"HTTP/1.1 200 Connection established\r\nX-Proxy: yes\r\n\r\n")
 
         def pump(source, target):
@@ -284,6 +289,7 @@ def main():
     tls.sni_callback = lambda sock, name, context: saw("sni", name)
     for address in (HOST4, HOST6):
         start(address, 80, Web)
+        start(address, 3128, Proxy)
         start(address, 443, SecureWeb, tls)
         for port in (5432, 9000):
             start(address, port, Echo)
@@ -292,7 +298,6 @@ def main():
     start(HOST4, 53, Names)
     start(HOST4, 9001, Silent)
     start(HOST4, 9002, Resetter)
-    start(HOST4, 3128, Proxy)
     threading.Thread(target=serve_dns, daemon=True).start()
     print("ready", flush=True)
     for line in sys.stdin:
