@@ -2,8 +2,9 @@
  * Two ends for measuring a network path:
  *
  *     bench-net serve ADDRESS PORT
- *     bench-net connect|request|bulk ADDRESS PORT SECONDS     prints how many a second: connections, requests, bytes
+ *     bench-net connect|request|bulk ADDRESS PORT SECONDS [proxy]   prints how many a second: connections, requests, bytes
  *
+ * With `proxy` it asks the one that HTTPS_PROXY names (http://USER:PASSWORD@localhost:PORT) for each connection, as clients do.
  * connect: a new connection for each exchange of one byte. request: 16 kept connections, 100 bytes there and 1,000 back.
  * Time is taken from the first answer on: what a way has to start for the first connection is not what is measured here.
  */
@@ -44,13 +45,79 @@ static struct sockaddr_in address_of(char **arguments)
     return address;
 }
 
-static int dial(const struct sockaddr_in *address)
+/* Where to, and what is asked of a proxy there; an empty text: it is the host itself. */
+struct target {
+    struct sockaddr_in address;
+    char ask[4096];
+};
+
+static void ask_proxy(int fd, const char *ask)
+{
+    char answer[4096] = "";
+    size_t size = 0;
+    must(send(fd, ask, strlen(ask), 0) == (ssize_t)strlen(ask), "send");
+    while (!strstr(answer, "\r\n\r\n")) {
+        ssize_t got = recv(fd, answer + size, sizeof(answer) - 1 - size, 0);
+        must(got > 0, "receive");
+        size += (size_t)got;
+        answer[size] = '\0';
+    }
+    must(strstr(answer, " 200 "), "the proxy");
+}
+
+static int dial(const struct target *target)
 {
     static const int on = 1;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    must(fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0, "connect");
+    must(fd >= 0 && connect(fd, (const struct sockaddr *)&target->address, sizeof(target->address)) == 0,
+         "connect");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (*target->ask)
+        ask_proxy(fd, target->ask);
     return fd;
+}
+
+static void add_base64(const char *bytes, size_t size, char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        unsigned group = 0;
+        for (size_t j = 0; j < 3; j++)
+            group = group << 8 | (i + j < size ? (unsigned char)bytes[i + j] : 0);
+        for (size_t j = 0; j < 4; j++)
+            *text++ = (char)(i + j <= size ? digits[group >> (18 - 6 * j) & 63] : '=');
+    }
+    *text = '\0';
+}
+
+/* It may have been started a moment ago. */
+static void await_proxy(const struct sockaddr_in *address)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
+    bool is_there = false;
+    for (int i = 0; i < 500 && !is_there; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        is_there = connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
+        close(fd);
+        if (!is_there)
+            nanosleep(&pause, NULL);
+    }
+}
+
+static void go_through_proxy(struct target *target, char **arguments)
+{
+    const char *url = getenv("HTTPS_PROXY");
+    const char *login = url ? strstr(url, "://") : NULL, *host = login ? strrchr(login, '@') : NULL;
+    const char *port = host ? strrchr(host, ':') : NULL;
+    must(port && (size_t)(host - login) < 1024, "HTTPS_PROXY");
+    char coded[2048];
+    add_base64(login + 3, (size_t)(host - login) - 3, coded);
+    snprintf(target->ask, sizeof(target->ask),
+             "CONNECT %s:%s HTTP/1.1\r\nHost: %s:%s\r\nProxy-Authorization: Basic %s\r\n\r\n", arguments[0],
+             arguments[1], arguments[0], arguments[1], coded);
+    target->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    target->address.sin_port = htons((uint16_t)strtoul(port + 1, NULL, 10));
+    await_proxy(&target->address);
 }
 
 /* What a client's first byte asks for: 'b' for bytes without end, otherwise an answer a request. */
@@ -104,31 +171,31 @@ static _Noreturn void serve(const struct sockaddr_in *address)
     }
 }
 
-static void exchange(const struct sockaddr_in *address)
+static void exchange(const struct target *target)
 {
     char byte = 'c';
-    int fd = dial(address);
+    int fd = dial(target);
     must(send(fd, &byte, 1, 0) == 1 && recv(fd, &byte, 1, 0) == 1, "exchange");
     close(fd);
 }
 
-static double measure_connections(const struct sockaddr_in *address, double seconds)
+static double measure_connections(const struct target *target, double seconds)
 {
     double count = 0, end = now() + seconds;
     while (now() < end) {
-        exchange(address);
+        exchange(target);
         count++;
     }
     return count;
 }
 
-static double measure_requests(const struct sockaddr_in *address, double seconds)
+static double measure_requests(const struct target *target, double seconds)
 {
     static char request[REQUEST] = "r";
     int poller = epoll_create1(EPOLL_CLOEXEC);
     size_t got[4096] = {0};
     for (int i = 0; i < CONNECTIONS; i++) {
-        int fd = dial(address);
+        int fd = dial(target);
         struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
         epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event);
         must(send(fd, request, sizeof(request), 0) == sizeof(request), "send");
@@ -153,10 +220,10 @@ static double measure_requests(const struct sockaddr_in *address, double seconds
     return count;
 }
 
-static double measure_bulk(const struct sockaddr_in *address, double seconds)
+static double measure_bulk(const struct target *target, double seconds)
 {
     static char block[BLOCK];
-    int fd = dial(address);
+    int fd = dial(target);
     double bytes = 0, end = now() + seconds;
     must(send(fd, "b", 1, 0) == 1, "send");
     while (now() < end) {
@@ -173,13 +240,16 @@ int main(int count, char **arguments)
         struct sockaddr_in address = address_of(arguments + 2);
         serve(&address);
     }
-    must(count == 5, "usage: bench-net serve ADDRESS PORT | connect|request|bulk ADDRESS PORT SECONDS");
-    struct sockaddr_in address = address_of(arguments + 2);
+    must(count == 5 || count == 6,
+         "usage: bench-net serve ADDRESS PORT | connect|request|bulk ADDRESS PORT SECONDS [proxy]");
+    struct target target = {.address = address_of(arguments + 2)};
     double seconds = strtod(arguments[4], NULL);
-    exchange(&address);
-    double done = arguments[1][0] == 'c'   ? measure_connections(&address, seconds)
-                  : arguments[1][0] == 'r' ? measure_requests(&address, seconds)
-                                           : measure_bulk(&address, seconds);
+    if (count == 6)
+        go_through_proxy(&target, arguments + 2);
+    exchange(&target);
+    double done = arguments[1][0] == 'c'   ? measure_connections(&target, seconds)
+                  : arguments[1][0] == 'r' ? measure_requests(&target, seconds)
+                                           : measure_bulk(&target, seconds);
     printf("%.0f\n", done / seconds);
     return 0;
 }
