@@ -167,8 +167,7 @@ static int read_inside(void *context, struct err *err)
     return result;
 }
 
-/* Nothing was written: then there is nothing that modes could keep from being read. */
-static bool is_untouched(int folder_fd)
+bool upper_is_untouched(int folder_fd)
 {
     auto_fd int layers_fd = layers_open(folder_fd);
     return layers_fd >= 0 && directories_is_empty(layers_fd, "upper");
@@ -177,9 +176,8 @@ static bool is_untouched(int folder_fd)
 int upper_read(const struct upper_request *request, struct err *err)
 {
     struct upper_request copy = *request;
-    return process_is_real_root() || is_untouched(request->folder_fd)
-               ? read_inside(&copy, err)
-               : process_in_own_namespace(read_inside, &copy, err);
+    return process_is_real_root() ? read_inside(&copy, err)
+                                  : process_in_own_namespace(read_inside, &copy, err);
 }
 
 struct removing {

@@ -19,6 +19,9 @@ struct upper_request {
     struct progress *progress; /* may be NULL */
 };
 
+/* Has nothing been written at all? Then there is nothing to read. */
+bool upper_is_untouched(int folder_fd);
+
 /* Reads the upper and writes both states down. */
 int upper_read(const struct upper_request *request, struct err *err) must_check;
 
