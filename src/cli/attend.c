@@ -1,7 +1,6 @@
 #include "cli/attend.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/timerfd.h>
@@ -160,7 +159,6 @@ static int do_later(void *self, short events, struct err *err)
     }
     loop_remove(&attendance->loop, attendance->later_fd);
     chronicle_let_go(attendance);
-    malloc_trim(0); /* from here on bawn mostly waits, and there may be hundreds of it */
     control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
                  &attendance->loop);
     return 0;
@@ -224,6 +222,8 @@ int attend_start(struct attendance *attendance, struct err *err)
     if (!attendance->trial_state)
         begin_flags(attendance);
     network_watch(&attendance->network, attendance->launched, &attendance->loop);
+    attendance->loop.rest_folder_fd = attendance->session.folder_fd;
+    attendance->loop.heap = attendance->session.folder_fd < 0 ? NULL : attendance->world->heap;
     attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     int listener_fd = attendance->launch->log_exec ? launch_take_listener(attendance->launched) : -1;
     if (listener_fd >= 0) /* otherwise the child has failed, and says why */

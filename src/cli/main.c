@@ -56,6 +56,7 @@ int main(int argument_count, char **arguments)
         .environment = (const char *const *)environ,
         .trace = trace_begin((const char *const *)environ),
         .look_at_machine = machine_look,
+        .heap = directory, /* the first that bawn itself has got of it: libc's own is before it */
         .in = stdin,
         .out = stdout,
         .err = stderr,

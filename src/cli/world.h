@@ -18,6 +18,7 @@ struct world {
     void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called where a plan is made */
     const struct machine *machine; /* NULL, or what was seen of it already */
     struct trace trace;
+    char *heap; /* below it in the allocator's memory there is more than bawn's own; NULL: not known */
     FILE *in, *out, *err;
     bool in_is_terminal, out_is_terminal, err_is_terminal;
 };

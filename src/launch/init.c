@@ -15,6 +15,7 @@
 #include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
+#include "kernel/rest.h"
 #include "launch/inside.h"
 
 static void tell(int report_fd, struct report report)
@@ -156,12 +157,12 @@ static void obey(const struct init *init)
     kill(init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
-/* From here on process 1 only waits, and there may be hundreds of them. */
+/* Nothing happens: process 1 mostly waits, and there may be hundreds of them. */
 static void let_memory_go(struct kept *kept)
 {
-    environ = NULL;
     arena_free(&kept->arena);
     malloc_trim(0);
+    rest_let_stack_go();
 }
 
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
@@ -190,12 +191,15 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
         tell(report_fd, report);
         _exit(STATUS_REFUSED);
     }
-    let_memory_go(kept);
-    for (;;) {
+    environ = NULL;
+    for (int patience = REST_AFTER_MILLISECONDS;;) {
         struct pollfd ready[] = {{.fd = init.signal_fd, .events = POLLIN},
                                  {.fd = control_fd, .events = POLLIN},
                                  {.fd = port_fd, .events = POLLIN}}; /* -1 is passed over */
-        poll(ready, array_len(ready), -1);
+        if (poll(ready, array_len(ready), patience) == 0) {
+            let_memory_go(kept);
+            patience = -1;
+        }
         hear_signals(&init);
         reap(&init);
         if (ready[1].revents)

@@ -20,6 +20,9 @@ struct loop_source {
 
 struct loop {
     VEC(struct loop_source) sources;
+    char *heap; /* the allocator's memory above it is laid aside while nothing happens; NULL: it is not */
+    int rest_folder_fd; /* where to */
+    int patience;       /* the loop's own: after how many milliseconds without anything; -1: never */
 };
 
 /* The descriptor stays the caller's. Both may be called while the loop runs. */
