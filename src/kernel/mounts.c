@@ -23,16 +23,34 @@
 static const unsigned tree_flags =
     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
 
+static int open_tree_with(int dirfd, const char *path, unsigned flags, struct err *err)
+{
+    int fd = (int)syscall(SYS_open_tree, dirfd, path, flags);
+    return fd < 0 ? err_sys(err, errno, "cannot open %s to show it in the sandbox", path) : fd;
+}
+
 int mount_open_tree(int dirfd, const char *path, struct err *err)
 {
-    int fd = (int)syscall(SYS_open_tree, dirfd, path, tree_flags);
-    return fd < 0 ? err_sys(err, errno, "cannot open %s to show it in the sandbox", path) : fd;
+    return open_tree_with(dirfd, path, tree_flags, err);
 }
 
 static int set_attributes(int tree_fd, struct mount_attr *attributes)
 {
     return (int)syscall(SYS_mount_setattr, tree_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, attributes,
                         sizeof(*attributes));
+}
+
+static int open_restricted(int dirfd, const char *path, unsigned flags, struct mount_attr *attributes,
+                           struct err *err)
+{
+    /* Linux 6.15 does both at once. What it does not do is tried step by step, and then it is known why. */
+    int at_once = (int)syscall(SYS_open_tree_attr, dirfd, path, flags, attributes, sizeof(*attributes));
+    if (at_once >= 0)
+        return at_once;
+    auto_fd int fd = open_tree_with(dirfd, path, flags, err);
+    if (fd < 0)
+        return -1;
+    return set_attributes(fd, attributes) < 0 ? err_sys(err, errno, "cannot restrict a mount") : fd_take(&fd);
 }
 
 int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allow_devices, struct err *err)
@@ -42,15 +60,14 @@ int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allo
         attributes.attr_set |= MOUNT_ATTR_NODEV;
     if (read_only)
         attributes.attr_set |= MOUNT_ATTR_RDONLY;
-    /* Linux 6.15 does both at once. What it does not do is tried step by step, and then it is known why. */
-    int at_once = (int)syscall(SYS_open_tree_attr, dirfd, path, tree_flags, &attributes, sizeof(attributes));
-    if (at_once >= 0)
-        return at_once;
-    auto_fd int fd = mount_open_tree(dirfd, path, err);
-    if (fd < 0)
-        return -1;
-    return set_attributes(fd, &attributes) < 0 ? err_sys(err, errno, "cannot restrict a mount")
-                                               : fd_take(&fd);
+    return open_restricted(dirfd, path, tree_flags, &attributes, err);
+}
+
+int mount_open_covered(int fd, struct err *err)
+{
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY,
+                                    .propagation = MS_PRIVATE};
+    return open_restricted(fd, "", tree_flags & ~(unsigned)AT_RECURSIVE, &attributes, err);
 }
 
 int mount_map_ids(int tree_fd, int userns_fd, struct err *err)

@@ -19,6 +19,12 @@ int mount_open_tree(int dirfd, const char *path, struct err *err) must_check;
 int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allow_devices, struct err *err)
     must_check;
 
+/*
+ * A read-only copy of just the file or directory that fd (O_PATH) names, without what is mounted over it or in it; neither
+ * set-uid programs nor devices. Before Linux 6.15 copies are made only of what can be seen, and so fd is not a tree's.
+ */
+int mount_open_covered(int fd, struct err *err) must_check;
+
 /* For every mount of the tree: ids are shown as the user namespace maps them. */
 int mount_map_ids(int tree_fd, int userns_fd, struct err *err) must_check;
 

@@ -30,7 +30,7 @@ struct root {
     const struct launch *launch;
     struct arena arena;
     int fd;                           /* of the new root's directory */
-    int empty_file, empty_directory;  /* mounts of these, to hide things behind */
+    int empty_file, empty_directory;  /* of which mounts are made, to hide things behind */
     int host_dev;                     /* the host's /dev */
     int terminal_tree;                /* a mount of the caller's terminal, or -1 */
     struct shown *shown;              /* one for each operation of the plan */

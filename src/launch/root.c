@@ -193,9 +193,9 @@ static int open_cover(struct root *root, int place_fd, const char *path, struct 
 {
     static const char *const options[] = {"mode=0755", "size=1M", NULL};
     if (!is_directory_fd(place_fd))
-        return mount_open_tree(root->empty_file, "", err);
+        return mount_open_covered(root->empty_file, err);
     if (!holds_shown(root->launch->plan, path))
-        return mount_open_tree(root->empty_directory, "", err);
+        return mount_open_covered(root->empty_directory, err);
     vec_push(&root->to_close, path);
     return mount_new("tmpfs", options, false, false, err);
 }
@@ -301,10 +301,11 @@ static int make_nothing(struct root *root, struct err *err)
 {
     if (mknodat(root->fd, ".empty", S_IFREG | 0444, 0) < 0 || mkdirat(root->fd, "proc", 0555) < 0)
         return err_sys(err, errno, "cannot make an empty file and an empty directory");
-    root->empty_file = mount_open_restricted(root->fd, ".empty", true, false, err);
-    root->empty_directory =
-        root->empty_file < 0 ? -1 : mount_open_restricted(root->fd, "proc", true, false, err);
-    return root->empty_directory < 0 ? -1 : 0;
+    root->empty_file = openat(root->fd, ".empty", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    root->empty_directory = openat(root->fd, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root->empty_file < 0 || root->empty_directory < 0)
+        return err_sys(err, errno, "cannot open an empty file and an empty directory");
+    return 0;
 }
 
 static int make_root(struct root *root, struct err *err)
