@@ -72,8 +72,7 @@ static void listener_made(void *self, int fd, int errnum)
     char text[ENDPOINT_TEXT_SIZE];
     endpoint_text(&late->at, text);
     if (fd < 0 && errnum == EADDRINUSE)
-        note_trouble(late->egress, "%s cannot be reached: port %u is taken inside, by a server", text,
-                     late->at.port);
+        note_trouble(late->egress, "%s cannot be reached: port %u is taken inside", text, late->at.port);
     else if (fd < 0 || listener_add(late->egress, fd, 0) < 0)
         note_trouble(late->egress, "%s cannot be reached: %s", text, strerrordesc_np(errnum));
 }

@@ -22,8 +22,8 @@ int port_make(const struct port_request *request)
         return -1;
     if (request->kind == PORT_CONNECTION)
         return connect(fd, (struct sockaddr *)&address, size) < 0 && errno != EINPROGRESS ? -1 : fd_take(&fd);
-    bool is_inside = request->kind == PORT_LISTENER;
-    if (!is_inside && !is_datagram && request->kind != PORT_PUBLISHED) {
+    bool is_shared = request->kind == PORT_LISTENER;
+    if (!is_shared && !is_datagram && request->kind != PORT_SOLE_LISTENER) {
         errno = EINVAL;
         return -1;
     }
@@ -31,8 +31,7 @@ int port_make(const struct port_request *request)
     if (address.ss_family == AF_INET6 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
                                           setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0))
         return -1;
-    /* Inside, a network's port on all addresses and one that stands for a name may come in any order. */
-    if ((is_inside && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
+    if ((is_shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(fd, (struct sockaddr *)&address, size) < 0 || (!is_datagram && listen(fd, BACKLOG) < 0))
         return -1;
@@ -51,7 +50,7 @@ int port_receive(int channel_fd, struct port_request *ret_message, int *ret_fd)
     ssize_t got = passing_receive(channel_fd, &message, sizeof(message), &fd);
     if (got <= 0)
         return (int)got;
-    if (got != sizeof(message) || message.kind > PORT_PUBLISHED) {
+    if (got != sizeof(message) || message.kind > PORT_CONNECTION) {
         if (fd >= 0)
             close(fd);
         errno = EPROTO;

@@ -13,10 +13,10 @@
 
 enum port_kind {
     PORT_NONE,
-    PORT_LISTENER,   /* TCP, listening */
-    PORT_DATAGRAM,   /* UDP, bound */
-    PORT_CONNECTION, /* TCP, on its way to an address inside */
-    PORT_PUBLISHED,  /* TCP, listening on the host, where nobody else may have the port */
+    PORT_LISTENER, /* TCP, listening; beside others at the same port of all addresses, in whatever order they come */
+    PORT_SOLE_LISTENER, /* the same, and nobody else may have the port */
+    PORT_DATAGRAM,      /* UDP, bound */
+    PORT_CONNECTION,    /* TCP, on its way to an address inside */
 };
 
 /* Where names are asked for inside: the first of the addresses that stand for names (198.18.0.0/15). */

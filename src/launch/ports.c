@@ -46,8 +46,9 @@ static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, str
 {
     struct port_request port = {.kind = kind, .at = at};
     auto_fd int fd = port_make(&port);
-    if (fd < 0 && errno == EAFNOSUPPORT)
-        return 0; /* no IPv6 here */
+    /* No IPv6 here, or something wider (a network's port) is there already and takes what comes to this address too. */
+    if (fd < 0 && (errno == EAFNOSUPPORT || errno == EADDRINUSE))
+        return 0;
     if (fd < 0) {
         char text[ENDPOINT_TEXT_SIZE];
         endpoint_text(&at, text);
@@ -91,8 +92,9 @@ static int hand_out_host_ports(int channel_fd, const struct plan *plan, struct e
         if (operation->kind != OP_HOST_PORT)
             continue;
         struct endpoint v6 = {.address = {[15] = 1}, .port = operation->port};
-        if (hand_out(channel_fd, PORT_LISTENER, endpoint_v4(INADDR_LOOPBACK, operation->port), err) < 0 ||
-            hand_out(channel_fd, PORT_LISTENER, v6, err) < 0)
+        if (hand_out(channel_fd, PORT_SOLE_LISTENER, endpoint_v4(INADDR_LOOPBACK, operation->port), err) <
+                0 ||
+            hand_out(channel_fd, PORT_SOLE_LISTENER, v6, err) < 0)
             return -1;
     }
     return 0;
@@ -102,7 +104,7 @@ int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err)
 {
     struct endpoint names = endpoint_v4(PORT_NAMES_ADDRESS, PORT_NAMES);
     if (ports_by_name(plan) && (hand_out(channel_fd, PORT_DATAGRAM, names, err) < 0 ||
-                                hand_out(channel_fd, PORT_LISTENER, names, err) < 0 ||
+                                hand_out(channel_fd, PORT_SOLE_LISTENER, names, err) < 0 ||
                                 hand_out_granted(channel_fd, plan, true, err) < 0 ||
                                 hand_out_granted(channel_fd, plan, false, err) < 0))
         return -1;

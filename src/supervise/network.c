@@ -30,7 +30,7 @@ static bool is_mode(const struct network *network, const char *mode)
 
 static int take_host_port(struct network *network, uint16_t inside, uint16_t outside, struct err *err)
 {
-    struct port_request request = {.kind = PORT_PUBLISHED, .at = endpoint_v4(INADDR_LOOPBACK, outside)};
+    struct port_request request = {.kind = PORT_SOLE_LISTENER, .at = endpoint_v4(INADDR_LOOPBACK, outside)};
     auto_fd int fd = port_make(&request);
     if (fd < 0) {
         err_sys(err, errno, "cannot publish port %u of the sandbox at 127.0.0.1:%u", inside, outside);

@@ -121,6 +121,22 @@ print(exchange("127.0.0.1", {host.port}, b"x"), exchange("host.bawn.internal", {
     host.close()
 
 
+@test
+def nobody_inside_shares_a_port_of_the_hosts_and_everybody_may_have_those_of_names(session):
+    with Host() as host:
+        done = session.python([f"host-port {host.port}", "connect allowed.test:9000", "connect 203.0.113.0/24:5432"], f"""
+def serve(address, port):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    s.bind((address, port))
+    s.listen()
+    return s
+print([type(attempt(lambda: serve("127.0.0.1", port))).__name__ for port in (9000, 5432)], attempt(lambda: serve("127.0.0.1", {host.port})))
+everywhere = serve("0.0.0.0", 9000)
+print(exchange("allowed.test", 9000, b"x"), exchange("{labs.PUBLIC}", 5432, b"x"), exchange("127.0.0.1", {host.port}, b"x"))""")
+    assert done.out == "['socket', 'socket'] EADDRINUSE\nb'xthe end' b'xthe end' b'the host: x'\n", done
+
+
 SERVER = """
 server = socket.create_server(("{address}", 3000), family=socket.AF_INET6 if ":" in "{address}" else socket.AF_INET)
 print("listening", flush=True)
