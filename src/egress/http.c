@@ -9,9 +9,9 @@
 
 /* What one head says about what follows it. */
 struct head {
-    unsigned hosts, lengths, encodings;
+    unsigned hosts, lengths, encodings, upgrades;
     uint64_t length;
-    bool host_is_right, wants_websocket;
+    bool is_old /* HTTP/1.0 */, host_is_right, wants_websocket;
 };
 
 static size_t token_size(const char *text, size_t size)
@@ -39,7 +39,8 @@ static bool is_host(const char *text, size_t size, const char *host, uint16_t po
 }
 
 /* "GET /path HTTP/1.1": no other version, and no target that names another host. */
-static const char *read_request_line(const char *line, size_t size, const char *host, uint16_t port)
+static const char *read_request_line(const char *line, size_t size, const char *host, uint16_t port,
+                                     bool *ret_is_old)
 {
     const char *end = line + size, *space = memchr(line, ' ', size);
     if (!space || !is_token(line, (size_t)(space - line)))
@@ -49,6 +50,7 @@ static const char *read_request_line(const char *line, size_t size, const char *
     const char *target = space + 1, *last = memrchr(target, ' ', (size_t)(end - target));
     if (!last || end - last != 9 || (memcmp(last, " HTTP/1.1", 9) != 0 && memcmp(last, " HTTP/1.0", 9) != 0))
         return "the request is not of HTTP/1.1";
+    *ret_is_old = last[8] == '0';
     size_t target_size = (size_t)(last - target);
     if (target_size == 0 || memchr(target, ' ', target_size))
         return "the request line is malformed";
@@ -103,7 +105,8 @@ static const char *read_field(const char *line, size_t size, const char *host, u
         if (!is_field(value, value_size, "chunked"))
             return "the transfer encoding is not plain chunked";
     } else if (is_field(line, name_size, "upgrade")) {
-        head->wants_websocket = is_field(value, value_size, "websocket");
+        head->upgrades++;
+        head->wants_websocket |= is_field(value, value_size, "websocket");
     }
     return NULL;
 }
@@ -124,7 +127,8 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
     const char *at = text->bytes, *end = text->bytes + text->size;
     size_t size = 0;
     const char *line = next_line(&at, end, &size);
-    const char *problem = line ? read_request_line(line, size, host, port) : "the request line is malformed";
+    const char *problem =
+        line ? read_request_line(line, size, host, port, &head->is_old) : "the request line is malformed";
     while (!problem && at < end) {
         line = next_line(&at, end, &size);
         if (!line || (size && (*line == ' ' || *line == '\t')))
@@ -139,6 +143,11 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
         return "the request is for another host";
     if (head->lengths > 1 || head->encodings > 1 || (head->lengths && head->encodings))
         return "the content's length is said twice";
+    if (head->is_old && head->encodings)
+        return "HTTP/1.0 has no chunks";
+    /* The server may choose any of them, and only the one is not read after that. */
+    if (head->wants_websocket && head->upgrades > 1)
+        return "two changes of protocol are asked for";
     return NULL;
 }
 

@@ -110,7 +110,7 @@ ptrdiff_t proxy_read_answer(const char *bytes, size_t size)
 {
     static const char agreed[] = "HTTP/1.";
     size_t known = size < sizeof(agreed) - 1 ? size : sizeof(agreed) - 1;
-    if (memcmp(bytes, agreed, known) != 0 || (size >= 12 && memcmp(bytes + 8, " 2", 2) != 0))
+    if (memcmp(bytes, agreed, known) != 0 || (size >= 10 && memcmp(bytes + 8, " 2", 2) != 0))
         return -1;
     const char *end = memmem(bytes, size, "\r\n\r\n", 4);
     if (!end)

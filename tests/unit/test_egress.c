@@ -312,6 +312,11 @@ TEST(requests_for_another_host_or_with_two_meanings_do_not_pass)
         "POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloXX\r\n",
         "\r\nGET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
         HEAD "\r\n" HEAD "Upgrade: websocket\r\n\r\n",
+        /* The server may choose the other one, whose requests are not read. */
+        HEAD "Upgrade: h2c\r\nUpgrade: websocket\r\n\r\n",
+        HEAD "Upgrade: websocket\r\nUpgrade: h2c\r\n\r\n",
+        /* Where HTTP/1.0 has no chunks, they are the next request. */
+        "POST / HTTP/1.0\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     };
     for (size_t i = 0; i < array_len(requests); i++) {
         CHECK(pass(requests[i], 4096) == NULL);
@@ -492,6 +497,7 @@ TEST(a_proxys_answer_ends_where_its_head_ends)
     CHECK_INT(proxy_read_answer("HTTP/1.1 200 OK\r\n", 17), 0);
     CHECK_INT(proxy_read_answer("HTTP/1.1 407 No\r\n\r\n", 19), -1);
     CHECK_INT(proxy_read_answer("garbage", 7), -1);
+    CHECK_INT(proxy_read_answer("HTTP/1.\r\n\r\n", 11), -1);
 }
 
 /* --- the table ------------------------------------------------------------------------------------------------------ */
