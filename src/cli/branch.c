@@ -232,7 +232,7 @@ int branch_open(const struct world *world, const struct args *args, struct launc
     if (status)
         return status;
     const struct branch *branch = ret_branch;
-    auto_fd int top_fd = open(branch->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int top_fd = open_absolute(branch->workspace, O_RDONLY | O_DIRECTORY);
     auto_fd int git_fd = top_fd < 0 ? -1 : open_beneath(top_fd, ".git", O_RDONLY | O_DIRECTORY, 0);
     if (git_fd < 0)
         return refuse(world,
@@ -276,7 +276,7 @@ static int remove_inside(void *context, struct err *err)
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
 {
     const char *admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, record->of));
-    auto_fd int top_fd = open(record->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
     auto_fd int link_fd =
         top_fd < 0 ? -1 : open_beneath(top_fd, arena_printf(arena, "%s/gitdir", admin), O_RDONLY, 0);
     auto_buf struct buf link = {0};

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,14 +11,19 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-int open_beneath(int top_fd, const char *path, int flags, mode_t mode)
+static int open_through_no_link(int top_fd, const char *path, int flags, mode_t mode, uint64_t also)
 {
     struct open_how how = {
         .flags = (unsigned)(flags | O_CLOEXEC | O_NOFOLLOW),
         .mode = mode,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | also,
     };
-    return (int)syscall(SYS_openat2, top_fd, *path ? path : ".", &how, sizeof(how));
+    return (int)syscall(SYS_openat2, top_fd, path, &how, sizeof(how));
+}
+
+int open_beneath(int top_fd, const char *path, int flags, mode_t mode)
+{
+    return open_through_no_link(top_fd, *path ? path : ".", flags, mode, RESOLVE_BENEATH);
 }
 
 int open_parent_beneath(int top_fd, const char *path, const char **ret_name)
@@ -37,8 +43,7 @@ int open_parent_beneath(int top_fd, const char *path, const char **ret_name)
 
 int open_absolute(const char *path, int flags)
 {
-    auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return root_fd < 0 ? -1 : open_beneath(root_fd, path + 1, flags, 0);
+    return open_through_no_link(AT_FDCWD, path, flags, 0, 0);
 }
 
 int open_parent_absolute(const char *path)

@@ -53,6 +53,24 @@ bool root_shows_device(const struct operation *operation)
            strcmp(operation->path, "/dev") != 0;
 }
 
+/*
+ * What a rule names, through no link: the plan has none in its paths, and one that is there now was put there since, perhaps by
+ * another run to which the folders above belong. Nobody but root has anything to say in / and of what lies in it: there,
+ * the name that is opened without following it is enough. Returns a descriptor, or AT_FDCWD for those.
+ */
+static int open_place(const char *path, struct err *err)
+{
+    const char *second = strchr(path + 1, '/');
+    if (!second || !strchr(second + 1, '/'))
+        return AT_FDCWD;
+    int fd = open_absolute(path, O_PATH);
+    if (fd >= 0 || errno != ELOOP)
+        return fd >= 0 ? fd : err_sys(err, errno, "cannot open %s to show it in the sandbox", path);
+    err_set(err, "cannot show %s in the sandbox: it lies behind a symbolic link that was not there before",
+            path);
+    return err_hint(err, "look who put it there, and try again");
+}
+
 /* The host's tree for an operation, restricted and, with a user namespace, with its ids mapped. Returns its fd. */
 static int open_tree_of(const struct launch *launch, const struct operation *operation, int userns_fd,
                         struct err *err)
@@ -63,7 +81,11 @@ static int open_tree_of(const struct launch *launch, const struct operation *ope
                                                     : operation->path;
     bool read_only =
         operation->kind == OP_BIND_READ || operation->kind == OP_FREEZE || operation->kind == OP_SEED;
-    auto_fd int fd = mount_open_restricted(AT_FDCWD, source, read_only, root_shows_device(operation), err);
+    auto_fd int place = source == operation->path ? open_place(source, err) : AT_FDCWD;
+    if (place == -1)
+        return -1;
+    auto_fd int fd = mount_open_restricted(place, place == AT_FDCWD ? source : "", read_only,
+                                           root_shows_device(operation), err);
     if (fd < 0)
         return -1;
     if (userns_fd >= 0 && !lies_in_kernel_tree(source) && mount_map_ids(fd, userns_fd, err) < 0) {

@@ -29,7 +29,7 @@ static bool modes_clash(const struct change *change, const struct entry *now)
 /* The workspace's own file, if it still is the one that was judged. */
 static int read_present(const char *workspace, const struct entry *now, struct buf *ret_text)
 {
-    auto_fd int top_fd = open(workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int top_fd = open_absolute(workspace, O_RDONLY | O_DIRECTORY);
     auto_fd int fd = top_fd < 0 ? -1 : open_beneath(top_fd, now->path, O_RDONLY | O_NONBLOCK, 0);
     struct stat status;
     if (fd < 0 || buf_read(ret_text, fd, LARGEST) < 0 || fstat(fd, &status) < 0)

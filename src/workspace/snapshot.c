@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
+#include "workspace/top.h"
 
 static struct timespec deadline_in(uint64_t milliseconds)
 {
@@ -157,10 +158,8 @@ static int keep_for_session(const struct snapshot_request *request, int trees_fd
 static int take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
-    auto_fd int top_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (top_fd < 0)
-        return err_sys(err, errno, "cannot open %s", request->workspace);
-    if (store_open(request->directory, &store, err) < 0)
+    auto_fd int top_fd = workspace_open(request->workspace, err);
+    if (top_fd < 0 || store_open(request->directory, &store, err) < 0)
         return -1;
     auto_fd int trees_fd = snapshot_open_trees(&store, err);
     if (trees_fd < 0)

@@ -15,6 +15,7 @@
 #include "workspace/gitdir.h"
 #include "workspace/scan.h"
 #include "workspace/snapshot.h"
+#include "workspace/top.h"
 
 /* --- repositories ------------------------------------------------------------------------------------------------ */
 
@@ -147,18 +148,12 @@ static struct decision decide(const struct transition *transition, const struct 
     return decision;
 }
 
-static int open_workspace(const char *path, struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? err_sys(err, errno, "cannot open the workspace %s", path) : fd;
-}
-
 int transition_decide(const struct transition *transition, struct arena *arena, decision_list *ret_decisions,
                       struct err *err)
 {
     *ret_decisions = (decision_list){0};
     auto_store struct store store = STORE_NONE;
-    auto_fd int top_fd = open_workspace(transition->workspace, err);
+    auto_fd int top_fd = workspace_open(transition->workspace, err);
     struct settlement settlement = {.top_fd = top_fd,
                                     .store = &store,
                                     .arena = arena,
@@ -235,7 +230,7 @@ struct execution {
 static int execute(struct execution *execution, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
-    auto_fd int top_fd = open_workspace(execution->workspace, err);
+    auto_fd int top_fd = workspace_open(execution->workspace, err);
     if (top_fd < 0 || store_open(execution->directory, &store, err) < 0)
         return -1;
     struct settlement settlement = {
@@ -338,7 +333,7 @@ static int write_down(const struct transition *transition, struct arena *arena,
                       struct states *ret_states, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
-    auto_fd int top_fd = open_workspace(transition->workspace, err);
+    auto_fd int top_fd = workspace_open(transition->workspace, err);
     if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
         keep_present(&store, top_fd, arena, decisions, &ret_states->from, &ret_states->to, err) < 0)
         return -1;

@@ -15,6 +15,7 @@
 #include "workspace/layers.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
+#include "workspace/top.h"
 
 /* cppcheck-suppress unusedStructMember; vec_push uses it */
 typedef VEC(struct scan) scan_list;
@@ -125,8 +126,10 @@ static int read_all(struct reading *reading, const struct upper_request *request
     reading->progress = request->progress;
     reading->upper_fd =
         layers_fd < 0 ? -1 : openat(layers_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    auto_fd int top_fd = open(request->workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    reading->lower_fd = top_fd < 0 ? -1 : open_beneath(top_fd, request->prefix, O_RDONLY | O_DIRECTORY, 0);
+    auto_fd int top_fd = workspace_open(request->workspace, err);
+    if (top_fd < 0)
+        return -1;
+    reading->lower_fd = open_beneath(top_fd, request->prefix, O_RDONLY | O_DIRECTORY, 0);
     if (reading->upper_fd < 0 || reading->lower_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
     auto_scan struct scan scan = {0};
