@@ -43,7 +43,7 @@ void patch_reasons(const struct patch *patch, const struct change *change, reaso
         return;
     const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
     struct path_verdict verdict = decide_path(policy, path, NULL);
-    if ((verdict.access == ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN) && verdict.decides)
+    if ((verdict.is_flagged || verdict.access == ACCESS_FROZEN) && verdict.decides)
         vec_push(ret_reasons,
                  arena_printf(patch->arena, "%s (%s)", rule_text(patch->arena, verdict.decides->rule),
                               rule_origin(patch->arena, verdict.decides->rule)));

@@ -327,8 +327,30 @@ static void show_untrusted(candidate_list *all, const candidate_list *judged, en
         if (!candidate->rule->source->only_tightens)
             candidate->loss = judged->at[j++].loss;
         else if (candidate->loss == LOSS_NONE || access_of_rule(candidate->rule) >= access)
-            candidate->loss = LOSS_UNTRUSTED;
+            candidate->loss = access_of_rule(candidate->rule) < access ? LOSS_FROZEN : LOSS_UNTRUSTED;
     }
+}
+
+static const struct candidate *candidate_of(const candidate_list *candidates,
+                                            const struct path_verdict *verdict)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (candidates->at[i].placed == verdict->decides)
+            return &candidates->at[i];
+    }
+    return NULL;
+}
+
+/*
+ * Would the repository take out of bawn's care what is frozen? A pin that falls is noticed and what lies there compared, which is
+ * not so with what is hidden or read-only. So it may do that to a folder around such a place, and not to the place itself.
+ */
+static bool lifts_freeze(const candidate_list *all, const struct path_verdict *verdict,
+                         const candidate_list *trusted, const struct path_verdict *without)
+{
+    const struct candidate *repository = candidate_of(all, verdict), *freeze = candidate_of(trusted, without);
+    return without->access == ACCESS_FROZEN && verdict->access < ACCESS_FROZEN && repository && freeze &&
+           repository->specificity >= freeze->specificity;
 }
 
 static struct path_verdict decide(const struct policy *policy, const char *path, condition considered,
@@ -348,11 +370,13 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
     if (two_ways) {
         keep(&trusted, is_trusted, NULL);
         struct path_verdict without = judge(policy, &trusted);
-        if (without.access <= verdict.access) {
+        if (without.access <= verdict.access || lifts_freeze(&all, &verdict, &trusted, &without)) {
             show_untrusted(&all, &trusted, without.access);
             verdict = without;
         }
+        verdict.is_flagged = without.access == ACCESS_FLAGGED && verdict.access != ACCESS_FROZEN;
     }
+    verdict.is_flagged |= verdict.access == ACCESS_FLAGGED;
     bool writes =
         verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN;
     if (policy->request.read_only && writes)
