@@ -224,7 +224,14 @@ static void settle_fallen(struct hold *hold, const struct frozen *frozen)
 void hold_fell(struct hold *hold, size_t operation)
 {
     struct frozen *frozen = frozen_at(hold, operation);
-    hold_note(hold, "pinned-again", hold->plan->operations.at[operation].path, NULL);
+    const struct operation *fallen = &hold->plan->operations.at[operation];
+    const char *notice = fallen->kind == OP_FREEZE
+                             ? NULL
+                             : arena_printf(hold->arena,
+                                            "%s was replaced on the host while it was %s inside: for a "
+                                            "moment it was not, and is again",
+                                            fallen->path, fallen->kind == OP_HIDE ? "hidden" : "read-only");
+    hold_note(hold, "pinned-again", fallen->path, notice);
     if (!frozen)
         return;
     frozen->fell = true;

@@ -2,8 +2,8 @@
  * Pins again what the host replaced. Process 1 cannot: it has no capability, and Landlock forbids it to mount. So the
  * supervisor, which owns the sandbox's user namespace, forks a child that enters it and the mount namespace for a moment.
  *
- * That child may mount frozen paths over themselves. It must not execute, read or write anything, nor follow a link. It
- * stays in the host's pid namespace, where nothing inside can name it, and it is opaque.
+ * That child may mount frozen paths over themselves, and nothing over hidden ones. It must not execute, read or write
+ * anything, nor follow a link. It stays in the host's pid namespace, where nothing inside can name it, and it is opaque.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,34 +24,43 @@
 
 enum { TRIES = 16 }; /* the host may be replacing it again this very moment */
 
-static bool is_pin(const struct operation *operation)
+/* The device is dead behind a mount that takes none: as good as an empty file, and at hand. */
+static int open_nothing(const struct root *root, int place_fd, struct err *err)
 {
-    return operation->kind == OP_FREEZE && !operation->missing;
+    static const char *const options[] = {"mode=0555", "size=4k", NULL};
+    struct stat status;
+    if (fstat(place_fd, &status) < 0)
+        return err_sys(err, errno, "cannot look at what is to be hidden");
+    return S_ISDIR(status.st_mode) ? mount_new("tmpfs", options, true, false, err)
+                                   : mount_open_restricted(root->fd, "dev/null", true, false, err);
 }
 
-static enum pin_state pin_once(struct root *root, const char *path)
+static enum pin_state pin_once(struct root *root, const struct operation *operation)
 {
+    const char *path = operation->path;
     struct err ignored;
     auto_fd int place = place_find(root, path);
     if (place < 0)
         return errno == ENOENT ? PIN_MISSING : PIN_LOST;
     if (mount_is_pinned(place, true))
         return PIN_HELD;
-    if (root_pin_parents(root, path, &ignored) < 0)
+    if (operation->kind == OP_FREEZE && root_pin_parents(root, path, &ignored) < 0)
         return PIN_LOST;
     auto_fd int fresh = place_find(root, path); /* in a parent that was pinned just now */
-    auto_fd int tree = fresh < 0 ? -1 : mount_open_restricted(fresh, "", true, false, &ignored);
+    auto_fd int tree = fresh < 0                    ? -1
+                       : operation->kind == OP_HIDE ? open_nothing(root, fresh, &ignored)
+                                                    : mount_open_restricted(fresh, "", true, false, &ignored);
     if (tree < 0 || mount_attach(tree, fresh, path, &ignored) < 0)
         return PIN_LOST;
     return PIN_AGAIN;
 }
 
 /* A pin counts once it is seen to hold. */
-static enum pin_state pin(struct root *root, const char *path)
+static enum pin_state pin(struct root *root, const struct operation *operation)
 {
-    enum pin_state first = pin_once(root, path), last = first;
+    enum pin_state first = pin_once(root, operation), last = first;
     for (int i = 0; i < TRIES && last != PIN_HELD && last != PIN_MISSING; i++)
-        last = pin_once(root, path);
+        last = pin_once(root, operation);
     return first != PIN_HELD && last == PIN_HELD ? PIN_AGAIN : last;
 }
 
@@ -66,7 +76,7 @@ static _Noreturn void pin_inside(const struct launch *launch, const struct launc
         _exit(1);
     for (size_t i = 0; i < count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
-        states[i] = is_pin(operation) ? pin(&root, operation->path) : PIN_HELD;
+        states[i] = plan_covers(launch->plan, operation) ? pin(&root, operation) : PIN_HELD;
     }
     size_t size = count * sizeof(*states);
     _exit(write(result_fd, states, size) == (ssize_t)size ? 0 : 1);

@@ -372,6 +372,30 @@ bool plan_shows(const struct plan *plan, const char *path)
     return false;
 }
 
+static bool lies_in_written(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *tree = &plan->operations.at[i];
+        if (tree->kind == OP_BIND_WRITE && path_is_beneath(path, tree->path) && strcmp(path, tree->path) != 0)
+            return true;
+    }
+    return false;
+}
+
+bool plan_covers(const struct plan *plan, const struct operation *operation)
+{
+    switch (operation->kind) {
+    case OP_FREEZE:
+        return !operation->missing;
+    case OP_HIDE:
+        return !operation->is_pattern;
+    case OP_BIND_READ:
+        return lies_in_written(plan, operation->path);
+    default:
+        return false;
+    }
+}
+
 void plan_free(struct plan *plan)
 {
     vec_free(&plan->operations);

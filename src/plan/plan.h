@@ -142,6 +142,12 @@ bool operation_shows(const struct operation *operation);
 /* Does a tree of the host that is shown hold the path? */
 bool plan_shows(const struct plan *plan, const char *path);
 
+/*
+ * Is the operation held by a mount over something of a tree around it: frozen, hidden, or read-only in a writable tree? Such a mount
+ * falls when the host replaces what it lies on.
+ */
+bool plan_covers(const struct plan *plan, const struct operation *operation);
+
 /* Does a decoy stand at the path, or above it? */
 bool plan_has_decoy(const struct plan *plan, const char *path);
 

@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+#include "base/buf.h"
 
 enum { RETRY_MILLISECONDS = 20, MOST_RETRIES = 50 };
 
@@ -15,26 +18,35 @@ static void retry_soon(const struct pins *pins)
     timerfd_settime(pins->timer_fd, 0, &soon, NULL);
 }
 
+static void say_lost(struct pins *pins, const struct operation *operation)
+{
+    hold_note(pins->hold, "pin-lost", operation->path,
+              arena_printf(pins->hold->arena,
+                           "%s was replaced or removed on the host while the command ran, and could not be "
+                           "%s again",
+                           operation->path,
+                           operation->kind == OP_FREEZE ? "frozen"
+                           : operation->kind == OP_HIDE ? "hidden"
+                                                        : "made read-only"));
+}
+
 /* Where something is gone for good, what cannot be held by a stub is said and left: nothing is there to be changed. */
 static bool take_stock(struct pins *pins)
 {
     bool is_whole = true;
     bool is_last = pins->retries + 1 >= MOST_RETRIES;
     for (size_t i = 0; i < pins->hold->plan->operations.count; i++) {
-        const char *path = pins->hold->plan->operations.at[i].path;
+        const struct operation *operation = &pins->hold->plan->operations.at[i];
+        bool is_frozen = operation->kind == OP_FREEZE, is_gone = pins->states[i] == PIN_MISSING;
         if (pins->states[i] == PIN_AGAIN)
             hold_fell(pins->hold, i);
-        if (pins->states[i] != PIN_MISSING && pins->states[i] != PIN_LOST)
-            continue;
+        if (pins->states[i] != PIN_LOST && !(is_gone && is_frozen))
+            continue; /* of what is hidden or read-only nothing is left to see: the watch tells when it comes back */
         is_whole = false;
-        if (pins->states[i] == PIN_MISSING && pins->retries > 0)
+        if (is_gone && pins->retries > 0)
             hold_stand_in(pins->hold, i);
         if (is_last)
-            hold_note(pins->hold, "pin-lost", path,
-                      arena_printf(pins->hold->arena,
-                                   "%s was replaced or removed on the host while the command ran, and could "
-                                   "not be frozen again",
-                                   path));
+            say_lost(pins, operation);
     }
     return is_whole || is_last;
 }
@@ -74,11 +86,66 @@ static int time_is_over(void *self, short events, struct err *err)
     return 0;
 }
 
+/* The kernel writes a space, a tab, the end of a line and a backslash as \040 and so on. */
+static const char *unescape(struct arena *arena, const char *text)
+{
+    char *path = arena_str(arena, text), *end = path;
+    for (const char *at = path; *at; at++) {
+        bool is_escaped = at[0] == '\\' && at[1] && at[2] && at[3];
+        *end++ = is_escaped ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')) : *at;
+        at += is_escaped ? 3 : 0;
+    }
+    *end = '\0';
+    return path;
+}
+
+/* What launch/root.c puts over what is hidden: a file that has lost its name, or the folder that /proc covers. */
+static bool is_nothing(const char *top, const char *rest)
+{
+    return strcmp(top, "/.empty//deleted") == 0 || (strcmp(top, "/proc") == 0 && strstr(rest, " - tmpfs "));
+}
+
+static const struct operation *find_pattern(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_HIDE && plan->operations.at[i].is_pattern)
+            return &plan->operations.at[i];
+    }
+    return NULL;
+}
+
+/*
+ * What patterns hide was found by process 1, on its way through the trees: the table of mounts names it. From here on each is hidden
+ * by its name, as if a rule had said so.
+ */
+static void add_masks(struct pins *pins)
+{
+    enum { LARGEST = 16 * 1024 * 1024 };
+    struct plan *plan = pins->hold->plan;
+    const struct operation *pattern = find_pattern(plan);
+    auto_buf struct buf table = {0};
+    if (!pattern || buf_read(&table, pins->mountinfo_fd, LARGEST) < 0)
+        return;
+    struct operation mask = *pattern;
+    mask.is_pattern = false;
+    for (char *rest = arena_str(pins->hold->arena, buf_text(&table)), *line; (line = strsep(&rest, "\n"));) {
+        const char *top = NULL, *point = NULL;
+        for (int field = 1; field <= 5 && line; field++) {
+            const char *word = strsep(&line, " ");
+            top = field == 4 ? word : top;
+            point = field == 5 ? word : point;
+        }
+        if (!line || !is_nothing(top, line))
+            continue;
+        mask.path = unescape(pins->hold->arena, point);
+        vec_push(&plan->operations, mask); /* twice where a rule names it, and then held at the second look */
+    }
+}
+
 void pins_begin(struct pins *pins, struct loop *loop)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/mountinfo", pins->launched->pid);
-    pins->states = arena_alloc(pins->hold->arena, pins->hold->plan->operations.count * sizeof(*pins->states));
     pins->mountinfo_fd = open(path, O_RDONLY | O_CLOEXEC);
     bool is_over =
         pins->mountinfo_fd < 0 && errno != EMFILE && errno != ENFILE && errno != EACCES && errno != EPERM;
@@ -92,6 +159,8 @@ void pins_begin(struct pins *pins, struct loop *loop)
             "mounts cannot be watched");
         return;
     }
+    add_masks(pins);
+    pins->states = arena_alloc(pins->hold->arena, pins->hold->plan->operations.count * sizeof(*pins->states));
     loop_add(loop, pins->mountinfo_fd, POLLPRI, mounts_changed, pins);
     loop_add(loop, pins->timer_fd, POLLIN, time_is_over, pins);
     /* What fell before is told by the objects themselves: they are no longer those that were looked at. */

@@ -28,6 +28,8 @@ enum {
     LOOKS_OF_AN_INTERVAL = 8, /* then it is twice as long, */
     MOST_DOUBLINGS = 3,       /* up to eight moments */
     MOST_LOOKED_FOR = 64,
+    MOST_COVERED =
+        256, /* hidden ones among them: that one was replaced, the mounts tell, and most are only replaced */
 };
 
 /* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
@@ -215,9 +217,11 @@ static int moment_is_over(void *self, short events, struct err *err)
 int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
 {
     const struct plan *plan = watch->hold->plan;
+    size_t covered = 0;
     watch->inotify_fd = watch->timer_fd = -1;
     for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_FREEZE)
+        if (plan->operations.at[i].kind == OP_FREEZE ||
+            (plan_covers(plan, &plan->operations.at[i]) && covered++ < MOST_COVERED))
             vec_push(&watch->frozen, &plan->operations.at[i]);
     }
     if (!watch->frozen.count && !tripwires_are_set(watch->tripwires))
