@@ -121,6 +121,8 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
 struct dialect {
     const char *const *keys;
     bool has_sections, continues, is_toml;
+    bool has_comments;      /* behind a value, too */
+    bool is_one_word;       /* every value */
     bool has_words;         /* "key value", each one word and from the line's beginning on */
     const char *inline_key; /* the one that is kept of a table in one line */
 };
@@ -146,6 +148,20 @@ static void add_setting(struct buf *out, struct span section, struct span *ret_w
     buf_add_str(out, inline_key ? " }\n" : "\n");
 }
 
+/* Without the comment behind it. One that a space stands before is clear; after that, none of what is left may hide a name. */
+static bool cut_comment(struct span *value)
+{
+    for (size_t i = 0; i < value->size; i++) {
+        if (strchr("#;", value->at[i]) && (i == 0 || strchr(" \t", value->at[i - 1])))
+            value->size = i;
+    }
+    if (!sift_is_understood(*value))
+        return false;
+    value->size = sift_size_up_to(*value, 0, "#;");
+    *value = sift_trim(*value);
+    return true;
+}
+
 /* .npmrc, pip.conf, Cargo's config.toml, yarn 1's .yarnrc. */
 static void sift_lines(const struct dialect *dialect, struct span text, struct buf *out)
 {
@@ -154,7 +170,7 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
     while (sift_next_line(&text, &raw)) {
         struct span line = sift_trim(raw);
         bool goes_on = dialect->continues && raw.size && strchr(" \t", *raw.at) && line.size;
-        if (goes_on && is_kept) { /* a value of several lines */
+        if (goes_on && is_kept && cut_comment(&line) && line.size) { /* a value of several lines */
             buf_add_str(out, "    ");
             sift_add_value(out, line);
             buf_add_char(out, '\n');
@@ -172,6 +188,10 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         bool is_inline = dialect->inline_key && take_inline(value, dialect->inline_key, &value);
         if (dialect->is_toml && !is_whole_toml(value))
             continue;
+        if (dialect->has_comments ? !cut_comment(&value) : !sift_is_understood(value))
+            continue;
+        if (dialect->is_one_word)
+            value.size = sift_size_up_to(value, 0, " \t");
         auto_buf struct buf full = {0};
         if (section.size)
             buf_printf(&full, "%.*s.", (int)section.size, section.at);
@@ -204,8 +224,9 @@ static void sift_claude(struct span text, struct buf *out)
 /* How a file of lines is written; NULL for one that is not. */
 static const struct dialect *dialect_of(enum sifted file)
 {
-    static const struct dialect npm = {.keys = npm_keys};
-    static const struct dialect pip = {.keys = pip_keys, .has_sections = true, .continues = true};
+    static const struct dialect npm = {.keys = npm_keys, .has_comments = true, .is_one_word = true};
+    static const struct dialect pip = {
+        .keys = pip_keys, .has_sections = true, .continues = true, .has_comments = true};
     static const struct dialect cargo = {
         .keys = cargo_keys, .has_sections = true, .is_toml = true, .inline_key = "index"};
     static const struct dialect uv = {.keys = uv_keys, .has_sections = true, .is_toml = true};

@@ -43,16 +43,60 @@ size_t sift_size_up_to(struct span text, size_t at, const char *ends)
     return size;
 }
 
+static const char host_ends[] = "/ \t\"'<>?#";
+
+/* Behind the name and password, up to the last @ before the path: a password may hold one itself. */
+static size_t host_of_url(struct span value, size_t begin)
+{
+    size_t host = begin;
+    for (size_t end = begin; end < value.size && !strchr(host_ends, value.at[end]); end++)
+        host = value.at[end] == '@' ? end + 1 : host;
+    return host;
+}
+
+static bool begins_host(struct span value, size_t at)
+{
+    return at >= 3 && memcmp(value.at + at - 3, "://", 3) == 0;
+}
+
+/* A host, and a port of digits: anything else behind a colon is a password. */
+static bool is_host(struct span host)
+{
+    size_t colon = sift_size_up_to(host, 0, ":");
+    if (host.size && *host.at == '[')
+        return true;
+    for (size_t i = colon + 1; i < host.size; i++) {
+        if (!strchr("0123456789", host.at[i]))
+            return false;
+    }
+    return true;
+}
+
+bool sift_is_understood(struct span value)
+{
+    bool in_path = false;
+    for (size_t i = 0; i < value.size; i++) {
+        if (begins_host(value, i)) {
+            struct span host = {value.at + host_of_url(value, i), 0};
+            host.size = sift_size_up_to(value, (size_t)(host.at - value.at), host_ends);
+            i = (size_t)(host.at - value.at) + host.size;
+            in_path = i < value.size && value.at[i] == '/';
+            if (!is_host(host))
+                return false;
+        }
+        in_path = in_path && i < value.size && !strchr(" \t\"'<>", value.at[i]);
+        if (i < value.size && value.at[i] == '@' && !in_path)
+            return false;
+    }
+    return true;
+}
+
 void sift_add_value(struct buf *out, struct span value)
 {
     bool in_url = false;
     for (size_t i = 0; i < value.size; i++) {
-        if (i >= 3 && memcmp(value.at + i - 3, "://", 3) == 0) {
-            size_t host = i;
-            /* Up to the last @ before the path: a password may hold one itself. */
-            for (size_t end = i; end < value.size && !strchr("/ \t\"'<>?#", value.at[end]); end++)
-                host = value.at[end] == '@' ? end + 1 : host;
-            i = host;
+        if (begins_host(value, i)) {
+            i = host_of_url(value, i);
             in_url = true;
         }
         if (in_url && i < value.size && strchr("?#", value.at[i]))

@@ -22,6 +22,12 @@ struct span sift_trim(struct span span);
 /* How many characters from `at` on are none of these. */
 size_t sift_size_up_to(struct span text, size_t at, const char *ends);
 
+/*
+ * Does an @ in it end what stands before the host of an URL, or stand in a path, and nowhere else? Elsewhere it may end a
+ * password, in an URL that is written in a way that is not understood here: such a value stays out.
+ */
+bool sift_is_understood(struct span value);
+
 /* Adds a value, every URL in it without what stands before its host (a name, a password) and behind its path (a query). */
 void sift_add_value(struct buf *out, struct span value);
 

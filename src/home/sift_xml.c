@@ -59,7 +59,8 @@ void sift_maven(struct span text, struct buf *out)
         buf_add_str(out, "    <mirror>\n");
         for (const char *const *name = maven_elements; *name; name++) {
             size_t start = 0;
-            if (!take_element(mirror, &start, *name, &value) || !is_plain_text(value))
+            if (!take_element(mirror, &start, *name, &value) || !is_plain_text(value) ||
+                !sift_is_understood(value))
                 continue;
             buf_printf(out, "      <%s>", *name);
             sift_add_value(out, sift_trim(value));
@@ -105,7 +106,7 @@ void sift_nuget(struct span text, struct buf *out)
         struct span whole = {tag, (size_t)(end - tag)};
         buf_add_str(out, "    <add");
         for (const char *const *name = nuget_attributes; *name; name++) {
-            if (!take_attribute(whole, *name, &value))
+            if (!take_attribute(whole, *name, &value) || !sift_is_understood(value))
                 continue;
             buf_printf(out, " %s=\"", *name);
             sift_add_value(out, value);

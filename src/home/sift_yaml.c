@@ -56,7 +56,7 @@ void sift_yarn(struct span text, struct buf *out)
             buf_printf(&full, "%.*s.", (int)parents[i].size, parents[i].at ? parents[i].at : "");
         }
         buf_add(&full, key.at, key.size);
-        if (!has_parents || !is_whole_yaml(value) ||
+        if (!has_parents || !is_whole_yaml(value) || !sift_is_understood(value) ||
             !sift_is_listed(yarn_keys, (struct span){full.bytes, full.size}))
             continue;
         for (; told < (size_t)level; told++)

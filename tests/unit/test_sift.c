@@ -32,6 +32,47 @@ TEST(files_are_known_by_the_end_of_their_path)
     CHECK(sifted_destination(SIFTED_NPM) == NULL);
 }
 
+TEST(comments_are_left_out)
+{
+    CHECK_STR(sifted(SIFTED_NPM, "registry=https://a.test/ ; token: SECRET\n"
+                                 "@a:registry=https://b.test/\t# SECRET@mail.test\n"
+                                 "@b:registry=https://c.test/;SECRET\n"
+                                 "@c:registry=https://d.test/ ?token=SECRET\n"),
+              "registry = https://a.test/\n"
+              "@a:registry = https://b.test/\n"
+              "@b:registry = https://c.test/\n"
+              "@c:registry = https://d.test/\n");
+    CHECK_STR(sifted(SIFTED_PIP, "[global]\n"
+                                 "index-url = https://a.test/simple # SECRET\n"
+                                 "extra-index-url =\n"
+                                 "    https://b.test/simple\n"
+                                 "    # SECRET\n"
+                                 "    ; SECRET\n"
+                                 "    https://me:SECRET@c.test/simple  ; SECRET\n"),
+              "[global]\n"
+              "index-url = https://a.test/simple\n"
+              "extra-index-url = \n"
+              "    https://b.test/simple\n"
+              "    https://c.test/simple\n");
+}
+
+TEST(a_name_before_a_host_that_is_not_understood_leaves_the_setting_out)
+{
+    CHECK_STR(sifted(SIFTED_NPM, "@a:registry=https://me:SEC#RET@a.test/\n"
+                                 "@b:registry=https://me:SEC/RET@a.test/\n"
+                                 "@c:registry=//me:SECRET@a.test/\n"
+                                 "@d:registry=https:\\\\me:SECRET@a.test/\n"
+                                 "@e:registry=https://me:SECRET@a.test/\n"),
+              "@e:registry = https://a.test/\n");
+    CHECK_STR(sifted(SIFTED_PIP, "[global]\ntrusted-host = me:SECRET@a.test\n"), "");
+    CHECK_STR(sifted(SIFTED_YARN, "npmRegistryServer: \"https:\\/\\/me:SECRET@a.test\"\n"), "");
+    CHECK_STR(
+        sifted(SIFTED_MAVEN,
+               "<settings><mirrors><mirror><id>a</id><url>https:&#47;&#47;me:SECRET@a.test</url>"
+               "</mirror></mirrors></settings>"),
+        "<settings>\n  <mirrors>\n    <mirror>\n      <id>a</id>\n    </mirror>\n  </mirrors>\n</settings>\n");
+}
+
 TEST(npm_keeps_registries_and_no_token)
 {
     CHECK_STR(sifted(SIFTED_NPM, "registry=https://npm.corp.test/\n"
