@@ -119,7 +119,7 @@ static int refuse_overlap(const struct world *world, const struct choice *choice
                              "changed a file",
                              record->name, overlap->name, choice->workspace),
                 overlap->state == STATE_RUNNING ? "wait until it has ended"
-                                                : "undo with --theirs takes back what either changed");
+                                                : "undo with --force takes back what either changed");
     return EXIT_REFUSED;
 }
 

@@ -27,11 +27,24 @@ static struct sockaddr_un address_in(int folder_fd)
     return address;
 }
 
-static bool is_same_user(int fd)
+static struct ucred peer_of(int fd)
 {
-    struct ucred peer;
+    struct ucred peer = {.uid = (uid_t)-1};
     socklen_t size = sizeof(peer);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer
+                                                                      : (struct ucred){.uid = (uid_t)-1};
+}
+
+/*
+ * With --full-access, or where this folder was granted, the command can reach the socket as well as its user can. Every sandbox has
+ * a process namespace of its own, below this one. Who has no number here is in none below.
+ */
+static bool is_inside(pid_t pid)
+{
+    char path[64];
+    struct stat its, own;
+    snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+    return pid && (stat(path, &its) < 0 || stat("/proc/self/ns/pid", &own) < 0 || its.st_ino != own.st_ino);
 }
 
 /* One line, one word back: now, or when *ret_number is confirmed. */
@@ -95,8 +108,13 @@ static int client_ready(void *self, short events, struct err *err)
     (void)err;
     struct control *control = self;
     auto_fd int client = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-    if (client < 0 || !is_same_user(client))
+    struct ucred peer = client < 0 ? (struct ucred){.uid = (uid_t)-1} : peer_of(client);
+    if (peer.uid != geteuid())
         return 0;
+    if (is_inside(peer.pid)) {
+        answer(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
+        return 0;
+    }
     /* The other side is bawn, and sends at once; a client that does not is not waited for. */
     struct pollfd ready = {.fd = client, .events = POLLIN};
     char line[LONGEST_LINE + 1];

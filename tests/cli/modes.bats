@@ -54,6 +54,19 @@ on_terminal() {
     [ "$status" -ne 0 ]
 }
 
+@test "full access: the command cannot give itself more hosts" {
+    needs_walls
+    run "$BAWN" --full-access --i-know -- "$BAWN" allow example.com
+    [ "$status" -ne 0 ]
+    [[ "$output" == *"what runs in a sandbox cannot give itself more. Say it in a terminal of your own."* ]]
+    "$BAWN" -- sh -c 'until test -e go; do sleep 0.05; done' 3>&- &
+    until "$BAWN" sessions | grep -q running; do sleep 0.05; done
+    run "$BAWN" allow example.com
+    touch go
+    wait
+    [ "$status" -eq 0 ]
+}
+
 @test "full access makes nothing in the host's tree" {
     needs_walls
     made() { stat -c '%n %i %s %Z' /etc/hosts /etc/hostname /etc/resolv.conf /.empty /.no-root /usr/bin/su 2>&1 || true; }
