@@ -139,6 +139,9 @@ static int settle(const struct plan *plan, enum wall wall, int result, bool *ret
     *ret_raised = result == 0;
     if (result == 0 || walls_have(plan->request.degraded, wall))
         return 0;
+    /* A repository may set the limit: it must not bring anybody to give a wall up. */
+    if (err->errnum == EMFILE)
+        return err_hint(err, "`limit files` leaves too few for the walls themselves: make it 64 or more");
     return err_hint(err, "`bawn doctor` says what helps; --degrade=%s gives the wall up", wall_name(wall));
 }
 

@@ -54,6 +54,16 @@ on_terminal() {
     [ "$status" -ne 0 ]
 }
 
+@test "a limit that leaves the walls too few files is named, and no wall is offered for it" {
+    needs_walls
+    echo 'limit files=8' >.bawn
+    run "$BAWN" -- true
+    rm .bawn
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"\`limit files\` leaves too few for the walls themselves"* ]]
+    [[ "$output" != *"--degrade"* ]]
+}
+
 @test "full access: the command cannot give itself more hosts" {
     needs_walls
     run "$BAWN" --full-access --i-know -- "$BAWN" allow example.com
