@@ -76,11 +76,19 @@ static const char *common_directory(const struct flags *flags, const char *git_d
     return is_known(flags, path) ? NULL : arena_printf(arena, "what the configuration in %s says", path);
 }
 
+static bool lies_in(struct arena *arena, const char *path, const char *git_dir, const char *folder)
+{
+    return path_is_beneath(path, path_join(arena, git_dir, folder));
+}
+
 /* What git would run because of this file of a git directory, or NULL. */
 static const char *what_runs(const struct flags *flags, const char *git_dir,
                              const struct file_content *before, const struct file_content *file)
 {
     const char *name = path_name(file->path);
+    if (lies_in(flags->hold->arena, file->path, git_dir, "remotes") ||
+        lies_in(flags->hold->arena, file->path, git_dir, "branches"))
+        return "a push or a fetch with the address in it";
     if (strcmp(name, "commondir") == 0)
         return common_directory(flags, git_dir, file);
     if (strcmp(name, "git-rebase-todo") == 0)
@@ -110,7 +118,12 @@ static void look_at_files(struct flags *flags, const char *git_dir, const char *
 
 static void look_inside(struct flags *flags, const char *git_dir, bool is_new)
 {
-    static const char *const running[] = {"config", "config.worktree", "commondir", "hooks",
+    static const char *const running[] = {"config",
+                                          "config.worktree",
+                                          "commondir",
+                                          "hooks",
+                                          "remotes",
+                                          "branches",
                                           "rebase-merge/git-rebase-todo"};
     look_at_files(flags, git_dir, running, array_len(running), is_new);
 }
@@ -148,10 +161,10 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
         closedir(list);
 }
 
-/* The workspace's own: its configuration and hooks are frozen, the rest is not. */
+/* The workspace's own: its configuration and hooks are frozen, the rest is not. Git still knows the old ways to name a remote. */
 static void look_at_known(struct flags *flags, const char *git_dir)
 {
-    static const char *const running[] = {"rebase-merge/git-rebase-todo"};
+    static const char *const running[] = {"rebase-merge/git-rebase-todo", "remotes", "branches"};
     struct arena *arena = flags->hold->arena;
     look_at_files(flags, git_dir, running, array_len(running), false);
     look_for_new_parts(flags, path_join(arena, git_dir, "modules"), 0);

@@ -32,6 +32,8 @@ static const struct {
     {"/**/.git/info/attributes", "chooses filters that git runs", TEST_NONE},
     {"/**/.git/info/sparse-checkout", "chooses which files git checks out", TEST_NONE},
     {"/**/.git/objects/info/alternates", "leads git to other objects", TEST_NONE},
+    {"/**/.git/remotes/**", "names a place that git pushes to and fetches from", TEST_NONE},
+    {"/**/.git/branches/**", "names a place that git pushes to and fetches from", TEST_NONE},
     {"/**/.git/modules/**/config*", "git runs what its configuration says", TEST_NONE},
     {"/**/.git/modules/**/hooks/**", "git runs its hooks", TEST_NONE},
     {"/**/.git/worktrees/*/config.worktree", "git runs what its configuration says", TEST_NONE},
