@@ -119,31 +119,14 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
     return result;
 }
 
-int attend_begin(struct attendance *attendance, struct err *err)
-{
-    attendance->session = SESSION_NONE;
-    attendance->home = HOME_NONE;
-    attendance->control = CONTROL_NONE;
-    attendance->checkpoints = CHECKPOINTS_NONE;
-    attendance->later_fd = -1;
-    attendance->execs.listener_fd = -1;
-    clock_gettime(CLOCK_MONOTONIC, &attendance->began);
-    if (keeps_before_launch(attendance) && begin_keeping(attendance, err) < 0)
-        return -1;
-    return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
-                   begin_guard(attendance, err) < 0 ||
-                   keep_add_places(attendance->loaded, attendance->keeping, err) < 0
-               ? -1
-               : 0;
-}
-
 /* Nobody gives a session more in its first moment, in which most commands are over: they need not pay for it. */
 enum { LATER_MILLISECONDS = 20 };
 
-static bool ring(const struct attendance *attendance, long nanoseconds)
+static void ring(const struct attendance *attendance, long nanoseconds)
 {
     struct itimerspec time = {.it_value = {.tv_nsec = nanoseconds}};
-    return attendance->later_fd >= 0 && timerfd_settime(attendance->later_fd, 0, &time, NULL) == 0;
+    if (attendance->later_fd >= 0)
+        timerfd_settime(attendance->later_fd, 0, &time, NULL);
 }
 
 /* What need not be done before the command begins: at once while it begins, and a moment later. */
@@ -162,6 +145,27 @@ static int do_later(void *self, short events, struct err *err)
     control_open(&attendance->control, attendance->session.folder_fd, &attendance->network,
                  &attendance->loop);
     return 0;
+}
+
+int attend_begin(struct attendance *attendance, struct err *err)
+{
+    attendance->session = SESSION_NONE;
+    attendance->home = HOME_NONE;
+    attendance->control = CONTROL_NONE;
+    attendance->checkpoints = CHECKPOINTS_NONE;
+    attendance->execs.listener_fd = -1;
+    /* Heard before the guard, which adds to the plan what it finds hidden: what is recorded is the plan that was made. */
+    attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (attendance->later_fd >= 0)
+        loop_add(&attendance->loop, attendance->later_fd, POLLIN, do_later, attendance);
+    clock_gettime(CLOCK_MONOTONIC, &attendance->began);
+    if (keeps_before_launch(attendance) && begin_keeping(attendance, err) < 0)
+        return -1;
+    return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
+                   begin_guard(attendance, err) < 0 ||
+                   keep_add_places(attendance->loaded, attendance->keeping, err) < 0
+               ? -1
+               : 0;
 }
 
 static void begin_flags(struct attendance *attendance)
@@ -224,14 +228,12 @@ int attend_start(struct attendance *attendance, struct err *err)
     network_watch(&attendance->network, attendance->launched, &attendance->loop);
     attendance->loop.rest_folder_fd = attendance->session.folder_fd;
     attendance->loop.heap = attendance->session.folder_fd < 0 ? NULL : attendance->world->heap;
-    attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     int listener_fd = attendance->launch->log_exec ? launch_take_listener(attendance->launched) : -1;
     if (listener_fd >= 0) /* otherwise the child has failed, and says why */
         execs_begin(&attendance->execs, listener_fd,
                     chronicle_command(attendance->loaded->policy.arena, attendance->args->command),
                     &attendance->session.journal, &attendance->loop);
-    if (ring(attendance, 1))
-        loop_add(&attendance->loop, attendance->later_fd, POLLIN, do_later, attendance);
+    ring(attendance, 1);
     return 0;
 }
 
