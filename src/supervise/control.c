@@ -111,10 +111,6 @@ static int client_ready(void *self, short events, struct err *err)
     struct ucred peer = client < 0 ? (struct ucred){.uid = (uid_t)-1} : peer_of(client);
     if (peer.uid != geteuid())
         return 0;
-    if (is_inside(peer.pid)) {
-        answer(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
-        return 0;
-    }
     /* The other side is bawn, and sends at once; a client that does not is not waited for. */
     struct pollfd ready = {.fd = client, .events = POLLIN};
     char line[LONGEST_LINE + 1];
@@ -127,6 +123,11 @@ static int client_ready(void *self, short events, struct err *err)
     if (got <= 0)
         return 0;
     line[got] = '\0';
+    /* Only now: who is answered before it has asked finds the socket closed, and reads nothing. */
+    if (is_inside(peer.pid)) {
+        answer(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
+        return 0;
+    }
     struct err problem = {0};
     unsigned number = 0;
     if (obey(control, line, &number, &problem) == 0 && number) {
