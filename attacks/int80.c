@@ -4,9 +4,9 @@
  * Why: a filter that compares numbers without looking at the architecture is walked past.
  * Seen: Chrome's and Docker's early filters.
  *
- * case compat-int80: int80 => killed | only-on x86_64 | control ~
+ * case compat-int80: int80 => killed | only-on x86_64
  *   kernel: make a call by the 32-bit entry, where numbers mean other calls
- * case compat-x32: x32 => ENOSYS unshare | only-on x86_64 | control ~
+ * case compat-x32: x32 => ENOSYS unshare | only-on x86_64 | control done or ENOSYS unshare
  */
 #include "attack.h"
 

@@ -50,7 +50,11 @@ static int open_restricted(int dirfd, const char *path, unsigned flags, struct m
     auto_fd int fd = open_tree_with(dirfd, path, flags, err);
     if (fd < 0)
         return -1;
-    return set_attributes(fd, attributes) < 0 ? err_sys(err, errno, "cannot restrict a mount") : fd_take(&fd);
+    if (set_attributes(fd, attributes) == 0)
+        return fd_take(&fd);
+    bool is_too_old = errno == ENOSYS;
+    err_sys(err, errno, "cannot restrict a mount");
+    return is_too_old ? err_hint(err, "this takes Linux 5.13 or later") : -1;
 }
 
 int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allow_devices, struct err *err)

@@ -57,3 +57,14 @@ teardown() {
     [ "$status" -eq 0 ]
     [ "$(cat f)" != three ]
 }
+
+@test "a kernel older than that is refused, by doctor and by a run, which says what it takes" {
+    export OLDER_LAST_CALL=440 # Linux 5.10: neither mount_setattr nor Landlock
+    run "$older" doctor
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"files              cannot hold  mounting in a namespace fails here: Function not implemented"* ]]
+    run "$older" --net off -- touch ran
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"cannot restrict a mount: Function not implemented."*"This takes Linux 5.13 or later."* ]]
+    [ ! -e ran ]
+}

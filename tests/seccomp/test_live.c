@@ -325,11 +325,14 @@ static int ask_as_x32(const void *unused)
 TEST(other_architectures_of_the_machine_are_closed)
 {
 #ifdef __x86_64__
-    CHECK_INT(in_child(SECCOMP_DEFAULT, ask_as_x32, NULL), ENOSYS);
+    for (int kind = 0; kind < SECCOMP_KINDS; kind++)
+        CHECK_INT(in_child(kind, ask_as_x32, NULL), ENOSYS);
+    if (in_child(NO_FILTER, ask_as_x32, NULL) != 0)
+        printf("# this kernel answers no x32 numbers anyway (with syscall.x32=y some do)\n");
     if (in_child(NO_FILTER, ask_as_i386, NULL) != 0)
         SKIP("this kernel does not run i386 programs anyway");
-    CHECK_INT(in_child(SECCOMP_DEFAULT, ask_as_i386, NULL), DIED + SIGSYS);
-    CHECK_INT(in_child(SECCOMP_NESTED, ask_as_i386, NULL), DIED + SIGSYS);
+    for (int kind = 0; kind < SECCOMP_KINDS; kind++)
+        CHECK_INT(in_child(kind, ask_as_i386, NULL), DIED + SIGSYS);
 #else
     SKIP("only x86_64 lets a program of its own make calls of another architecture");
 #endif

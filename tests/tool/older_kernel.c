@@ -1,6 +1,7 @@
 /*
  * Linked with -Wl,--wrap=syscall: bawn as on Linux 5.13, of what matters to it. Calls that came later are not there, and
- * Landlock is of version 1. Copies are made only of mounts that can be seen in this namespace.
+ * Landlock is of version 1. Copies are made only of mounts that can be seen in this namespace. OLDER_LAST_CALL is the number
+ * of the last call that is there, where it is not 5.13's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,12 +58,15 @@ long __wrap_syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         arguments[i] = va_arg(list, long);
     va_end(list);
-    int errnum = number > LAST_CALL ? ENOSYS : 0;
+    const char *last = getenv("OLDER_LAST_CALL");
+    int errnum = 0;
     if (number == SYS_open_tree && arguments[2] & OPEN_TREE_CLONE &&
         lies_apart((int)arguments[0], (const char *)arguments[1]))
         errnum = EINVAL;
     if (number == SYS_move_mount && lies_apart((int)arguments[2], ""))
         errnum = EINVAL;
+    if (number > (last ? strtol(last, NULL, 10) : LAST_CALL))
+        return refuse(ENOSYS);
     if (number == SYS_landlock_create_ruleset && arguments[2] == BAWN_LANDLOCK_CREATE_RULESET_VERSION)
         return LANDLOCK_VERSION;
     if (number == SYS_landlock_create_ruleset)
