@@ -248,7 +248,7 @@ static const char *file_system_at(const char *path)
     } known[] = {
         {OVERLAYFS_SUPER_MAGIC, "overlayfs"}, {NFS_SUPER_MAGIC, "NFS"},           {FUSE_SUPER_MAGIC, "FUSE"},
         {0x2fc12fc1 /* ZFS */, "ZFS"},        {SMB2_SUPER_MAGIC, "SMB"},          {V9FS_MAGIC, "9p"},
-        {CEPH_SUPER_MAGIC, "Ceph"},           {ECRYPTFS_SUPER_MAGIC, "ecryptfs"},
+        {CEPH_SUPER_MAGIC, "Ceph"},           {ECRYPTFS_SUPER_MAGIC, "ecryptfs"}, {TMPFS_MAGIC, "tmpfs"},
     };
     struct statfs status;
     for (size_t i = 0; statfs(path, &status) == 0 && i < array_len(known); i++) {

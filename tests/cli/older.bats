@@ -21,7 +21,7 @@ teardown() {
     run "$older" doctor
     [ "$status" -eq 0 ]
     [[ "$output" == *"files              weaker       Landlock version 1 does not judge truncation,"* ]]
-    [[ "$output" == *"processes          weaker       namespaces alone keep signals and abstract sockets inside"* ]]
+    [[ "$output" == *"processes          weaker       namespaces alone keep signals and abstract sockets inside: with --net open"* ]]
     [[ "$output" == *"A run works here, with what is weaker said above."* ]]
 }
 
