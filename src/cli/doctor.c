@@ -187,8 +187,8 @@ static void judge_processes(const struct host_caps *caps, struct judged_wall *wa
     finds(wall, STATE_OK, "a process tree and a /proc of its own; signals stay inside");
     if (caps->trials[TRIAL_LANDLOCK].works && caps->landlock_abi < 6) {
         finds(wall, STATE_WEAKER,
-              "namespaces alone keep signals and abstract sockets inside: with --net "
-              "open the host's abstract sockets can be reached");
+              "namespaces alone keep signals and abstract sockets inside: --net open, "
+              "which shares the host's, is refused");
         fix(wall, "# use Linux 6.12 or later");
     }
 }

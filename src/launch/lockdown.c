@@ -52,12 +52,25 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
     return landlock_enforce(&landlock, err);
 }
 
+enum { ABI_WITH_SCOPES = 6 };
+
+/* In the host's network nothing but Landlock's scope keeps the host's abstract sockets away: its session bus, its display. */
+static int check_host_network(const struct plan *plan, struct err *err)
+{
+    if (!ports_host_network(plan) || landlock_abi() >= ABI_WITH_SCOPES ||
+        walls_have(plan->absent, WALL_FILES) || walls_have(plan->request.degraded, WALL_LANDLOCK))
+        return 0;
+    err_set(err, "in the host's network this kernel lets the command reach the host's abstract sockets");
+    return err_hint(err, "use Linux 6.12 or later, or the network by names (--net allow); --degrade=landlock "
+                         "goes on without that wall");
+}
+
 /* What is left of it where files have no rules: signals and abstract sockets stay inside. */
 static int raise_scopes(struct err *err)
 {
     struct landlock landlock;
     int abi = landlock_abi();
-    if (abi < 6)
+    if (abi < ABI_WITH_SCOPES)
         return 0; /* the pid namespace holds signals; the network namespace, where there is one, abstract sockets */
     return landlock_begin(abi, false, &landlock, err) < 0 ? -1 : landlock_enforce(&landlock, err);
 }
@@ -148,6 +161,8 @@ static int settle(const struct plan *plan, enum wall wall, int result, bool *ret
 static int raise_landlock(const struct launch *launch, struct raised *raised, struct err *err)
 {
     const struct plan *plan = launch->plan;
+    if (check_host_network(plan, err) < 0)
+        return -1;
     if (walls_have(plan->absent, WALL_LANDLOCK) || walls_have(plan->absent, WALL_FILES))
         return raise_scopes(err);
     return settle(plan, WALL_LANDLOCK, raise_file_rules(launch, err), &raised->file_rules, err);

@@ -21,7 +21,7 @@ teardown() {
     run "$older" doctor
     [ "$status" -eq 0 ]
     [[ "$output" == *"files              weaker       Landlock version 1 does not judge truncation,"* ]]
-    [[ "$output" == *"processes          weaker       namespaces alone keep signals and abstract sockets inside: with --net open"* ]]
+    [[ "$output" == *"processes          weaker       namespaces alone keep signals and abstract sockets inside: --net open"* ]]
     [[ "$output" == *"A run works here, with what is weaker said above."* ]]
 }
 
@@ -30,6 +30,16 @@ teardown() {
     [ "$status" -eq 0 ]
     [ "$output" = inside ]
     [ "$(cat made)" = inside ]
+}
+
+@test "the host's network, in which nothing keeps its abstract sockets away, is refused unless the wall is given up" {
+    run "$older" --net open -- echo inside
+    [ "$status" -eq 125 ]
+    [[ "$output" == *"in the host's network this kernel lets the command reach the host's abstract sockets"* ]]
+    run "$older" --net open --degrade=landlock -- echo inside
+    [ "$status" -eq 0 ]
+    run "$BAWN" --net open -- echo inside
+    [ "$status" -eq 0 ]
 }
 
 @test "what is hidden is empty, files and folders, several of each" {
