@@ -5,7 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SOON = 50000 }; /* nanoseconds */
+enum {
+    SOON = 50000 /* nanoseconds */,
+    LONG = 500000,
+    STAYS = 1000 /* rounds */
+};
 
 int poller_open(struct poller *poller)
 {
@@ -55,15 +59,23 @@ static int64_t now_nanoseconds(void)
 
 /*
  * To be woken takes as long as to move what one is woken for: while one thing follows another within microseconds, the next
- * is waited for awake. Nobody else is let first here, who might keep the processor for milliseconds.
+ * is waited for awake. With few processors those who are waited for may need this one, and are let first; but somebody else
+ * who calculates would keep it for milliseconds, and is not let first again for a good while.
  */
-static int wait_awake(const struct poller *poller, struct epoll_event *ready, int most)
+static int wait_awake(struct poller *poller, struct epoll_event *ready, int most)
 {
-    int64_t until = now_nanoseconds() + SOON;
+    int64_t now = now_nanoseconds(), until = now + SOON;
+    bool stays = poller->stays > 0;
     int count;
-    do
-        count = epoll_wait(poller->fd, ready, most, 0);
-    while (count == 0 && now_nanoseconds() < until);
+    poller->stays -= stays;
+    while ((count = epoll_wait(poller->fd, ready, most, 0)) == 0 && now < until) {
+        int64_t before = now;
+        if (!stays)
+            sched_yield();
+        now = now_nanoseconds();
+        if (now - before > LONG)
+            poller->stays = STAYS;
+    }
     return count;
 }
 

@@ -23,6 +23,7 @@ struct poller {
     int ready;       /* how many are called in this round */
     bool is_lively;  /* the next thing happens soon after the last */
     bool moves_much; /* set by whoever did in this round */
+    unsigned stays;  /* rounds in which nobody else is let first: who was did not come back soon */
     VEC(void *) retired;
 };
 
