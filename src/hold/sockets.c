@@ -6,9 +6,9 @@
 #include "kernel/unix_sockets.h"
 
 /* Does somebody have a socket of this name, wherever it lies? */
-static bool is_bound(const char *list, struct arena *arena, const char *name)
+static bool is_bound(const char *list, const char *name)
 {
-    for (const char *bound; (bound = unix_sockets_next(&list, arena));) {
+    for (const char *bound; (bound = unix_sockets_next(&list));) {
         const char *slash = strrchr(bound, '/');
         if (*bound != '/' && strcmp(slash ? slash + 1 : bound, name) == 0)
             return true;
@@ -23,7 +23,7 @@ static void hide_those_of(const struct past *past, struct plan *plan, struct are
     const char *list = unix_sockets_read(arena);
     for (size_t i = 0; i < past->tree->sockets.count; i++) {
         const char *path = path_join(arena, past->workspace, past->tree->sockets.at[i]);
-        if (is_bound(list, arena, path_name(path)))
+        if (is_bound(list, path_name(path)))
             vec_push(&plan->operations, (struct operation){.kind = OP_HIDE, .path = path});
     }
 }

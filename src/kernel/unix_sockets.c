@@ -1,19 +1,87 @@
 #include "kernel/unix_sockets.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 
-const char *unix_sockets_read(struct arena *arena)
+/* Unnamed ones are empty, and abstract ones begin with a NUL. */
+static void add_name(struct buf *names, const char *bytes, size_t size)
 {
-    enum { LARGEST = 4 * 1024 * 1024 };
-    auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
-    auto_buf struct buf list = {0};
-    if (fd >= 0)
-        buf_read(&list, fd, LARGEST);
-    return arena_copy(arena, list.bytes, list.size);
+    size_t length = strnlen(bytes, size);
+    buf_add(names, bytes, length);
+    if (length)
+        buf_add_char(names, '\0');
+}
+
+/* The name among the attributes of a socket. */
+static void add_socket(struct buf *names, const struct nlmsghdr *message)
+{
+    size_t size = message->nlmsg_len, at = NLMSG_LENGTH(sizeof(struct unix_diag_msg));
+    while (at <= size && size - at >= sizeof(struct rtattr)) {
+        const struct rtattr *attribute = (const void *)((const char *)message + at);
+        size_t length = attribute->rta_len;
+        if (length < sizeof(*attribute) || length > size - at)
+            return;
+        if (attribute->rta_type == UNIX_DIAG_NAME)
+            add_name(names, RTA_DATA(attribute), length - sizeof(*attribute));
+        at += RTA_ALIGN(length);
+    }
+}
+
+enum answer { ANSWER_GOES_ON, ANSWER_IS_WHOLE, ANSWER_IS_NONE };
+
+static enum answer add_sockets(struct buf *names, const char *bytes, size_t size)
+{
+    for (size_t at = 0; size - at >= sizeof(struct nlmsghdr);) {
+        const struct nlmsghdr *message = (const void *)(bytes + at);
+        if (message->nlmsg_len < sizeof(*message) || message->nlmsg_len > size - at ||
+            message->nlmsg_type == NLMSG_ERROR)
+            return ANSWER_IS_NONE;
+        if (message->nlmsg_type == NLMSG_DONE)
+            return ANSWER_IS_WHOLE;
+        add_socket(names, message);
+        at += NLMSG_ALIGN(message->nlmsg_len);
+        if (at > size)
+            break;
+    }
+    return ANSWER_GOES_ON;
+}
+
+/*
+ * Asks the kernel for all of them, whatever their state: of a socket to which datagrams are sent, as a log's, it says that it is
+ * connected as soon as one of its senders is. Returns false where the kernel does not answer so, and then some may be there.
+ */
+static bool ask_kernel(struct buf *names)
+{
+    struct {
+        struct nlmsghdr header;
+        struct unix_diag_req request;
+    } question = {.header = {.nlmsg_len = sizeof(question),
+                             .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                             .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+                  .request = {.sdiag_family = AF_UNIX, .udiag_states = ~0U, .udiag_show = UDIAG_SHOW_NAME}};
+    not_zeroed _Alignas(struct nlmsghdr) char bytes[32 * 1024]; /* more is never sent at once */
+    auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0 || send(fd, &question, sizeof(question), 0) != sizeof(question))
+        return false;
+    enum answer answer = ANSWER_GOES_ON;
+    while (answer == ANSWER_GOES_ON) {
+        ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_TRUNC);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0 || (size_t)got > sizeof(bytes))
+            return false;
+        answer = add_sockets(names, bytes, (size_t)got);
+    }
+    return answer == ANSWER_IS_WHOLE;
 }
 
 /* "Num RefCount Protocol Flags Type St Inode Path": seven words before the name, which the rest of the line is. */
@@ -30,16 +98,35 @@ static const char *name_in(const char *line, size_t size)
     return at < end ? at + 1 : end;
 }
 
-const char *unix_sockets_next(const char **list, struct arena *arena)
+const char *unix_sockets_of_text(struct arena *arena, const char *text)
 {
-    while (**list) {
-        const char *line = *list;
+    auto_buf struct buf names = {0};
+    for (const char *line = text; *line;) {
         size_t size = strcspn(line, "\n");
-        *list += size + (line[size] == '\n');
         const char *name = name_in(line, size), *end = line + size;
         bool is_head = size >= 3 && strncmp(line, "Num", 3) == 0;
         if (name < end && *name != '@' && !is_head)
-            return arena_copy(arena, name, (size_t)(end - name));
+            add_name(&names, name, (size_t)(end - name));
+        line = *end ? end + 1 : end;
     }
-    return NULL;
+    return arena_copy(arena, names.bytes, names.size);
+}
+
+const char *unix_sockets_read(struct arena *arena)
+{
+    enum { LARGEST = 4 * 1024 * 1024 };
+    auto_buf struct buf names = {0}, text = {0};
+    if (ask_kernel(&names))
+        return arena_copy(arena, names.bytes, names.size);
+    auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        buf_read(&text, fd, LARGEST);
+    return unix_sockets_of_text(arena, buf_text(&text));
+}
+
+const char *unix_sockets_next(const char **list)
+{
+    const char *name = *list;
+    *list += *name ? strlen(name) + 1 : 0;
+    return *name ? name : NULL;
 }

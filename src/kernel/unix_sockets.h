@@ -1,13 +1,17 @@
-/* Unix sockets of this network namespace that have a path, by the names that they were bound to. */
+/*
+ * Unix sockets of this network namespace that have a path, by the names that they were bound to. A list is one name after the
+ * other, each ended by a NUL, with an empty one at its end. A server's stands there for each of its clients too.
+ */
 #pragma once
-
-#include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/attr.h"
 
-/* As the kernel lists them now; "" where that cannot be read. */
+/* As the kernel has them now; none where it does not say. */
 const char *unix_sockets_read(struct arena *arena) returns_text;
 
 /* The next name of a list, which is moved on; NULL at its end. It may be relative, to whatever directory. */
-const char *unix_sockets_next(const char **list, struct arena *arena);
+const char *unix_sockets_next(const char **list);
+
+/* The list that the text of /proc/net/unix makes. */
+const char *unix_sockets_of_text(struct arena *arena, const char *text) returns_text;

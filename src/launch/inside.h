@@ -38,7 +38,7 @@ struct root {
     bool host_network;                /* names are looked up as the host does */
     const char *hosts, *resolvers;    /* the host's /etc/hosts and /etc/resolv.conf, where they count */
     const char *profile, *git_config; /* the host's /etc/profile and /etc/gitconfig, "" where there is none */
-    const char *socket_list;          /* the host's /proc/net/unix */
+    const char *socket_list;          /* the host's Unix sockets, as unix_sockets.h has them */
     const char *parent;               /* the directory whose entries were made last, or NULL */
     int parent_fd;
     struct decoy_fds decoys;

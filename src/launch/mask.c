@@ -132,7 +132,7 @@ static void find_sockets(struct root *root)
     const char *list = root->socket_list;
     shown_trees trees = {0};
     find_shown_trees(root, &trees);
-    for (const char *path; list && (path = unix_sockets_next(&list, &root->arena));) {
+    for (const char *path; list && (path = unix_sockets_next(&list));) {
         if (*path == '/' && is_shown_socket(&trees, path) && !is_named(root->launch->plan, path) &&
             !is_masked(root, path))
             vec_push(&root->masked, path);

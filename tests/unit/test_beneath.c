@@ -2,12 +2,29 @@
 #include "kernel/beneath.h"
 
 #include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 
 #include "base/fd.h"
 #include "kernel/directories.h"
 #include "kernel/unix_sockets.h"
 #include "machine.h"
 #include "unit.h"
+
+/* While it is set, the kernel does not answer about sockets, as one that was built without. */
+static bool has_no_netlink;
+
+/* In the place of the C library's, for all of this program. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): there they begin with underscores */
+int socket(int family, int type, int protocol)
+{
+    if (family == AF_NETLINK && has_no_netlink) {
+        errno = EPROTONOSUPPORT;
+        return -1;
+    }
+    return (int)syscall(SYS_socket, family, type, protocol);
+}
 
 static int top(void)
 {
@@ -94,18 +111,84 @@ TEST(directories_are_made_through_no_link)
 
 TEST(sockets_by_the_names_that_they_were_bound_to)
 {
-    const char *list = "Num       RefCount Protocol Flags    Type St Inode Path\n"
-                       "0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/a b.sock\n"
-                       "0000000000000000: 00000002 00000000 00010000 0001 01     6 @abstract\n"
-                       "0000000000000000: 00000003 00000000 00000000 0001 03 12346\n"
-                       "0000000000000000: 00000002 00000000 00010000 0001 01 12347 .git/ipc\n"
-                       "0000000000000000: 00000002 00000000 00010000 0001 01 12348 last";
     struct arena arena = {0};
-    CHECK_STR(unix_sockets_next(&list, &arena), "/run/a b.sock");
-    CHECK_STR(unix_sockets_next(&list, &arena), ".git/ipc");
-    CHECK_STR(unix_sockets_next(&list, &arena), "last");
-    CHECK(!unix_sockets_next(&list, &arena));
+    const char *list = unix_sockets_of_text(
+        &arena, "Num       RefCount Protocol Flags    Type St Inode Path\n"
+                "0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/a b.sock\n"
+                "0000000000000000: 00000002 00000000 00010000 0001 01     6 @abstract\n"
+                "0000000000000000: 00000003 00000000 00000000 0001 03 12346\n"
+                "0000000000000000: 00000002 00000000 00010000 0001 01 12347 .git/ipc\n"
+                "0000000000000000: 00000002 00000000 00010000 0001 01 12348 last");
+    CHECK_STR(unix_sockets_next(&list), "/run/a b.sock");
+    CHECK_STR(unix_sockets_next(&list), ".git/ipc");
+    CHECK_STR(unix_sockets_next(&list), "last");
+    CHECK(!unix_sockets_next(&list));
+    CHECK(!unix_sockets_next(&list));
+    list = unix_sockets_of_text(&arena, "");
+    CHECK(!unix_sockets_next(&list));
     arena_free(&arena);
+}
+
+static int bound(int type, const char *name)
+{
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", machine.path, name);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        abort();
+    return fd;
+}
+
+static int connected(int type, const char *name)
+{
+    int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", machine.path, name);
+    return fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -1 : fd;
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+    size_t folder = strlen(machine.path);
+    for (const char *bound; (bound = unix_sockets_next(&list));) {
+        if (strncmp(bound, machine.path, folder) == 0 && strcmp(bound + folder + 1, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whatever somebody could connect or send to is there, in whichever way the kernel is asked. */
+TEST(the_kernel_lists_every_socket_that_can_be_reached)
+{
+    static const char *const names[] = {"listens", "idle", "log", "packets"};
+    machine_make();
+    int servers[] = {bound(SOCK_STREAM, "listens"), bound(SOCK_STREAM, "idle"), bound(SOCK_DGRAM, "log"),
+                     bound(SOCK_SEQPACKET, "packets"), bound(SOCK_STREAM, "two\nlines")};
+    CHECK_INT(listen(servers[0], 1), 0);
+    CHECK_INT(listen(servers[3], 1), 0);
+    /* By its sender the kernel takes a log for connected, and yet everybody may send. */
+    auto_fd int sender = connected(SOCK_DGRAM, "log"), another = connected(SOCK_DGRAM, "log");
+    CHECK(sender >= 0 && another >= 0 && send(another, "x", 1, 0) == 1);
+    VEC(int) many = {0}; /* so many that they do not come at once */
+    for (int i = 0; i < 400; i++)
+        vec_push(&many, socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    for (int way = 0; way < 2; way++) {
+        has_no_netlink = way == 1;
+        const char *list = unix_sockets_read(&machine.arena);
+        for (size_t i = 0; i < array_len(names); i++) {
+            if (!CHECK(is_listed(list, names[i])))
+                printf("# %s\n", names[i]);
+        }
+        CHECK(!is_listed(list, "nobody"));
+        CHECK(is_listed(list, "two\nlines") || has_no_netlink); /* in a text the line ends the name */
+    }
+    has_no_netlink = false;
+    for (size_t i = 0; i < array_len(servers); i++)
+        close(servers[i]);
+    for (size_t i = 0; i < many.count; i++)
+        close(many.at[i]);
+    vec_free(&many);
+    machine_remove();
 }
 
 UNIT_MAIN()
