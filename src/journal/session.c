@@ -147,31 +147,66 @@ static int note_running(const struct session *session, struct err *err)
 }
 
 /*
- * In one file every running session holds a lock on a byte that its name chooses: hundreds of them are asked whether they are
- * alive without a look at each one's folder. That folder's lock has the last word, so that two names may share a byte.
+ * In one of a few files every running session holds a lock on a byte, both of which its name chooses: hundreds of them are asked
+ * whether they are alive without a look at each one's folder, and the kernel, which looks through all the locks of a file, has
+ * not all of theirs to look through. That folder's lock has the last word, so that two names may share a byte.
  */
-static const char alive_file[] = ".alive"; /* beside the numbers */
+enum { ALIVE_FILES = 16 };
 
-static struct flock byte_of(const char *name, short type)
+struct alive_place {
+    unsigned file;
+    struct flock byte;
+};
+
+static struct alive_place alive_place(const char *name, short type)
 {
-    uint64_t place = 0xcbf29ce484222325u;
+    uint64_t hash = 0xcbf29ce484222325u;
     for (; *name; name++)
-        place = (place ^ (unsigned char)*name) * 0x100000001b3u;
-    return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 2), .l_len = 1};
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return (struct alive_place){
+        .file = (unsigned)hash % ALIVE_FILES,
+        .byte = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(hash >> 2), .l_len = 1}};
+}
+
+/* Beside the numbers. */
+static int open_alive_file(int numbers_fd, unsigned file, int flags)
+{
+    char name[16];
+    snprintf(name, sizeof(name), ".alive-%u", file);
+    return openat(numbers_fd, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
 static void show_life(struct session *session, int numbers_fd)
 {
-    struct flock byte = byte_of(session->name, F_WRLCK);
-    session->alive_fd = openat(numbers_fd, alive_file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (session->alive_fd >= 0 && fcntl(session->alive_fd, F_OFD_SETLK, &byte) < 0)
+    struct alive_place place = alive_place(session->name, F_WRLCK);
+    session->alive_fd = open_alive_file(numbers_fd, place.file, O_RDWR | O_CREAT);
+    if (session->alive_fd >= 0 && fcntl(session->alive_fd, F_OFD_SETLK, &place.byte) < 0)
         return; /* whoever asks will look into the folder */
 }
 
-static bool shows_life(int alive_fd, const char *name)
+/* Those that were asked about already, each opened when it is needed. */
+struct alive_files {
+    int numbers_fd;
+    bool is_open[ALIVE_FILES];
+    int fds[ALIVE_FILES];
+};
+
+static bool shows_life(struct alive_files *files, const char *name)
 {
-    struct flock byte = byte_of(name, F_RDLCK);
-    return alive_fd >= 0 && fcntl(alive_fd, F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
+    struct alive_place place = alive_place(name, F_RDLCK);
+    if (!files->is_open[place.file])
+        files->fds[place.file] = open_alive_file(files->numbers_fd, place.file, O_RDONLY);
+    files->is_open[place.file] = true;
+    int fd = files->fds[place.file];
+    return fd >= 0 && fcntl(fd, F_OFD_GETLK, &place.byte) == 0 && place.byte.l_type != F_UNLCK;
+}
+
+static void close_alive_files(const struct alive_files *files)
+{
+    for (unsigned i = 0; i < ALIVE_FILES; i++) {
+        if (files->is_open[i] && files->fds[i] >= 0)
+            close(files->fds[i]);
+    }
 }
 
 int session_begin(struct arena *arena, const char *state_directory, const char *directory,
@@ -281,12 +316,14 @@ int session_repair_all(struct arena *arena, const char *state_directory, session
     if (!running)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, errno, "cannot look into %s", path);
     int result = 0;
-    const char *alive = arena_printf(arena, "%s/bawn/numbers/%s", state_directory, alive_file);
-    auto_fd int alive_fd = open(alive, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const char *numbers = arena_printf(arena, "%s/bawn/numbers", state_directory);
+    auto_fd int numbers_fd = open(numbers, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct alive_files files = {.numbers_fd = numbers_fd};
     for (struct dirent *entry; result == 0 && (entry = readdir(running));) {
-        if (*entry->d_name != '.' && !shows_life(alive_fd, entry->d_name))
+        if (*entry->d_name != '.' && !shows_life(&files, entry->d_name))
             result = repair_one(arena, state_directory, entry->d_name, repair, context, err);
     }
+    close_alive_files(&files);
     closedir(running);
     return result;
 }
