@@ -77,7 +77,8 @@ static struct shown *take_shown(struct arena *arena, const struct child *child, 
 static int raise_walls(const struct child *child, struct launch *launch, struct kept *ret_kept,
                        struct err *err)
 {
-    struct root root = {.launch = launch, .decoys = DECOYS_NONE, .host_network = child->host_network};
+    struct root root = {
+        .launch = launch, .settings = -1, .decoys = DECOYS_NONE, .host_network = child->host_network};
     /* Real root's ids are mapped from outside, and until that is done nothing here has an identity. */
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
@@ -95,9 +96,11 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
         return -1;
     ret_kept->decoys = root.decoys;
     trace_point(launch->trace, "inside", "the plan's root");
-    if (!child->host_network && (own_network_enter(&network, launch->plan, err) < 0 ||
+    if (!child->host_network && (own_network_enter(&network, &root, err) < 0 ||
                                  ports_hand_out(launch->plan, child->port_fd, err) < 0))
         return -1;
+    if (root.settings >= 0)
+        close(root.settings);
     trace_point(launch->trace, "inside", "the network");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);

@@ -90,6 +90,8 @@ static int furnish_proc(struct root *root, struct err *err)
         return -1;
     if (!root->launch->nested && close_user_namespaces(root, err) < 0)
         return -1;
+    if (!root->host_network)
+        root->settings = openat(root->fd, "proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
     /* Where the command may mount a /proc of its own, the kernel wants to see this one whole. */
     for (size_t i = 0; !root->launch->nested && i < array_len(read_only); i++) {
         auto_fd int part = mount_open_restricted(root->fd, read_only[i] + 1, true, false, err);

@@ -31,6 +31,7 @@ struct root {
     struct arena arena;
     int fd;                           /* of the new root's directory */
     int empty_file, empty_directory;  /* of which mounts are made, to hide things behind */
+    int settings;                     /* /proc/sys of its own /proc, as long as it can be written, or -1 */
     int host_dev;                     /* the host's /dev */
     int terminal_tree;                /* a mount of the caller's terminal, or -1 */
     struct shown *shown;              /* one for each operation of the plan */
@@ -168,7 +169,7 @@ struct own_network {
 int own_network_begin(struct own_network *network, bool all_addresses, struct err *err) must_check;
 
 /* own_network.c: waits for it and enters it, as the plan wants it to be. */
-int own_network_enter(struct own_network *network, const struct plan *plan, struct err *err) must_check;
+int own_network_enter(struct own_network *network, const struct root *root, struct err *err) must_check;
 
 /* ports.c: which network the plan wants. */
 bool ports_host_network(const struct plan *plan);

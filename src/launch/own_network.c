@@ -18,10 +18,13 @@
 #include "kernel/ports.h"
 #include "launch/inside.h"
 
-/* Here every port is anybody's: nobody but the sandbox's own programs is there to be impersonated. */
-static int open_low_ports(struct err *err)
+/*
+ * Here every port is anybody's: nobody but the sandbox's own programs is there to be impersonated. In the host's /proc the kernel
+ * would look for this file among those of all networks there are; in the sandbox's own there is one.
+ */
+static int open_low_ports(int settings_fd, struct err *err)
 {
-    auto_fd int file = open("/proc/sys/net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
+    auto_fd int file = openat(settings_fd, "net/ipv4/ip_unprivileged_port_start", O_WRONLY | O_CLOEXEC);
     if (file < 0 || write(file, "0", 1) != 1)
         return err_sys(err, errno, "cannot open the sandbox's low ports");
     return 0;
@@ -45,7 +48,7 @@ static int make(struct own_network *network)
     }
     int result = network->has_all_addresses ? loopback_take_all_addresses(PORT_NAMES_ADDRESS, err)
                                             : loopback_bring_up(err);
-    if (result < 0 || open_low_ports(err) < 0)
+    if (result < 0)
         return -1;
     network->fd = open_network(err);
     return network->fd < 0 ? -1 : 0;
@@ -82,7 +85,7 @@ int own_network_begin(struct own_network *network, bool all_addresses, struct er
     return failed ? err_sys(err, failed, "cannot make a thread") : 0;
 }
 
-int own_network_enter(struct own_network *network, const struct plan *plan, struct err *err)
+int own_network_enter(struct own_network *network, const struct root *root, struct err *err)
 {
     pthread_join(network->thread, NULL);
     if (network->result < 0) {
@@ -102,7 +105,10 @@ int own_network_enter(struct own_network *network, const struct plan *plan, stru
         err_set(err, "the network wall does not hold: bawn is not in the network that it made");
         return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
     }
+    if (open_low_ports(root->settings, err) < 0)
+        return -1;
     /* Made before the plan was known. */
+    const struct plan *plan = root->launch->plan;
     if (ports_by_name(plan) && !network->has_all_addresses)
         return loopback_take_all_addresses(PORT_NAMES_ADDRESS, err);
     if (!ports_by_name(plan) && network->has_all_addresses)
