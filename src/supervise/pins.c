@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 
 enum { RETRY_MILLISECONDS = 20, MOST_RETRIES = 50 };
 
@@ -115,31 +116,46 @@ static const struct operation *find_pattern(const struct plan *plan)
 }
 
 /*
- * What patterns hide was found by process 1, on its way through the trees: the table of mounts names it. From here on each is hidden
- * by its name, as if a rule had said so.
+ * Reads the table of the sandbox's mounts. What patterns hide was found by process 1 on its way through the trees, and only the table
+ * names it: from here on each is hidden by its name, as if a rule had said so. Returns whether a cover has fallen before anybody
+ * watched: the table tells it at once, whereas the object that fell keeps its name for a moment longer.
  */
-static void add_masks(struct pins *pins)
+static bool take_in_mounts(struct pins *pins)
 {
     enum { LARGEST = 16 * 1024 * 1024 };
     struct plan *plan = pins->hold->plan;
+    size_t planned = plan->operations.count;
     const struct operation *pattern = find_pattern(plan);
-    auto_buf struct buf table = {0};
-    if (!pattern || buf_read(&table, pins->mountinfo_fd, LARGEST) < 0)
-        return;
-    struct operation mask = *pattern;
+    struct operation mask = pattern ? *pattern : (struct operation){0};
     mask.is_pattern = false;
-    for (char *rest = arena_str(pins->hold->arena, buf_text(&table)), *line; (line = strsep(&rest, "\n"));) {
+    struct arena arena = {0};
+    struct map points = {0};
+    auto_buf struct buf table = {0};
+    bool has_fallen = buf_read(&table, pins->mountinfo_fd, LARGEST) < 0;
+    for (char *rest = arena_str(&arena, buf_text(&table)), *line; (line = strsep(&rest, "\n"));) {
         const char *top = NULL, *point = NULL;
         for (int field = 1; field <= 5 && line; field++) {
             const char *word = strsep(&line, " ");
             top = field == 4 ? word : top;
             point = field == 5 ? word : point;
         }
-        if (!line || !is_nothing(top, line))
+        if (!line)
             continue;
-        mask.path = unescape(pins->hold->arena, point);
-        vec_push(&plan->operations, mask); /* twice where a rule names it, and then held at the second look */
+        const char *path = unescape(&arena, point);
+        *map_at(&points, path, strlen(path)) = &points;
+        mask.path = pattern && is_nothing(top, line) ? arena_str(pins->hold->arena, path) : NULL;
+        if (mask.path)
+            vec_push(&plan->operations,
+                     mask); /* twice where a rule names it, and then held at the second look */
     }
+    for (size_t i = 0; !has_fallen && i < planned; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        has_fallen =
+            plan_covers(plan, operation) && !map_get(&points, operation->path, strlen(operation->path));
+    }
+    map_free(&points);
+    arena_free(&arena);
+    return has_fallen;
 }
 
 void pins_begin(struct pins *pins, struct loop *loop)
@@ -159,12 +175,11 @@ void pins_begin(struct pins *pins, struct loop *loop)
             "mounts cannot be watched");
         return;
     }
-    add_masks(pins);
+    bool has_fallen = take_in_mounts(pins);
     pins->states = arena_alloc(pins->hold->arena, pins->hold->plan->operations.count * sizeof(*pins->states));
     loop_add(loop, pins->mountinfo_fd, POLLPRI, mounts_changed, pins);
     loop_add(loop, pins->timer_fd, POLLIN, time_is_over, pins);
-    /* What fell before is told by the objects themselves: they are no longer those that were looked at. */
-    if (hold_was_replaced(pins->hold))
+    if (has_fallen)
         pin_again(pins);
 }
 
