@@ -169,3 +169,14 @@ int mount_switch_root(int new_root_fd, struct err *err)
         return err_sys(err, errno, "cannot let go of the host's root");
     return 0;
 }
+
+void mount_unescape(char *path)
+{
+    char *end = path;
+    for (const char *at = path; *at; at++) {
+        bool is_escaped = at[0] == '\\' && at[1] && at[2] && at[3];
+        *end++ = is_escaped ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')) : *at;
+        at += is_escaped ? 3 : 0;
+    }
+    *end = '\0';
+}

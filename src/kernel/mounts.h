@@ -50,3 +50,6 @@ int mount_detach_propagation(struct err *err) must_check;
 
 /* Makes the tree at new_root_fd the root of this mount namespace, and lets go of the old one. */
 int mount_switch_root(int new_root_fd, struct err *err) must_check;
+
+/* A path of the kernel's tables of mounts, which writes a space, a tab, the end of a line and a backslash as \040 and so on. */
+void mount_unescape(char *path);

@@ -17,13 +17,27 @@
 
 enum { LARGEST_PAGE = 64 * 1024 };
 
-/* A file there is not memory again, and a limit of the user's on files ends nobody: beyond it the kernel sends a signal. */
+/* Memory again, or on another machine that may be gone when the memory is wanted back. */
+static bool is_unfit(int folder_fd)
+{
+    static const unsigned long unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      NFS_SUPER_MAGIC,
+                                          FUSE_SUPER_MAGIC, SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC,
+                                          V9FS_MAGIC,       AFS_FS_MAGIC};
+    struct statfs system;
+    if (fstatfs(folder_fd, &system) < 0)
+        return true;
+    for (size_t i = 0; i < array_len(unfit); i++) {
+        if ((unsigned long)system.f_type == unfit[i])
+            return true;
+    }
+    return false;
+}
+
+/* A limit of the user's on files ends nobody: beyond it the kernel sends a signal. */
 static bool may_write(int folder_fd, size_t size)
 {
-    struct statfs system;
     struct rlimit limit;
-    return fstatfs(folder_fd, &system) == 0 && system.f_type != TMPFS_MAGIC && system.f_type != RAMFS_MAGIC &&
-           getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur > size;
+    return !is_unfit(folder_fd) && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur > size;
 }
 
 static bool is_all_zero(const char *bytes, size_t size)

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "kernel/mounts.h"
 
 enum { RETRY_MILLISECONDS = 20, MOST_RETRIES = 50 };
 
@@ -87,19 +88,6 @@ static int time_is_over(void *self, short events, struct err *err)
     return 0;
 }
 
-/* The kernel writes a space, a tab, the end of a line and a backslash as \040 and so on. */
-static const char *unescape(struct arena *arena, const char *text)
-{
-    char *path = arena_str(arena, text), *end = path;
-    for (const char *at = path; *at; at++) {
-        bool is_escaped = at[0] == '\\' && at[1] && at[2] && at[3];
-        *end++ = is_escaped ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')) : *at;
-        at += is_escaped ? 3 : 0;
-    }
-    *end = '\0';
-    return path;
-}
-
 /* What launch/root.c puts over what is hidden: a file that has lost its name, or the folder that /proc covers. */
 static bool is_nothing(const char *top, const char *rest)
 {
@@ -141,7 +129,8 @@ static bool take_in_mounts(struct pins *pins)
         }
         if (!line)
             continue;
-        const char *path = unescape(&arena, point);
+        char *path = arena_str(&arena, point);
+        mount_unescape(path);
         *map_at(&points, path, strlen(path)) = &points;
         mask.path = pattern && is_nothing(top, line) ? arena_str(pins->hold->arena, path) : NULL;
         if (mask.path)

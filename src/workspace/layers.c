@@ -91,6 +91,7 @@ static int refuse_mounts_inside(const char *workspace, struct err *err)
         if (!point)
             continue;
         point[1 + strcspn(point + 1, " ")] = '\0';
+        mount_unescape(point + 1);
         if (path_is_beneath(point + 1, workspace) && strcmp(point + 1, workspace) != 0) {
             err_set(err, "%s is a mount inside the workspace, which an overlay would show empty", point + 1);
             result = err_hint(err, "unmount it, or run without --review");
