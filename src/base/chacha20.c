@@ -57,8 +57,7 @@ void chacha20(const unsigned char key[CHACHA20_KEY], uint64_t stream, const void
         uint32_t block[WORDS];
         make_block(start, block);
         const unsigned char *bytes = (const unsigned char *)block;
-        size_t part = size - done < BLOCK ? size - done : BLOCK;
-        for (size_t i = 0; i < part; i++)
+        for (size_t i = 0; i < BLOCK && i < size - done; i++)
             out[done + i] = in[done + i] ^ bytes[i];
     }
 }

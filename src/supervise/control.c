@@ -29,10 +29,11 @@ static struct sockaddr_un address_in(int folder_fd)
 
 static struct ucred peer_of(int fd)
 {
-    struct ucred peer = {.uid = (uid_t)-1};
+    struct ucred peer;
     socklen_t size = sizeof(peer);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer
-                                                                      : (struct ucred){.uid = (uid_t)-1};
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        peer = (struct ucred){.uid = (uid_t)-1}; /* nobody's */
+    return peer;
 }
 
 /*
@@ -61,7 +62,7 @@ static int obey(struct control *control, char *line, unsigned *ret_number, struc
     return err_set(err, "this session does not understand that");
 }
 
-static void answer(int client, const char *text)
+static void tell(int client, const char *text)
 {
     const char *word = *text ? text : "done";
     if (send(client, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -82,7 +83,7 @@ static void given_is_taken(void *self, unsigned number, const char *problem)
     for (size_t i = 0; i < control->askers.count; i++) {
         if (control->askers.at[i].number != number)
             continue;
-        answer(control->askers.at[i].fd, problem);
+        tell(control->askers.at[i].fd, problem);
         forget_asker(control, i);
         return;
     }
@@ -108,8 +109,8 @@ static int client_ready(void *self, short events, struct err *err)
     (void)err;
     struct control *control = self;
     auto_fd int client = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-    struct ucred peer = client < 0 ? (struct ucred){.uid = (uid_t)-1} : peer_of(client);
-    if (peer.uid != geteuid())
+    struct ucred peer = peer_of(client);
+    if (client < 0 || peer.uid != geteuid())
         return 0;
     /* The other side is bawn, and sends at once; a client that does not is not waited for. */
     struct pollfd ready = {.fd = client, .events = POLLIN};
@@ -125,7 +126,7 @@ static int client_ready(void *self, short events, struct err *err)
     line[got] = '\0';
     /* Only now: who is answered before it has asked finds the socket closed, and reads nothing. */
     if (is_inside(peer.pid)) {
-        answer(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
+        tell(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
         return 0;
     }
     struct err problem = {0};
@@ -137,7 +138,7 @@ static int client_ready(void *self, short events, struct err *err)
     }
     char text[sizeof(problem.message) + sizeof(problem.hint) + 2];
     snprintf(text, sizeof(text), "%s%s%s", problem.message, *problem.hint ? "\n" : "", problem.hint);
-    answer(client, text);
+    tell(client, text);
     return 0;
 }
 

@@ -150,8 +150,8 @@ static int connected(int type, const char *name)
 static bool is_listed(const char *list, const char *name)
 {
     size_t folder = strlen(machine.path);
-    for (const char *bound; (bound = unix_sockets_next(&list));) {
-        if (strncmp(bound, machine.path, folder) == 0 && strcmp(bound + folder + 1, name) == 0)
+    for (const char *listed; (listed = unix_sockets_next(&list));) {
+        if (strncmp(listed, machine.path, folder) == 0 && strcmp(listed + folder + 1, name) == 0)
             return true;
     }
     return false;

@@ -247,7 +247,8 @@ TEST(a_limit_on_the_size_of_files_ends_nobody)
         struct rlimit limit = {.rlim_cur = place.page, .rlim_max = place.page};
         if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
             _exit(1);
-        _exit(begins(&rest) || !is_as_it_was());
+        bool is_changed = begins(&rest) || !is_as_it_was();
+        _exit(is_changed ? 1 : 0);
     }
     int status = 0;
     waitpid(child, &status, 0);
