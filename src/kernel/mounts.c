@@ -174,9 +174,12 @@ void mount_unescape(char *path)
 {
     char *end = path;
     for (const char *at = path; *at; at++) {
-        bool is_escaped = at[0] == '\\' && at[1] && at[2] && at[3];
-        *end++ = is_escaped ? (char)((at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0')) : *at;
-        at += is_escaped ? 3 : 0;
+        int byte = *at;
+        if (at[0] == '\\' && at[1] && at[2] && at[3]) {
+            byte = (at[1] - '0') << 6 | (at[2] - '0') << 3 | (at[3] - '0');
+            at += 3;
+        }
+        *end++ = (char)byte;
     }
     *end = '\0';
 }
