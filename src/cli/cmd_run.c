@@ -77,7 +77,8 @@ static void find_terminal(struct launch *launch)
     launch->foreground =
         isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
     /* In the caller's group kill(0, …) would reach the caller's neighbours, unless Landlock keeps signals inside. */
-    launch->own_group = launch->foreground || launch->terminal_fd < 0 || landlock_abi() < 6;
+    launch->own_group =
+        launch->foreground || launch->terminal_fd < 0 || landlock_abi() < LANDLOCK_ABI_WITH_SCOPES;
 }
 
 /* What the user should know, where a person reads it; in a pipe bawn adds no byte. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "kernel/landlock.h"
 
 static void finds(struct judged_wall *wall, enum state state, const char *says)
 {
@@ -185,7 +186,7 @@ static void judge_processes(const struct host_caps *caps, struct judged_wall *wa
         return;
     }
     finds(wall, STATE_OK, "a process tree and a /proc of its own; signals stay inside");
-    if (caps->trials[TRIAL_LANDLOCK].works && caps->landlock_abi < 6) {
+    if (caps->trials[TRIAL_LANDLOCK].works && caps->landlock_abi < LANDLOCK_ABI_WITH_SCOPES) {
         finds(wall, STATE_WEAKER,
               "namespaces alone keep signals and abstract sockets inside: --net open, "
               "which shares the host's, is refused");

@@ -43,9 +43,9 @@ static int write_aside_end(const struct keeping *keeping, struct kept_tree *tree
     struct record *record = &tree->record;
     int folder_fd = tree->session.folder_fd;
     bool is_copied = copied_is_there(folder_fd);
-    bool has_written = is_copied ? copied_is_whole(folder_fd) : !upper_is_untouched(folder_fd);
     record->changes = 0;
-    if (record->mode == RECORD_REVIEW && has_written) {
+    if (record->mode == RECORD_REVIEW &&
+        (is_copied ? copied_is_whole(folder_fd) : !upper_is_untouched(folder_fd))) {
         struct upper_request request = {
             .directory = keeping->store,
             .progress = keeping->progress,

@@ -47,7 +47,7 @@ int landlock_begin(int abi, bool files, struct landlock *ret_landlock, struct er
     size_t size = sizeof(attributes.handled_access_fs);
     if (abi >= 4)
         size = sizeof(attributes.handled_access_fs) + sizeof(attributes.handled_access_net);
-    if (abi >= 6) {
+    if (abi >= LANDLOCK_ABI_WITH_SCOPES) {
         attributes.scoped = BAWN_LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | BAWN_LANDLOCK_SCOPE_SIGNAL;
         size = sizeof(attributes);
     }

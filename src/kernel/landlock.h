@@ -13,6 +13,9 @@
 /* The best version that this kernel has; 0 for none. */
 int landlock_abi(void);
 
+/* From which on signals and abstract sockets are kept inside (Linux 6.12). */
+enum { LANDLOCK_ABI_WITH_SCOPES = 6 };
+
 struct landlock {
     int fd;
     uint64_t handled; /* rights that this kernel's version knows */

@@ -68,18 +68,25 @@ int explain_namespaces(struct err *err);
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown, which are open. */
 int mask_find(struct root *root, struct err *err) must_check;
 
-/* root.c: opens the host's trees that the plan shows. Outside (as root, ids mapped) or inside. */
-int root_open_trees(const struct launch *launch, int userns_fd, struct shown *shown, struct err *err)
-    must_check;
+/* trees.c: does the operation show a tree of the host; does it bring a device of the host's in? */
+bool trees_has(const struct operation *operation);
+bool trees_has_device(const struct operation *operation);
+
+/* trees.c: is it a copy that lies in a tree which is shown as it is? The host's own file must not be what is seen there. */
+bool trees_has_copy(const struct launch *launch, const struct operation *operation);
+
+/* trees.c: the host's tree for an operation, restricted and, with a user namespace, with its ids mapped. Returns its fd. */
+int trees_open_one(const struct launch *launch, const struct operation *operation, int userns_fd,
+                   struct err *err) must_check;
+
+/* trees.c: opens all that the plan shows. Outside (as root, ids mapped) or inside. */
+int trees_open(const struct launch *launch, int userns_fd, struct shown *shown, struct err *err) must_check;
 
 /* root.c: an empty root with what every sandbox has: /dev, /proc, /tmp and the like. */
 int root_prepare(struct root *root, struct err *err) must_check;
 
 /* root.c: assembles the rest of it and enters it. */
 int root_assemble(struct root *root, struct err *err) must_check;
-
-/* root.c: does the operation bring a device of the host's in? */
-bool root_shows_device(const struct operation *operation);
 
 /* place.c: opens (O_PATH) what is at a path of the new root; no link is followed on the way to it. */
 int place_open(const struct root *root, const char *path, int flags);

@@ -6,6 +6,7 @@
  *   handover.c  from outside to inside: the plan, when it is made
  *   child.c     inside: namespaces, then the steps below in their order
  *   limits.c    outside and inside: what the sandbox may use up
+ *   trees.c     inside, or outside for root: opens the host's trees that are shown
  *   root.c      inside, before the walls: assembles the root from the plan's operations
  *   host_root.c the same for full access: the host's own tree
  *   overlay.c   inside, before the walls: covers a tree, so that what is written goes elsewhere

@@ -37,7 +37,7 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
         return -1;
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
-        bool is_device = root_shows_device(operation) ||
+        bool is_device = trees_has_device(operation) ||
                          (operation->kind == OP_PRIVATE &&
                           (strcmp(operation->path, "/dev") == 0 || strcmp(operation->path, "/proc") == 0));
         bool is_written = operation->kind == OP_BIND_WRITE ||
@@ -52,12 +52,10 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
     return landlock_enforce(&landlock, err);
 }
 
-enum { ABI_WITH_SCOPES = 6 };
-
 /* In the host's network nothing but Landlock's scope keeps the host's abstract sockets away: its session bus, its display. */
 static int check_host_network(const struct plan *plan, struct err *err)
 {
-    if (!ports_host_network(plan) || landlock_abi() >= ABI_WITH_SCOPES ||
+    if (!ports_host_network(plan) || landlock_abi() >= LANDLOCK_ABI_WITH_SCOPES ||
         walls_have(plan->absent, WALL_FILES) || walls_have(plan->request.degraded, WALL_LANDLOCK))
         return 0;
     err_set(err, "in the host's network this kernel lets the command reach the host's abstract sockets");
@@ -70,7 +68,7 @@ static int raise_scopes(struct err *err)
 {
     struct landlock landlock;
     int abi = landlock_abi();
-    if (abi < ABI_WITH_SCOPES)
+    if (abi < LANDLOCK_ABI_WITH_SCOPES)
         return 0; /* the pid namespace holds signals; the network namespace, where there is one, abstract sockets */
     return landlock_begin(abi, false, &landlock, err) < 0 ? -1 : landlock_enforce(&landlock, err);
 }
@@ -106,7 +104,7 @@ static int try_mounts(const struct launch *launch, struct err *err)
     for (size_t i = 0; i < launch->plan->operations.count; i++) {
         const struct operation *operation = &launch->plan->operations.at[i];
         bool reads = operation->kind == OP_BIND_READ && !furnish_makes(operation) && !tried_read,
-             writes = operation->kind == OP_BIND_WRITE && !root_shows_device(operation) && !tried_write;
+             writes = operation->kind == OP_BIND_WRITE && !trees_has_device(operation) && !tried_write;
         tried_read |= reads;
         tried_write |= writes;
         if ((reads || writes) &&

@@ -266,7 +266,7 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
     if (!walls_have(plan->absent, WALL_ROOT)) {
         struct rlimit before = raise_descriptor_limit();
         auto_fd int userns_fd = make_map_namespace(map, err);
-        int result = userns_fd < 0 ? -1 : root_open_trees(launch, userns_fd, child->shown, err);
+        int result = userns_fd < 0 ? -1 : trees_open(launch, userns_fd, child->shown, err);
         setrlimit(RLIMIT_NOFILE, &before);
         if (result == 0)
             return 0;

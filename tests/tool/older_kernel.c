@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +13,9 @@
 #include <sys/syscall.h>
 
 #include "kernel/uapi/landlock.h"
+#include "wrapped_syscall.h"
 
 enum { LAST_CALL = 446 /* landlock_restrict_self */, LANDLOCK_VERSION = 1 };
-
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
 
 /* Does the path, which is there, lie in a mount that this namespace does not list? */
 static bool lies_apart(int dirfd, const char *path)
@@ -50,14 +47,8 @@ static int landlock_trouble(const struct bawn_landlock_ruleset_attr *attributes,
                                                                        : 0;
 }
 
-long __wrap_syscall(long number, ...)
+long answer_syscall(long number, const long *arguments)
 {
-    long arguments[6];
-    va_list list;
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        arguments[i] = va_arg(list, long);
-    va_end(list);
     const char *last = getenv("OLDER_LAST_CALL");
     int errnum = 0;
     if (number == SYS_open_tree && arguments[2] & OPEN_TREE_CLONE &&
@@ -71,7 +62,5 @@ long __wrap_syscall(long number, ...)
         return LANDLOCK_VERSION;
     if (number == SYS_landlock_create_ruleset)
         errnum = landlock_trouble((const void *)arguments[0], (size_t)arguments[1]);
-    return errnum ? refuse(errnum)
-                  : __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
-                                   arguments[4], arguments[5]);
+    return errnum ? refuse(errnum) : pass_syscall_on(number, arguments);
 }
