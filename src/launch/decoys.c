@@ -69,7 +69,7 @@ int decoys_make(struct root *root, struct err *err)
 static void make_way(struct root *root, const char *path, struct err *err)
 {
     const char *parent = path_parent(&root->arena, path);
-    auto_fd int above = place_make(root, path_parent(&root->arena, parent), true, err);
+    int above = place_open_parent(root, parent, err);
     if (above >= 0)
         mkdirat(above, path_name(parent), 0700);
 }

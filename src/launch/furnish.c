@@ -44,7 +44,7 @@ static int furnish_dev(struct root *root, struct err *err)
         if (show_device(root, devices[i], path, err) < 0)
             return -1;
     }
-    auto_fd int dev = place_make(root, "/dev", true, err);
+    int dev = place_directory(root, "/dev", err);
     if (dev < 0)
         return -1;
     for (size_t i = 0; i < array_len(links); i++) {

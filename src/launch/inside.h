@@ -25,6 +25,12 @@ struct shown {
     int tree, overlay; /* the tree, and the folder that takes what is written there */
 };
 
+/* A directory of the new root that is open. */
+struct open_place {
+    const char *path; /* NULL: none */
+    int fd;
+};
+
 /* The root under construction. */
 struct root {
     const struct launch *launch;
@@ -40,8 +46,8 @@ struct root {
     const char *hosts, *resolvers;    /* the host's /etc/hosts and /etc/resolv.conf, where they count */
     const char *profile, *git_config; /* the host's /etc/profile and /etc/gitconfig, "" where there is none */
     const char *socket_list;          /* the host's Unix sockets, as unix_sockets.h has them */
-    const char *parent;               /* the directory whose entries were made last, or NULL */
-    int parent_fd;
+    struct open_place open[16];       /* directories whose entries were made last */
+    size_t opened;                    /* how many ever were */
     struct decoy_fds decoys;
     int decoy_trees[DECOY_COUNT];
     VEC(const char *) to_close; /* hidden directories in which something is shown */
@@ -92,10 +98,10 @@ int root_assemble(struct root *root, struct err *err) must_check;
 int place_open(const struct root *root, const char *path, int flags);
 int place_find(const struct root *root, const char *path); /* nor at its end */
 
-/* place.c: the same, and makes what is missing. */
-int place_make(struct root *root, const char *path, bool is_directory, struct err *err) must_check;
+/* place.c: a directory, made where it is missing, as all above it. The descriptor stays the root's, and is good until the next. */
+int place_directory(struct root *root, const char *path, struct err *err) must_check;
 
-/* place.c: the directory that holds a path, made where it is missing. The descriptor stays the root's. */
+/* place.c: the same of the directory that holds a path. */
 int place_open_parent(struct root *root, const char *path, struct err *err) must_check;
 
 /* place.c: shows a tree at a path, for which a place is made. */

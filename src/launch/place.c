@@ -27,23 +27,6 @@ int place_find(const struct root *root, const char *path)
     return place_open(root, path, O_NOFOLLOW);
 }
 
-/* The plan goes through a directory entry by entry: it stays open for the next. */
-int place_open_parent(struct root *root, const char *path, struct err *err)
-{
-    size_t size = path_parent_size(path, strlen(path));
-    if (root->parent && strlen(root->parent) == size && memcmp(root->parent, path, size) == 0)
-        return root->parent_fd;
-    const char *parent = arena_copy(&root->arena, path, size);
-    int fd = place_make(root, parent, true, err);
-    if (fd < 0)
-        return -1;
-    if (root->parent)
-        close(root->parent_fd);
-    root->parent = parent;
-    root->parent_fd = fd;
-    return fd;
-}
-
 static bool is_same_mount(int a, int b)
 {
     struct statx one, other;
@@ -87,27 +70,60 @@ static int make_entry(const struct root *root, int parent_fd, const char *path, 
     return err_sys(err, errno, "cannot make %s", path);
 }
 
-int place_make(struct root *root, const char *path, bool is_directory, struct err *err)
+static int open_directory(int parent_fd, const char *name)
 {
-    int fd = place_open(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
-    if (fd >= 0)
-        return fd;
-    if (errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
-        return err_sys(err, errno, "cannot make a place for %s", path);
-    int parent = place_open_parent(root, path, err);
-    if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
+    return openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The plan goes through a tree entry by entry: the directories that it was in last stay open. */
+static int directory_at(struct root *root, const char *path, size_t size, struct err *err)
+{
+    if (size <= 1)
+        return root->fd;
+    for (size_t i = 0; i < array_len(root->open); i++) {
+        const char *other = root->open[i].path;
+        if (other && strncmp(other, path, size) == 0 && !other[size])
+            return root->open[i].fd;
+    }
+    int parent = directory_at(root, path, path_parent_size(path, size), err);
+    if (parent < 0)
         return -1;
-    fd = place_open(root, path, is_directory ? O_DIRECTORY : O_NOFOLLOW);
-    return fd < 0 ? err_sys(err, errno, "cannot make a place for %s", path) : fd;
+    const char *own = arena_copy(&root->arena, path, size), *name = path_name(own);
+    int fd = open_directory(parent, name);
+    if (fd < 0 && (errno == ENOENT || errno == ELOOP || errno == ENOTDIR)) {
+        if (make_entry(root, parent, own, true, err) < 0)
+            return -1;
+        fd = open_directory(parent, name);
+    }
+    if (fd < 0)
+        return err_sys(err, errno, "cannot make a place for %s", own);
+    struct open_place *oldest = &root->open[root->opened++ % array_len(root->open)];
+    if (oldest->path)
+        close(oldest->fd);
+    *oldest = (struct open_place){own, fd};
+    return fd;
+}
+
+int place_directory(struct root *root, const char *path, struct err *err)
+{
+    return directory_at(root, path, strlen(path), err);
+}
+
+int place_open_parent(struct root *root, const char *path, struct err *err)
+{
+    return directory_at(root, path, path_parent_size(path, strlen(path)), err);
 }
 
 /* What is mounted at a path covers the directories beneath it that may still be open. */
-static void forget_parent(struct root *root, const char *path)
+static void forget_beneath(struct root *root, const char *path)
 {
-    if (!root->parent || !path_is_beneath(root->parent, path))
-        return;
-    close(root->parent_fd);
-    root->parent = NULL;
+    for (size_t i = 0; i < array_len(root->open); i++) {
+        struct open_place *open = &root->open[i];
+        if (!open->path || !path_is_beneath(open->path, path))
+            continue;
+        close(open->fd);
+        open->path = NULL;
+    }
 }
 
 int place_attach(struct root *root, int tree_fd, const char *path, bool is_directory, struct err *err)
@@ -115,7 +131,7 @@ int place_attach(struct root *root, int tree_fd, const char *path, bool is_direc
     int parent = place_open_parent(root, path, err);
     if (parent < 0 || make_entry(root, parent, path, is_directory, err) < 0)
         return -1;
-    forget_parent(root, path);
+    forget_beneath(root, path);
     return mount_attach_at(tree_fd, parent, path_name(path), path, err);
 }
 
@@ -124,13 +140,13 @@ int place_attach_over_name(struct root *root, int tree_fd, const char *path, str
     int parent = place_open_parent(root, path, err);
     if (parent < 0)
         return -1;
-    forget_parent(root, path);
+    forget_beneath(root, path);
     return mount_attach_at(tree_fd, parent, path_name(path), path, err);
 }
 
 int place_attach_over(struct root *root, int tree_fd, int place_fd, const char *path, struct err *err)
 {
-    forget_parent(root, path);
+    forget_beneath(root, path);
     return mount_attach(tree_fd, place_fd, path, err);
 }
 

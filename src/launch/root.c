@@ -57,8 +57,7 @@ static int attach_seed(struct root *root, size_t index, struct err *err)
     auto_fd int overlay = overlay_cover(root, &root->shown[index], &ignored);
     if (overlay >= 0)
         return place_attach(root, overlay, path, true, err);
-    auto_fd int own = overlay_forget(root, err) < 0 ? -1 : place_make(root, path, true, err);
-    return own < 0 ? -1 : 0;
+    return overlay_forget(root, err) < 0 || place_directory(root, path, err) < 0 ? -1 : 0;
 }
 
 static bool is_directory_fd(int fd)
