@@ -11,6 +11,7 @@
 #include "git/running.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
+#include "policy/decide.h"
 
 static const char obeyed[] = "git on the host obeys its configuration as soon as you work beside it";
 
@@ -171,25 +172,75 @@ static void look_at_known(struct flags *flags, const char *git_dir)
     look_for_new_parts(flags, path_join(arena, git_dir, "worktrees"), 0);
 }
 
-/* A file or link in the place of a `.git`, and the git directory that it names. */
-static void look_at_repository_link(struct flags *flags, const char *path)
+/* The git directory that a file or link in the place of a `.git` names; NULL where it names none. */
+static const char *named_directory(struct arena *arena, const struct file_content *link)
 {
     static const char start[] = "gitdir: ";
-    struct arena *arena = flags->hold->arena;
-    const struct file_content *before;
-    file_contents link = {0};
-    content_add(arena, path, &link);
-    bool is_new = link.count && flags_is_new(flags, &link.at[0], &before);
-    const char *text = link.count && link.at[0].bytes ? link.at[0].bytes : "";
-    if (is_new)
-        flags_add_sighting(flags, (struct sighting){"a new link to a git repository", path, obeyed});
-    if (link.count && !S_ISLNK(link.at[0].mode))
+    const char *text = link->bytes ? link->bytes : "";
+    if (!S_ISLNK(link->mode))
         text = text_starts_with(text, start) ? text + strlen(start) : "";
-    const char *git_dir =
-        path_clean(arena, path_parent(arena, path), arena_copy(arena, text, strcspn(text, "\n")));
-    if (*text && !is_known(flags, git_dir))
-        look_inside(flags, git_dir, is_new);
-    vec_free(&link);
+    return *text ? path_clean(arena, path_parent(arena, link->path),
+                              arena_copy(arena, text, strcspn(text, "\n")))
+                 : NULL;
+}
+
+static bool is_written_inside(const struct flags *flags, const char *path)
+{
+    enum access access = decide_path(flags->hold->plan->policy, path, NULL).access;
+    return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
+}
+
+/* Of the `.git` and the links on the way from it, the first that came new. */
+static bool find_new_link(struct flags *flags, const char *dot_git, const struct fs_link *links,
+                          struct new_content *ret_link)
+{
+    struct arena *arena = flags->hold->arena;
+    const struct fs_link first = {.path = dot_git, .next = links};
+    for (const struct fs_link *link = &first; link; link = link->next) {
+        file_contents found = {0};
+        const struct file_content *before;
+        content_add(arena, link->path, &found);
+        bool is_new =
+            found.count && is_written_inside(flags, link->path) && flags_is_new(flags, &found.at[0], &before);
+        if (is_new) {
+            struct file_content *kept = arena_new(arena, struct file_content);
+            *kept = found.at[0];
+            *ret_link = (struct new_content){kept, before};
+        }
+        vec_free(&found);
+        if (is_new)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A file or link in the place of a `.git`. What it leads to is settled as a repository in the workspace is, if it is one:
+ * whatever the command writes into a `.git`, no other file of the host's is touched because of it. Then it goes itself.
+ */
+static void look_at_repository_link(struct flags *flags, const struct file_content *dot_git)
+{
+    struct arena *arena = flags->hold->arena;
+    const struct policy *policy = flags->hold->plan->policy;
+    struct fsview now = {.root_fd = policy->request.fs->root_fd, .arena = arena};
+    const char *git_dir = named_directory(arena, dot_git);
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    bool leads = git_dir && fs_resolve(&now, git_dir, &place, &ignored) == 0,
+         is_unknown = git_dir && !(leads && is_known(flags, place->real)),
+         leads_inside = is_unknown && leads && is_written_inside(flags, place->real);
+    struct new_content link;
+    bool is_new = find_new_link(flags, dot_git->path, leads ? place->links : NULL, &link);
+    if (is_new && is_unknown && !leads_inside) {
+        link.runs = arena_printf(arena, "what the configuration in %s says", git_dir);
+        flags_add_change(flags, link);
+    } else if (is_new) {
+        flags_add_sighting(flags,
+                           (struct sighting){"a new link to a git repository", link.now->path, obeyed});
+    }
+    if (leads_inside)
+        look_inside(flags, place->real, is_new);
+    fs_free(&now);
 }
 
 void nested_look(struct flags *flags, const char *git_dir)
@@ -198,7 +249,11 @@ void nested_look(struct flags *flags, const char *git_dir)
         return;
     auto_fd int fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0) {
-        look_at_repository_link(flags, git_dir);
+        file_contents found = {0};
+        content_add(flags->hold->arena, git_dir, &found);
+        if (found.count)
+            look_at_repository_link(flags, &found.at[0]);
+        vec_free(&found);
         return;
     }
     if (!is_repository(fd))
