@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -41,6 +42,9 @@
 enum {
     JUST_O_TMPFILE = 020000000, /* without O_DIRECTORY, which is another number on each architecture */
     SOCKET_TYPE = 0xf, /* beside SOCK_CLOEXEC and SOCK_NONBLOCK; the kernel's headers for programs lack it */
+    REQUEST_TYPE = 0xff00, /* of an ioctl: whose it is */
+    BTRFS_REQUESTS = 0x9400,
+    BCACHEFS_REQUESTS = 0xbc00,
     MOST_NUMBERS = 1024, /* no architecture comes near */
     MOST_RANGES = 256,
     MOST_CODE = 512,

@@ -103,13 +103,28 @@ ALLOW(prctl, seccomp, landlock_create_ruleset, landlock_add_rule, landlock_restr
 /* --- what the arguments decide ------------------------------------------------------------------------------------- */
 
 /* Typing into the caller's terminal is the way out of every sandbox that shares one. */
-CHECK(terminal, ioctl)
-DEFINE_CHECK(terminal,
+CHECK(requests, ioctl)
+DEFINE_CHECK(requests,
     LOW(1),
     EQUAL(TIOCSTI, ERRNO(EPERM)),
     EQUAL(TIOCLINUX, ERRNO(EPERM)),
     EQUAL(TIOCSETD, ERRNO(EPERM)), /* line disciplines: loaded for anybody who asks, and used by no program here */
+    MASK(REQUEST_TYPE),
+    EQUAL(BTRFS_REQUESTS, THEN(shares_blocks)),
+    EQUAL(BCACHEFS_REQUESTS, ERRNO(ENOTTY)),
     OTHERWISE(ALLOWED))
+
+/*
+ * A snapshot of btrfs is a second tree of all that the first one holds, with nothing mounted in it: what is hidden, sealed or
+ * frozen would be open there. Before Linux 6.7 one folder of a subvolume was enough to make a snapshot of the whole: of all
+ * homes, as a rule. What other file systems have under the same type shares blocks between files that are open already.
+ */
+DEFINE_CHECK(shares_blocks,
+    LOW(1),
+    EQUAL(FICLONE, ALLOWED),
+    EQUAL(FICLONERANGE, ALLOWED),
+    EQUAL(FIDEDUPERANGE, ALLOWED),
+    OTHERWISE(ERRNO(ENOTTY)))
 
 /* Process 1 is bawn's own and bears the same id: its limits can be looked at, and not be set. */
 CHECK(limits_of, prlimit64)

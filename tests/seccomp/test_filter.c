@@ -350,10 +350,26 @@ TEST(limits_of_process_1_are_only_looked_at)
     CHECK_BOTH("prlimit64", ALLOW, 2, 7, 0x1000);
 }
 
+TEST(no_snapshot_is_made_of_what_holds_hidden_files)
+{
+    static const uint64_t sharing[] = {0x40049409, 0x4020940d, 0xc0189436}; /* FICLONE, FICLONERANGE, FIDEDUPERANGE */
+    static const uint64_t refused[] = {0x50009401, 0x50009417, 0x5000940e, 0x50009418, /* snapshots and subvolumes of btrfs */
+                                       0xd0009412, 0x9400,     0x94ff,     0x4020bc10};
+    for (size_t i = 0; i < array_len(sharing); i++) {
+        CHECK_BOTH("ioctl", ALLOW, 0, sharing[i]);
+        CHECK_BOTH("ioctl", ALLOW, 0, sharing[i] | high_half);
+    }
+    for (size_t i = 0; i < array_len(refused); i++) {
+        CHECK_BOTH("ioctl", ERRNO | ENOTTY, 0, refused[i]);
+        CHECK_BOTH("ioctl", ERRNO | ENOTTY, UINT64_MAX, refused[i] | high_half);
+    }
+}
+
 TEST(every_other_request_to_a_device_is_allowed)
 {
     for (uint64_t request = 0; request < 0x10000; request++) {
-        if (request != 0x5412 && request != 0x541c && request != 0x5423)
+        uint64_t type = request >> 8;
+        if (request != 0x5412 && request != 0x541c && request != 0x5423 && type != 0x94 && type != 0xbc)
             CHECK_BOTH("ioctl", ALLOW, 0, request);
     }
     CHECK_BOTH("ioctl", ALLOW, 0x5412, 0x5413); /* the descriptor is not the request */
