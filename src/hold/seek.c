@@ -60,20 +60,17 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
 }
 
 /* A link that was made during the run and leads out of its tree: what follows it on the host is led astray. */
-static void look_at_link(const struct walk *walk, int directory_fd, const char *directory, const char *name)
+static void look_at_link(struct walk *walk, int directory_fd, const char *directory, const char *name)
 {
     struct stat status;
-    char target[PATH_LONGEST];
-    ssize_t size = fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-                           !flags_is_since(walk->flags, status.st_ctim)
-                       ? -1
-                       : readlinkat(directory_fd, name, target, sizeof(target) - 1);
-    if (size < 0)
+    if (fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !flags_is_since(walk->flags, status.st_ctim))
         return;
-    target[size] = '\0';
-    struct arena *arena = walk->flags->hold->arena;
-    const char *path = path_join(arena, directory, name);
-    if (!path_is_beneath(path_clean(arena, directory, target), walk->tree) &&
+    const char *path = path_join(walk->flags->hold->arena, directory, name);
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    /* By other links on the way, too, which may lead further up than their names say. */
+    if (fs_resolve(&walk->now, path, &place, &ignored) == 0 && !path_is_beneath(place->real, walk->tree) &&
         !decide_artifacts(walk->flags->hold->plan->policy, path + strlen(walk->tree) + 1, true))
         flags_add_sighting(walk->flags, (struct sighting){"a link that leads out of the workspace", path});
 }

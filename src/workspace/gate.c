@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/json_read.h"
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/text.h"
@@ -14,7 +15,7 @@ enum { READ_MOST = 1024 * 1024 };
 /* How a row's files are judged, beside their names. */
 enum test {
     TEST_NONE,    /* any change counts */
-    TEST_SCRIPTS, /* only where the "scripts" of a package.json differ */
+    TEST_SCRIPTS, /* only where what a package.json has run differs */
     TEST_EXEC,    /* only with a line that git would execute */
     TEST_HEAD,    /* only where it is what a repository's HEAD is */
 };
@@ -66,44 +67,26 @@ static const struct {
 
 /* --- content ----------------------------------------------------------------------------------------------------- */
 
-static const char *skip_string(const char *at, const char *end)
+/*
+ * What a package.json has under a name: 1 and the value, 0 where there is none, -1 where readers could differ. A second member
+ * of the same name, or one that is spelled with escapes, is what the package manager takes.
+ */
+static int find_member(struct arena *arena, const struct buf *text, const char *name,
+                       struct json_value *ret_value)
 {
-    for (at++; at < end && *at != '"'; at++) {
-        if (*at == '\\')
-            at++;
-    }
-    return at < end ? at + 1 : end;
-}
-
-/* The text of the member "scripts" of a JSON object, braces included; empty where there is none. */
-static size_t find_scripts(const char *text, size_t size, const char **ret_scripts)
-{
-    static const char key[] = "\"scripts\"";
-    const char *end = text + size;
-    unsigned depth = 0;
-    *ret_scripts = text;
-    const char *start = NULL;
-    for (const char *at = text; at < end;) {
-        if (*at == '"') {
-            bool is_key = depth == 1 && !start && (size_t)(end - at) > sizeof(key) &&
-                          memcmp(at, key, sizeof(key) - 1) == 0;
-            at = skip_string(at, end);
-            if (is_key)
-                start = at;
+    struct json_value object, key, value;
+    int found = 0;
+    if (!json_read(buf_text(text), text->size, &object))
+        return -1;
+    for (size_t at = 0; json_next_member(object, &at, &key, &value);) {
+        const char *spelled = json_text(arena, key);
+        if (!spelled || strcmp(spelled, name) != 0)
             continue;
-        }
-        depth += *at == '{' || *at == '[';
-        if ((*at == '}' || *at == ']') && depth)
-            depth--;
-        at++;
-        if (start && depth == 1 && at[-1] == '}') {
-            *ret_scripts = start;
-            return (size_t)(at - start);
-        }
-        if (start && depth == 0)
-            break;
+        if (found++)
+            return -1;
+        *ret_value = value;
     }
-    return 0;
+    return found;
 }
 
 static int read_side(const struct gate_change *change, const struct entry *entry, struct buf *bytes)
@@ -113,15 +96,30 @@ static int read_side(const struct gate_change *change, const struct entry *entry
     return S_ISREG(entry->mode) ? change->read(change->context, entry, READ_MOST, bytes) : 0;
 }
 
+static bool member_differs(const struct buf *old, const struct buf *new, const char *name)
+{
+    struct arena arena = {0};
+    struct json_value before = {0}, after = {0};
+    int had = old->size ? find_member(&arena, old, name, &before) : 0;
+    int has = find_member(&arena, new, name, &after);
+    arena_free(&arena);
+    return had < 0 || has < 0 || had != has || before.size != after.size ||
+           (has && memcmp(before.at, after.at, after.size) != 0);
+}
+
 static bool scripts_differ(const struct gate_change *change)
 {
+    /* What npm and its kin run, and what runs from hooks that were there before. */
+    static const char *const running[] = {"scripts",          "gypfile",  "husky",      "lint-staged",
+                                          "simple-git-hooks", "gitHooks", "pre-commit", "packageManager"};
     auto_buf struct buf old = {0}, new = {0};
     if (read_side(change, change->before, &old) != 1 || read_side(change, change->after, &new) != 1)
         return true; /* what cannot be read is not harmless */
-    const char *old_scripts, *new_scripts;
-    size_t old_size = find_scripts(buf_text(&old), old.size, &old_scripts);
-    size_t new_size = find_scripts(buf_text(&new), new.size, &new_scripts);
-    return old_size != new_size || memcmp(old_scripts, new_scripts, old_size) != 0;
+    for (size_t i = 0; i < array_len(running); i++) {
+        if (member_differs(&old, &new, running[i]))
+            return true;
+    }
+    return false;
 }
 
 /* A rebase's list with a command among its lines. */
@@ -161,21 +159,25 @@ static bool passes(enum test test, const struct gate_change *change)
 
 /* --- kinds ------------------------------------------------------------------------------------------------------- */
 
-/* Does a link's target lead out of the tree, seen from where the link lies? */
+/*
+ * Could a link's target lead out of the tree, seen from where the link lies? What stands before a ".." may be a link itself, and
+ * then nobody knows where that leads.
+ */
 static bool leaves_tree(const char *path, const char *target)
 {
     if (*target == '/')
         return true;
     size_t depth = 0;
+    bool is_named = false;
     for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/'))
         depth++;
     while (*target) {
         size_t size = strcspn(target, "/");
         if (size == 2 && target[0] == '.' && target[1] == '.') {
-            if (depth-- == 0)
+            if (is_named || depth-- == 0)
                 return true;
         } else if (size && !(size == 1 && *target == '.')) {
-            depth++;
+            is_named = true;
         }
         target += size;
         target += strspn(target, "/");
