@@ -126,7 +126,7 @@ static int make_aside(const struct step *step, struct err *err)
     default: {
         struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
         if (mknodat(fd, step->aside, (to->mode & S_IFMT) | 0600, (dev_t)to->size) < 0 ||
-            fchmodat(fd, step->aside, to->mode & 07777, 0) < 0 ||
+            fchmodat(fd, step->aside, to->mode & 07777, AT_SYMLINK_NOFOLLOW) < 0 ||
             utimensat(fd, step->aside, times, AT_SYMLINK_NOFOLLOW) < 0)
             return step_failed(step, err);
         return 0;
@@ -218,7 +218,8 @@ int step_adjust(struct step *step, struct err *err)
     const struct entry *to = step->change->after;
     if (!S_ISREG(to->mode) && !S_ISDIR(to->mode)) {
         struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
-        if ((!S_ISLNK(to->mode) && fchmodat(step->parent_fd, step->name, to->mode & 07777, 0) < 0) ||
+        if ((!S_ISLNK(to->mode) &&
+             fchmodat(step->parent_fd, step->name, to->mode & 07777, AT_SYMLINK_NOFOLLOW) < 0) ||
             utimensat(step->parent_fd, step->name, times, AT_SYMLINK_NOFOLLOW) < 0)
             return step_failed(step, err);
         return 0;
