@@ -27,6 +27,13 @@ const char *branch_worktree_name(struct arena *arena, const char *name)
     return slug;
 }
 
+/* Where the worktree belongs. What a repository says about it counts for nothing: a command may have written that. */
+static const char *tree_of(struct arena *arena, const char *state, const char *workspace, const char *name)
+{
+    return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", state, workspace_slug(arena, workspace),
+                        branch_worktree_name(arena, name), path_name(workspace));
+}
+
 /* --- what must hold before anything is made ----------------------------------------------------------------------- */
 
 /* Is the branch checked out somewhere else? Two worktrees on one branch would undo each other's commits. */
@@ -66,13 +73,11 @@ static int locate(const struct world *world, const struct args *args, struct are
         status = refuse(world, "--branch needs a git repository, and there is none here", NULL);
     if (status == 0) {
         const struct workspace *workspace = &loaded.policy.workspaces.at[0];
-        const char *slug = branch_worktree_name(arena, args->branch);
         *ret_branch = (struct branch){
             .name = args->branch,
             .workspace = arena_str(arena, workspace->path),
-            .tree = arena_printf(arena, "%s/bawn/branches/%s/%s/%s", loaded.request.starts[START_STATE],
-                                 workspace->slug, slug, path_name(workspace->path)),
-            .admin = arena_printf(arena, ".git/worktrees/%s", slug),
+            .tree = tree_of(arena, loaded.request.starts[START_STATE], workspace->path, args->branch),
+            .admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, args->branch)),
         };
     }
     loaded_free(&loaded);
@@ -276,17 +281,10 @@ static int remove_inside(void *context, struct err *err)
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
 {
     const char *admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, record->of));
+    const char *tree = tree_of(arena, state, record->workspace, record->of);
     auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
-    auto_fd int link_fd =
-        top_fd < 0 ? -1 : open_beneath(top_fd, arena_printf(arena, "%s/gitdir", admin), O_RDONLY, 0);
-    auto_buf struct buf link = {0};
-    if (link_fd < 0 || buf_read(&link, link_fd, PATH_LONGEST) < 0)
-        return err_sys(err, errno, "cannot find the worktree of the branch %s", record->of);
-    /* What git's file says counts only where it names a folder of bawn's own. */
-    const char *told = arena_copy(arena, link.bytes, strcspn(buf_text(&link), "\n"));
-    const char *tree = path_parent(arena, path_clean(arena, "/", told));
-    if (!path_is_beneath(tree, arena_printf(arena, "%s/bawn/branches", state)))
-        return err_set(err, "%s is no worktree of bawn's", tree);
+    if (top_fd < 0)
+        return err_sys(err, errno, "cannot find the repository of the branch %s", record->of);
     auto_fd int parent_fd = open_absolute(path_parent(arena, tree), O_RDONLY | O_DIRECTORY);
     struct removal removal = {parent_fd, path_name(tree)};
     if (parent_fd < 0 ||

@@ -36,8 +36,7 @@ static const char *objection(const struct policy_request *request, const char *p
     return NULL;
 }
 
-/* Every character but letters and digits becomes '-', as agents name their folders for a project. */
-static const char *slug_of(struct arena *arena, const char *path)
+const char *workspace_slug(struct arena *arena, const char *path)
 {
     char *slug = arena_str(arena, path);
     for (char *at = slug; *at; at++) {
@@ -72,7 +71,7 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
             return;
     }
     struct workspace workspace = {
-        .path = place->real, .slug = slug_of(policy->arena, place->real), .chosen_by = chosen_by};
+        .path = place->real, .slug = workspace_slug(policy->arena, place->real), .chosen_by = chosen_by};
     git_find(policy->request.fs, place->real, &workspace.git);
     vec_push(&policy->workspaces, workspace);
     if (workspace.git.outside)

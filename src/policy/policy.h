@@ -51,6 +51,9 @@ struct workspace {
     bool is_trusted;
 };
 
+/* Every character but letters and digits becomes '-', as agents name their folders for a project. */
+const char *workspace_slug(struct arena *arena, const char *path);
+
 /* A path rule at a place of this machine. One rule may have several places. */
 struct placed {
     const struct rule *rule;
