@@ -116,6 +116,14 @@ static bool is_submodule_of(struct fsview *fs, const char *root, const char *git
     return place && strcmp(place->real, root) == 0;
 }
 
+static const char astray[] = "the git directory that it names does not point back at it";
+
+/* One that lies in the tree opens nothing that is not open already, whoever made it: it needs no proof, and is frozen. */
+static bool is_inner(struct fsview *fs, const char *root, const char *git_dir)
+{
+    return path_is_beneath(git_dir, root) && strcmp(git_dir, root) != 0 && is_git_dir(fs, git_dir);
+}
+
 /* Follows a `.git` file to its git directory, or says in repo->problem why not. */
 static const char *follow_link(struct fsview *fs, const char *root, const char *dot_git,
                                struct git_repo *repo)
@@ -131,10 +139,10 @@ static const char *follow_link(struct fsview *fs, const char *root, const char *
         return NULL;
     }
     const char *needed = worktree_main(fs, root, place->real);
-    if (!needed && is_submodule_of(fs, root, place->real))
+    if (!needed && (is_submodule_of(fs, root, place->real) || is_inner(fs, root, place->real)))
         needed = place->real;
     if (!needed) {
-        repo->problem = "the git directory that it names does not point back at it";
+        repo->problem = astray;
         return NULL;
     }
     if (!path_is_beneath(needed, root))
@@ -219,6 +227,36 @@ static void add_git_dir(struct fsview *fs, const char *root, const char *git_dir
     vec_free(&names);
 }
 
+/* Follows a link in the place of a `.git`. */
+static const char *follow_symbolic_link(struct fsview *fs, const char *root, const char *dot_git,
+                                        struct git_repo *repo)
+{
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    if (fs_resolve(fs, dot_git, &place, &ignored) == 0 && is_inner(fs, root, place->real))
+        return place->real;
+    repo->problem = "it is a symbolic link";
+    return NULL;
+}
+
+/* The directory whose configuration counts for this one, which must lie in the tree, too. */
+static void add_common_dir(struct fsview *fs, const char *root, const char *git_dir, struct git_repo *repo)
+{
+    const char *line = read_line(fs, path_join(fs->arena, git_dir, "commondir"));
+    const struct fs_place *place = line ? lead_to(fs, git_dir, line) : NULL;
+    if (!line || !path_is_beneath(git_dir, root))
+        return;
+    if (!place || !is_inner(fs, root, place->real)) {
+        repo->problem = astray;
+        return;
+    }
+    for (size_t i = 0; i < repo->dirs.count; i++) {
+        if (strcmp(repo->dirs.at[i], place->real) == 0)
+            return;
+    }
+    add_git_dir(fs, root, place->real, 0, repo);
+}
+
 void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
 {
     struct git_repo repo = {0};
@@ -233,13 +271,15 @@ void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
         break;
     case FILE_LINK:
         vec_push(&repo.links, dot_git);
-        repo.problem = "it is a symbolic link";
+        git_dir = follow_symbolic_link(fs, root, dot_git, &repo);
         break;
     default:
         break;
     }
-    if (git_dir)
+    if (git_dir) {
         add_git_dir(fs, root, git_dir, 0, &repo);
+        add_common_dir(fs, root, git_dir, &repo);
+    }
     for (size_t i = 0; i < repo.dirs.count; i++)
         git_follow_config(fs, root, repo.dirs.at[i], &repo);
     *ret_repo = repo;

@@ -1,7 +1,7 @@
 /*
  * What a git repository looks like on disk, found by looking. git itself is never run, its environment variables are
  * ignored, and nothing that a sandboxed program may have written widens what is found: a `.git` file counts only when
- * the directory that it names points back at it.
+ * the directory that it names points back at it, or lies in the tree itself.
  */
 #pragma once
 

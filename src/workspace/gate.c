@@ -18,6 +18,7 @@ enum test {
     TEST_SCRIPTS, /* only where what a package.json has run differs */
     TEST_EXEC,    /* only with a line that git would execute */
     TEST_HEAD,    /* only where it is what a repository's HEAD is */
+    TEST_CONFIG,  /* only with a setting by which git runs something */
 };
 
 /* The one table: patterns of paths that begin with a slash at the workspace's top. */
@@ -42,6 +43,7 @@ static const struct {
     {"/**/.git/worktrees/*/gitdir", "leads git to another work tree", TEST_NONE},
     {"/**/.git/**/git-rebase-todo*", "git executes its lines when the rebase goes on", TEST_EXEC},
     {"/*/**/.git/**", "a repository inside the workspace: git runs what its configuration says", TEST_NONE},
+    {"/**/config", "git runs what its configuration says", TEST_CONFIG},
     {"/**/HEAD", "looks like a bare repository: git runs what its configuration says", TEST_HEAD},
     {"/**/package.json", "scripts that the package manager runs", TEST_SCRIPTS},
     {"/**/setup.py", "runs when the package is built or installed", TEST_NONE},
@@ -142,6 +144,23 @@ static bool is_head(const struct gate_change *change)
     return text_starts_with(buf_text(&text), "ref: ") || strspn(buf_text(&text), digits) >= 40;
 }
 
+/* Of a bare repository that was there before, whatever it is called. Other programs have files of this name, too. */
+static bool has_running_setting(const struct gate_change *change)
+{
+    struct arena arena = {0};
+    git_setting_list settings = {0};
+    auto_buf struct buf text = {0};
+    if (read_side(change, change->after, &text) != 1)
+        return true;
+    bool runs = git_setting_list_read(&arena, buf_text(&text), text.size, &settings) < 0 &&
+                memchr(buf_text(&text), '[', text.size);
+    for (size_t i = 0; !runs && i < settings.count; i++)
+        runs = git_setting_runs(&settings.at[i]);
+    vec_free(&settings);
+    arena_free(&arena);
+    return runs;
+}
+
 static bool passes(enum test test, const struct gate_change *change)
 {
     switch (test) {
@@ -151,6 +170,8 @@ static bool passes(enum test test, const struct gate_change *change)
         return has_exec_line(change);
     case TEST_HEAD:
         return is_head(change);
+    case TEST_CONFIG:
+        return has_running_setting(change);
     case TEST_NONE:
         break;
     }

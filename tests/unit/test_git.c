@@ -70,6 +70,36 @@ TEST(a_submodule_seen_from_outside_and_from_inside)
     machine_remove();
 }
 
+/* Whoever wrote it: what lies in the tree is in the tree, and what git obeys there is to be frozen. */
+TEST(a_git_directory_of_another_name_in_the_tree)
+{
+    machine_make();
+    put_repo("/w/.bare");
+    machine_put("/w/.git", "gitdir: ./.bare\n");
+    CHECK_STR(found("/w"), "/w/.bare | /w/.git |  | ");
+    machine_put("/w/.git", "gitdir: .\n");
+    CHECK(strstr(found("/w"), "does not point back") != NULL);
+    put_repo("/l/.bare");
+    machine_link("/l/.git", ".bare");
+    CHECK_STR(found("/l"), "/l/.bare | /l/.git |  | ");
+    put_repo("/victim/.git");
+    machine_put("/o/x", "");
+    machine_link("/o/.git", "/victim/.git");
+    CHECK_STR(found("/o"), "| /o/.git |  | it is a symbolic link");
+    machine_remove();
+}
+
+TEST(a_git_directory_in_the_tree_whose_configuration_lies_beside_it)
+{
+    machine_make();
+    machine_put("/shared/admin/HEAD", "ref: refs/heads/main\n");
+    machine_put("/shared/admin/commondir", "../store\n");
+    put_repo("/shared/store");
+    machine_put("/shared/.git", "gitdir: admin\n");
+    CHECK_STR(found("/shared"), "/shared/admin /shared/store | /shared/.git |  | ");
+    machine_remove();
+}
+
 /* Each of these is what an agent could have written to get at another repository at the next start. */
 TEST(a_forged_git_file_widens_nothing)
 {
