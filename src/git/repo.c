@@ -79,14 +79,18 @@ static char *configured_worktree(struct fsview *fs, const char *git_dir)
 }
 
 /* Is this what git makes for a repository, and not just a directory with some of its names in it? */
+static bool is_whole(struct fsview *fs, const char *directory)
+{
+    return fs_kind(fs, path_join(fs->arena, directory, "HEAD")) != FILE_MISSING &&
+           fs_kind(fs, path_join(fs->arena, directory, "objects")) == FILE_DIRECTORY &&
+           fs_kind(fs, path_join(fs->arena, directory, "refs")) == FILE_DIRECTORY;
+}
+
 static bool is_main_dir(struct fsview *fs, const char *directory)
 {
     const char *name = path_name(directory);
     size_t size = strlen(name);
-    return size >= 4 && strcmp(name + size - 4, ".git") == 0 &&
-           fs_kind(fs, path_join(fs->arena, directory, "HEAD")) != FILE_MISSING &&
-           fs_kind(fs, path_join(fs->arena, directory, "objects")) == FILE_DIRECTORY &&
-           fs_kind(fs, path_join(fs->arena, directory, "refs")) == FILE_DIRECTORY;
+    return size >= 4 && strcmp(name + size - 4, ".git") == 0 && is_whole(fs, directory);
 }
 
 /* git_dir is MAIN/worktrees/NAME: does it belong to the worktree at root, both ways round? Returns MAIN. */
@@ -274,6 +278,7 @@ void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
         git_dir = follow_symbolic_link(fs, root, dot_git, &repo);
         break;
     default:
+        git_dir = is_whole(fs, root) ? root : NULL; /* a bare one */
         break;
     }
     if (git_dir) {

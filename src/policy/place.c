@@ -168,12 +168,24 @@ static void place_in_repo(struct policy *policy, struct rule *rule, const struct
 
 typedef VEC(struct git_repo) repo_list;
 
+/* What a workspace needs of its repository elsewhere is among the workspace's own. */
+static bool is_of_workspace(const struct policy *policy, const char *git_dir)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const char *outside = policy->workspaces.at[i].git.outside;
+        if (outside && strcmp(outside, git_dir) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void find_granted_repos(struct policy *policy, repo_list *repos)
 {
     size_t count = policy->places.count;
     for (size_t i = 0; i < count; i++) {
         const struct placed *placed = policy->places.at[i];
-        if (placed->rule->verb != VERB_WRITE || placed->found->kind != FILE_DIRECTORY)
+        if (placed->rule->verb != VERB_WRITE || placed->found->kind != FILE_DIRECTORY ||
+            is_of_workspace(policy, placed->path))
             continue;
         struct git_repo repo;
         git_find(policy->request.fs, placed->path, &repo);

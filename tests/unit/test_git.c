@@ -89,6 +89,16 @@ TEST(a_git_directory_of_another_name_in_the_tree)
     machine_remove();
 }
 
+TEST(a_tree_that_is_a_bare_repository)
+{
+    machine_make();
+    put_repo("/r.git");
+    machine_put("/plain/HEAD", "");
+    CHECK_STR(found("/r.git"), "/r.git | |  | ");
+    CHECK_STR(found("/plain"), "| |  | ");
+    machine_remove();
+}
+
 TEST(a_git_directory_in_the_tree_whose_configuration_lies_beside_it)
 {
     machine_make();
