@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "cli/branch.h"
 #include "git/branch.h"
-#include "workspace/transition.h"
+#include "git/objects.h"
+#include "workspace/positions.h"
 #include "workspace/upper.h"
 
 /* What may pass, relative to the repository. */
@@ -15,29 +16,6 @@ struct passing {
     struct store *store;
     const char *name, *worktree; /* the branch, and git's name for its worktree */
 };
-
-/* "ab", "pack", "ab/cdef…", "pack/pack-….idx": new objects, and nothing that leads git elsewhere. */
-static bool is_object(const char *path)
-{
-    static const char digits[] = "0123456789abcdef";
-    static const char *const endings[] = {".pack", ".idx", ".rev"};
-    if (strcmp(path, "pack") == 0)
-        return true;
-    if (text_starts_with(path, "pack/pack-")) {
-        const char *ending = path + strlen("pack/pack-");
-        ending += strspn(ending, digits);
-        for (size_t i = 0; i < array_len(endings); i++) {
-            if (strcmp(ending, endings[i]) == 0)
-                return true;
-        }
-        return false;
-    }
-    size_t first = strspn(path, digits);
-    if (first != 2 || !path[2])
-        return first == 2;
-    size_t rest = path[2] == '/' ? strspn(path + 3, digits) : 0;
-    return (rest == 38 || rest == 62) && !path[3 + rest];
-}
 
 /* The file itself, or a directory on the way to it. */
 static bool is_on_way(const char *path, const char *wanted)
@@ -66,7 +44,7 @@ static bool passes(const struct passing *passing, const struct entry *before, co
         (before && (before->mode & S_IFMT) != (after->mode & S_IFMT)))
         return false;
     if (text_starts_with(path, "objects/"))
-        return !before && is_object(path + strlen("objects/"));
+        return !before && git_is_object_path(path + strlen("objects/"));
     const char *ref = arena_printf(passing->arena, "refs/heads/%s", passing->name);
     const char *log = arena_printf(passing->arena, "logs/%s", ref);
     if (strcmp(path, ref) == 0)
@@ -119,11 +97,14 @@ static int settle(struct arena *arena, const char *store, struct kept_tree *kept
                                     .to = after,
                                     .keeps_objects = true};
     decision_list decisions;
-    if (transition_decide(&transition, arena, &decisions, err) < 0)
+    if (transition_decide(&transition, arena, &decisions, err) < 0 ||
+        positions_hold_broken(&transition, arena, &decisions, err) < 0)
         return -1;
     bool is_free = true;
-    for (size_t i = 0; i < decisions.count; i++)
+    for (size_t i = 0; i < decisions.count; i++) {
         is_free &= decisions.at[i].course == COURSE_GO || decisions.at[i].course == COURSE_DONE;
+        kept->is_broken |= decisions.at[i].breaks;
+    }
     int result;
     if (is_free) {
         struct settled settled = {0};

@@ -10,6 +10,7 @@
 #include "cli/conflicts.h"
 #include "cli/progress.h"
 #include "cli/style.h"
+#include "workspace/positions.h"
 
 enum { MOST_LISTED = 20 };
 
@@ -69,10 +70,8 @@ void carry_fit_directories(decision_list *decisions)
 }
 
 /* Changes outside the paths that were named, and those that a person must see first, do not go. */
-static struct tally choose_changes(const struct choice *choice, const struct carry *carry,
-                                   decision_list *decisions)
+static void choose_changes(const struct choice *choice, const struct carry *carry, decision_list *decisions)
 {
-    struct tally tally = {0};
     for (size_t i = 0; i < decisions->count; i++) {
         struct decision *decision = &decisions->at[i];
         const struct change *change = &decision->judged.change;
@@ -89,7 +88,21 @@ static struct tally choose_changes(const struct choice *choice, const struct car
             decision->why = why;
         }
     }
+}
+
+int carry_hold_broken(const struct choice *choice, const struct carry *carry, decision_list *decisions,
+                      struct err *err)
+{
+    if (carry->mode == RECORD_APPLY &&
+        positions_hold_broken(&carry->transition, choice->loaded.policy.arena, decisions, err) < 0)
+        return -1;
     carry_fit_directories(decisions);
+    return 0;
+}
+
+static struct tally count_changes(const decision_list *decisions)
+{
+    struct tally tally = {0};
     for (size_t i = 0; i < decisions->count; i++) {
         const struct decision *decision = &decisions->at[i];
         bool is_shown = change_is_shown(&decision->judged.change);
@@ -256,7 +269,13 @@ void carry_free(struct carry *carry)
 static int carry_chosen(const struct world *world, const struct choice *choice, struct carry *carry,
                         decision_list *decisions)
 {
-    struct tally tally = choose_changes(choice, carry, decisions);
+    struct err err = {0};
+    choose_changes(choice, carry, decisions);
+    if (carry_hold_broken(choice, carry, decisions, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    struct tally tally = count_changes(decisions);
     drop_unused(&carry->afters, decisions, NULL);
     show(world, carry, decisions);
     carry->is_complete = tally.left == 0 && choice->paths.count == 0;

@@ -39,6 +39,10 @@ int carry_run(const struct world *world, const struct choice *choice, struct car
 /* What of the session is still to be applied and shown, when some of it was given up or became another text. */
 int carry_revise(const struct choice *choice, struct carry *carry, struct err *err) must_check;
 
+/* Of what is decided to go into a workspace, holds back what would break a repository, and fits the directories to that. */
+int carry_hold_broken(const struct choice *choice, const struct carry *carry, decision_list *decisions,
+                      struct err *err) must_check;
+
 /* A new directory of which nothing goes is not made, and an old one of which something stays is not removed. */
 void carry_fit_directories(decision_list *decisions);
 void carry_free(struct carry *carry);

@@ -24,13 +24,14 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
     return 0;
 }
 
-/* What cannot be settled here, with the reason. */
-static void say_left_alone(const struct walk *walk)
+/* What cannot be settled here, with the reason: before anybody was asked, or because it would break a repository. */
+static void say_left_alone(const struct walk *walk, bool is_settled)
 {
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < walk->decisions->count; i++) {
         const struct decision *decision = &walk->decisions->at[i];
-        if (decision->course != COURSE_HELD || !change_is_shown(&decision->judged.change))
+        if (decision->course != COURSE_HELD || decision->breaks != is_settled ||
+            !change_is_shown(&decision->judged.change))
             continue;
         buf_add_str(&out, "  cannot be settled: ");
         style_add(&walk->patch->style, &out, COLOUR_YELLOW, decision->judged.change.path);
@@ -68,6 +69,7 @@ static int settle(struct walk *walk, const struct record *record)
         say_err(world, &err);
         return EXIT_REFUSED;
     }
+    say_left_alone(walk, true);
     struct carry *carry = walk->carry;
     carry->is_complete = walk->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
     for (size_t i = 0; i < walk->decisions->count; i++)
@@ -131,7 +133,7 @@ int walk_session(const struct world *world, const struct args *args, struct choi
     put(world->out, &out);
     vec_free(&changes);
     walk_collect(&walk);
-    say_left_alone(&walk);
+    say_left_alone(&walk, false);
     int status = settle(&walk, record);
     walk_free(&walk);
     carry_free(&carry);

@@ -174,8 +174,10 @@ int walk_settle(struct walk *walk, struct err *err)
     settle_others(walk, were_asked);
     free(were_asked);
     int result = rewrite_all(walk->choice->store, walk->choice->loaded.policy.arena, &settling.rewrites, err);
-    if (result == 0)
+    if (result == 0) {
         revise_session(&settling);
+        result = carry_hold_broken(walk->choice, walk->carry, walk->decisions, err);
+    }
     rewrites_free(&settling.rewrites);
     vec_free(&settling.uses);
     return result;

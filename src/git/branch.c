@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "kernel/beneath.h"
 
-enum { REF_LARGEST = 4096, PACKED_LARGEST = 64 * 1024 * 1024 };
+enum { REF_LARGEST = 4096 };
 
 bool git_branch_is_sound(const char *name)
 {
@@ -47,13 +47,9 @@ static bool read_small(int git_dir_fd, const char *path, size_t most, struct buf
     return fd >= 0 && buf_read(ret_text, fd, most) == 0 && !memchr(buf_text(ret_text), '\0', ret_text->size);
 }
 
-/* "HASH refs/heads/NAME" in the file of packed refs. */
-static bool find_packed(int git_dir_fd, const char *ref, struct git_position *ret_position)
+bool git_packed_position(const char *packed, const char *ref, struct git_position *ret_position)
 {
-    auto_buf struct buf packed = {0};
-    if (!read_small(git_dir_fd, "packed-refs", PACKED_LARGEST, &packed))
-        return false;
-    for (const char *line = buf_text(&packed), *end; *line; line = *end ? end + 1 : end) {
+    for (const char *line = packed, *end; *line; line = *end ? end + 1 : end) {
         end = strchrnul(line, '\n');
         size_t digits = strspn(line, "0123456789abcdef"), size = strlen(ref);
         if (line[digits] != ' ' || (size_t)(end - line) != digits + 1 + size ||
@@ -73,7 +69,9 @@ bool git_branch_position(int git_dir_fd, const char *name, struct git_position *
     snprintf(ref, sizeof(ref), "refs/heads/%s", name);
     if (read_small(git_dir_fd, ref, REF_LARGEST, &text))
         return git_position_parse(buf_text(&text), ret_position);
-    return find_packed(git_dir_fd, ref, ret_position);
+    auto_buf struct buf packed = {0};
+    return read_small(git_dir_fd, "packed-refs", GIT_PACKED_REFS_MOST, &packed) &&
+           git_packed_position(buf_text(&packed), ref, ret_position);
 }
 
 bool git_head_branch(int git_dir_fd, const char *head, char ret_name[GIT_NAME_MOST + 1])

@@ -15,6 +15,10 @@ bool git_branch_is_sound(const char *name);
 /* A text of nothing but a hash and the end of its line. */
 bool git_position_parse(const char *text, struct git_position *ret_position);
 
+/* The commit of a ref ("refs/heads/NAME") in the text of packed refs. Returns false where there is none. */
+enum { GIT_PACKED_REFS_MOST = 64 * 1024 * 1024 };
+bool git_packed_position(const char *packed, const char *ref, struct git_position *ret_position);
+
 /* The commit of "refs/heads/NAME". Returns false where there is none. */
 bool git_branch_position(int git_dir_fd, const char *name, struct git_position *ret_position);
 

@@ -15,6 +15,33 @@ size_t git_directory_size(const char *path)
     return 0;
 }
 
+/* Does a submodule's name end here? It may have slashes, and what comes then is what every git directory has. */
+static bool is_in_repository(const char *path)
+{
+    static const char *const names[] = {"HEAD", "packed-refs", "refs",     "objects",
+                                        "logs", "modules",     "worktrees"};
+    size_t size = strcspn(path, "/");
+    for (size_t i = 0; i < array_len(names); i++) {
+        if (strlen(names[i]) == size && strncmp(path, names[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+size_t git_repository_size(const char *path)
+{
+    size_t size = git_directory_size(path);
+    while (size && text_starts_with(path + size, "modules/")) {
+        const char *at = strchr(path + size + strlen("modules/"), '/');
+        while (at && !is_in_repository(at + 1))
+            at = strchr(at + 1, '/');
+        if (!at)
+            break;
+        size = (size_t)(at - path) + 1;
+    }
+    return size;
+}
+
 /* Is what follows the git directory one of the names, or beneath one that ends in a slash? */
 static bool is_one_of(const char *path, const char *const *names, size_t count)
 {

@@ -7,6 +7,9 @@
 /* The size of the part of a path that names a git directory, its slash included; 0 where none is named. */
 size_t git_directory_size(const char *path);
 
+/* The same of the repository that the path is of: of a submodule's, that which lies in ".git/modules". */
+size_t git_repository_size(const char *path);
+
 /* Where a repository's branches stand: HEAD, refs, packed-refs and their logs. */
 bool git_is_position(const char *path);
 

@@ -20,6 +20,7 @@ struct decision {
     struct judged judged;
     enum course course;
     const char *why;     /* of a conflict, or of what is held back */
+    bool breaks;         /* it is held back because it would break a repository */
     const char *details; /* of a conflict: the lines at which both sides clash; NULL: none are known */
 };
 

@@ -1,10 +1,14 @@
 /* Files of git's that are read without git: configuration, index, objects, refs. */
+#include <sys/mman.h>
+
 #include "git/index.h"
+#include "git/objects.h"
 #include "git/refs.h"
 #include "git/running.h"
 #include "git/sha1.h"
 #include "machine.h"
 #include "unit.h"
+#include "workspace/gitdir.h"
 
 static struct arena arena;
 
@@ -116,6 +120,89 @@ TEST(refs_that_are_old)
     vec_free(&hashes);
     machine_remove();
     arena_free(&arena);
+}
+
+/* The index of a pack with two objects, 11… and 1122…. */
+static size_t make_pack_index(unsigned version, unsigned char *index)
+{
+    static const unsigned char head[] = {0xff, 't', 'O', 'c', 0, 0, 0, 2};
+    size_t at = version == 2 ? sizeof(head) : 0;
+    memset(index, 0, 2048);
+    memcpy(index, head, at);
+    for (size_t byte = 0x11; byte < 256; byte++)
+        index[at + 4 * byte + 3] = 2;
+    at += 1024;
+    for (unsigned i = 0; i < 2; i++) {
+        at += version == 1 ? 4 : 0;
+        memset(index + at, 0x11, 20);
+        index[at + 1] = i ? 0x22 : 0x11;
+        at += 20;
+    }
+    return at + (version == 2 ? 16 : 0) + 40;
+}
+
+TEST(objects_in_the_index_of_a_pack)
+{
+    unsigned char index[2048];
+    for (unsigned version = 1; version <= 2; version++) {
+        size_t size = make_pack_index(version, index);
+        int fd = memfd_create("index", MFD_CLOEXEC);
+        REQUIRE(fd >= 0 && write(fd, index, size) == (ssize_t)size);
+        CHECK(git_pack_index_has(fd, "1111111111111111111111111111111111111111"));
+        CHECK(git_pack_index_has(fd, "1122111111111111111111111111111111111111"));
+        CHECK(!git_pack_index_has(fd, "1133111111111111111111111111111111111111"));
+        CHECK(!git_pack_index_has(fd, "0011111111111111111111111111111111111111"));
+        CHECK(!git_pack_index_has(fd, "ff11111111111111111111111111111111111111"));
+        CHECK(!git_pack_index_has(fd, "1111111111111111111111111111111111111111111111111111111111111111"));
+        CHECK(!git_pack_index_has(fd, "1111"));
+        CHECK(!git_pack_index_has(fd, ""));
+        CHECK_INT(ftruncate(fd, (off_t)size - 1), 0); /* and any shorter one is none */
+        CHECK(!git_pack_index_has(fd, "1111111111111111111111111111111111111111"));
+        close(fd);
+    }
+    size_t size = make_pack_index(2, index);
+    index[8 + 4 * 255] = 0xff; /* more than a file can hold */
+    int fd = memfd_create("index", MFD_CLOEXEC);
+    REQUIRE(fd >= 0 && write(fd, index, size) == (ssize_t)size);
+    CHECK(!git_pack_index_has(fd, "1111111111111111111111111111111111111111"));
+    close(fd);
+}
+
+TEST(objects_of_a_store_and_of_those_that_it_borrows_from)
+{
+    static const char loose[] = "aa11111111111111111111111111111111111111";
+    static const char empty[] = "bb11111111111111111111111111111111111111";
+    static const char borrowed[] = "cc11111111111111111111111111111111111111";
+    machine_make();
+    machine_put("/a/objects/aa/11111111111111111111111111111111111111", "x");
+    machine_put("/a/objects/bb/11111111111111111111111111111111111111", "");
+    machine_put("/b/objects/cc/11111111111111111111111111111111111111", "x");
+    int fd = openat(machine.fs.root_fd, "a/objects", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    CHECK_INT(git_objects_have(fd, &arena, loose), GIT_THERE);
+    CHECK_INT(git_objects_have(fd, &arena, empty), GIT_MISSING);
+    CHECK_INT(git_objects_have(fd, &arena, borrowed), GIT_MISSING);
+    machine_put("/a/objects/info/alternates", "# a comment\n../../b/objects\n");
+    machine_put("/b/objects/info/alternates", "../../a/objects\n../../b/objects\n"); /* round and round */
+    CHECK_INT(git_objects_have(fd, &arena, borrowed), GIT_THERE);
+    CHECK_INT(git_objects_have(fd, &arena, empty), GIT_UNCLEAR);
+    machine_put("/b/objects/info/alternates", "");
+    CHECK_INT(git_objects_have(fd, &arena, empty), GIT_MISSING);
+    machine_put("/a/objects/info/alternates", "/no/such/store\n");
+    CHECK_INT(git_objects_have(fd, &arena, loose), GIT_THERE);
+    CHECK_INT(git_objects_have(fd, &arena, empty), GIT_UNCLEAR);
+    close(fd);
+    machine_remove();
+}
+
+TEST(paths_of_a_repository_and_of_those_in_it)
+{
+    CHECK_INT(git_repository_size(".git/HEAD"), 5);
+    CHECK_INT(git_repository_size("a/.git/refs/heads/modules/x"), 7);
+    CHECK_INT(git_repository_size(".git/modules/a/b/refs/heads/x"), 17);
+    CHECK_INT(git_repository_size(".git/modules/a/modules/b/HEAD"), 25);
+    CHECK_INT(git_repository_size(".git/modules/a/config"), 5);
+    CHECK_INT(git_repository_size("a/HEAD"), 0);
 }
 
 UNIT_MAIN()

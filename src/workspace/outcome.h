@@ -1,0 +1,39 @@
+/* What a workspace will hold once everything that is decided to go has gone: what goes, and what lies there today. */
+#pragma once
+
+#include "base/map.h"
+#include "workspace/transition.h"
+
+/* The index of a pack that goes with the rest. */
+struct new_pack {
+    const char *path;
+    int index_fd;
+};
+
+/* Of repositories alone. A decision that no longer goes no longer counts. */
+struct outcome {
+    struct arena *arena;
+    struct store store;
+    int top_fd;
+    struct map decided; /* by path: decisions that were to go */
+    VEC(struct new_pack) packs;
+};
+
+int outcome_begin(const struct transition *transition, struct arena *arena, const decision_list *decisions,
+                  struct outcome *ret_outcome, struct err *err) must_check;
+void outcome_end(struct outcome *outcome);
+
+/* What was decided of a path, or NULL; and only where it goes. */
+const struct decision *outcome_decided(const struct outcome *outcome, const char *path);
+const struct decision *outcome_of(const struct outcome *outcome, const char *path);
+
+/* The text that an entry has, and that a path will have. False where there is none, or more than that. */
+bool outcome_read_entry(struct outcome *outcome, const struct entry *entry, size_t most,
+                        struct buf *ret_text);
+bool outcome_read(struct outcome *outcome, const char *path, size_t most, struct buf *ret_text);
+
+/*
+ * Will an object store ("….git/objects/") have that object? What could not be looked through, behind links of the user's own,
+ * gets the benefit of the doubt.
+ */
+bool outcome_has_object(const struct outcome *outcome, const char *objects, const char *digits);
