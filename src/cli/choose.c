@@ -10,28 +10,29 @@
 #include "base/path.h"
 #include "cli/style.h"
 
-/* The session of that name; whichever workspace it is of. */
-static const struct record *find_named(struct choice *choice, const char *name)
+/* The session of that name, whichever workspace it is of; NULL: there is none. */
+static const struct record *find_named(int sessions_fd, struct arena *arena, const char *name)
 {
-    for (size_t i = 0; i < choice->records.count; i++) {
-        if (strcmp(choice->records.at[i].name, name) == 0)
-            return &choice->records.at[i];
-    }
-    if (choice->sessions_fd < 0 || strchr(name, '/') || *name == '.')
+    if (sessions_fd < 0 || strchr(name, '/') || *name == '.')
         return NULL;
-    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct record *record = arena_new(choice->loaded.policy.arena, struct record);
+    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct record *record = arena_new(arena, struct record);
     struct err ignored;
-    if (fd < 0 || record_load(fd, choice->loaded.policy.arena, record, &ignored) <= 0)
+    if (fd < 0 || record_load(fd, arena, record, &ignored) <= 0)
         return NULL;
     record->name = name;
     return record;
 }
 
+static int open_sessions(struct arena *arena, const char *state)
+{
+    return open(arena_printf(arena, "%s/bawn/sessions", state), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int add_path(const struct world *world, struct choice *choice, const char *word)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    const char *path = path_clean(arena, choice->loaded.request.directory, word);
+    const char *path = path_clean(arena, choice->directory, word);
     if (!path_is_beneath(path, choice->workspace)) {
         say_problem(world,
                     arena_printf(arena, "%s is neither a session nor a path in %s", word, choice->workspace),
@@ -43,37 +44,70 @@ static int add_path(const struct world *world, struct choice *choice, const char
     return 0;
 }
 
-int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice)
+/* What is to be known when the policy is: the sessions, and which of them the words name. */
+static int find_sessions(const struct world *world, const struct args *args, struct choice *choice)
 {
-    *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
-    struct args plain = {.verb = args->verb, .command = args->command};
-    int status = load_plan(world, &plain, &ret_choice->loaded);
-    if (status)
-        return status;
-    const struct loaded *loaded = &ret_choice->loaded;
+    const struct loaded *loaded = &choice->loaded;
     struct arena *arena = loaded->policy.arena;
-    ret_choice->state = loaded->request.starts[START_STATE];
-    ret_choice->store = keep_store(loaded, arena);
-    ret_choice->workspace =
-        loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
     struct err err = {0};
-    const char *path = arena_printf(arena, "%s/bawn/sessions", ret_choice->state);
-    ret_choice->sessions_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (ret_choice->sessions_fd >= 0 && record_list_all(ret_choice->sessions_fd, arena, ret_choice->workspace,
-                                                        &ret_choice->records, &err) < 0) {
+    choice->state = loaded->request.starts[START_STATE];
+    choice->store = keep_store(loaded, arena);
+    choice->sessions_fd = open_sessions(arena, choice->state);
+    choice->named = args->words.count ? find_named(choice->sessions_fd, arena, args->words.at[0]) : NULL;
+    choice->workspace = choice->named                     ? choice->named->workspace
+                        : loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path
+                                                          : loaded->request.directory;
+    if (choice->sessions_fd >= 0 &&
+        record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }
-    for (size_t i = 0; i < args->words.count && status == 0; i++) {
-        const struct record *named = i == 0 ? find_named(ret_choice, args->words.at[0]) : NULL;
-        if (named) {
-            ret_choice->named = named;
-            ret_choice->workspace = named->workspace;
-        } else {
-            status = add_path(world, ret_choice, args->words.at[i]);
-        }
-    }
+    int status = 0;
+    for (size_t i = choice->named ? 1 : 0; i < args->words.count && status == 0; i++)
+        status = add_path(world, choice, args->words.at[i]);
     return status;
+}
+
+/* What a session wrote is judged by the policy of its workspace, wherever that is asked. */
+static int load_of_session(const struct world *world, struct loaded *here, const struct record *record,
+                           struct loaded *loaded)
+{
+    if (fs_kind(&here->fs, record->workspace) == FILE_DIRECTORY)
+        return load_there(world, record->workspace, loaded);
+    say_problem(world,
+                arena_printf(&here->arena, "the workspace of %s, %s, is not there any more", record->name,
+                             record->workspace),
+                arena_printf(&here->arena, "`bawn discard %s` throws away what waits of it", record->name));
+    return EXIT_BAD_INPUT;
+}
+
+int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice)
+{
+    *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
+    const struct args plain = {.verb = args->verb, .command = args->command};
+    struct loaded here = {0};
+    int status = load_request(world, &here);
+    auto_fd int sessions_fd = status ? -1 : open_sessions(&here.arena, here.request.starts[START_STATE]);
+    const struct record *named =
+        args->words.count ? find_named(sessions_fd, &here.arena, args->words.at[0]) : NULL;
+    if (status == 0)
+        status = named ? load_of_session(world, &here, named, &ret_choice->loaded)
+                       : load_plan(world, &plain, &ret_choice->loaded);
+    if (status == 0) {
+        ret_choice->directory = arena_str(ret_choice->loaded.policy.arena, here.request.directory);
+        status = find_sessions(world, args, ret_choice);
+    }
+    loaded_free(&here);
+    return status;
+}
+
+int choose_here(const struct world *world, const struct args *args, struct choice *ret_choice)
+{
+    *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
+    const struct args plain = {.verb = args->verb, .command = args->command};
+    int status = load_policy(world, &plain, &ret_choice->loaded);
+    ret_choice->directory = ret_choice->loaded.request.directory;
+    return status ? status : find_sessions(world, args, ret_choice);
 }
 
 static bool waits(const struct record *record)

@@ -7,6 +7,7 @@
 
 struct choice {
     struct loaded loaded;
+    const char *directory; /* where the verb was called */
     const char *workspace, *state, *store;
     int sessions_fd;            /* -1: there has never been a session */
     record_list records;        /* of this workspace, oldest first */
@@ -16,8 +17,14 @@ struct choice {
     struct tree before, after;
 };
 
-/* Puts right what a crash left, and lists the sessions. Returns 0, or the exit status after having said what is wrong. */
+/*
+ * Lists the sessions, with the policy of the named one's workspace, else of this one. Returns 0, or the exit status after having
+ * said what is wrong.
+ */
 int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice);
+
+/* For who judges nothing by the policy: mistakes in it are not said, and where no workspace can be, nothing has run. */
+int choose_here(const struct world *world, const struct args *args, struct choice *ret_choice);
 void choose_end(struct choice *choice);
 
 /* The session whose changes wait: the named one, or the only one of this workspace. Returns 0, or the exit status. */

@@ -100,7 +100,7 @@ static int discard(const struct world *world, const struct args *args, struct ch
 int cmd_discard(const struct world *world, const struct args *args)
 {
     struct choice choice;
-    int status = choose_begin(world, args, &choice);
+    int status = choose_here(world, args, &choice);
     if (status == 0)
         status = discard(world, args, &choice);
     choose_end(&choice);

@@ -32,7 +32,8 @@ static void find_homes(struct homes *homes)
     fs_names agents = {0};
     fs_list(&loaded->fs, path_join(&loaded->arena, loaded->request.starts[START_DATA], "bawn/homes"),
             MOST_AGENTS, &agents);
-    for (size_t i = 0; i < agents.count; i++) {
+    bool can_have_run = loaded->policy.workspaces.count > 0;
+    for (size_t i = 0; can_have_run && i < agents.count; i++) {
         const char *path = plan_home(&loaded->policy, agents.at[i]);
         if (fs_kind(&loaded->fs, path) == FILE_DIRECTORY)
             vec_push(&homes->found, (struct found){agents.at[i], path});
@@ -218,7 +219,7 @@ int cmd_home(const struct world *world, const struct args *args)
         if (strcmp(wanted, actions[i].name) != 0 || args->words.count > actions[i].most_words)
             continue;
         const struct args no_command = {.verb = args->verb, .command = args->command};
-        int status = load_plan(world, &no_command, &homes.loaded);
+        int status = load_policy(world, &no_command, &homes.loaded);
         if (status == 0) {
             find_homes(&homes);
             status = actions[i].run(world, args, &homes);

@@ -176,7 +176,7 @@ static void list(const struct world *world, const struct args *args, const struc
 int cmd_sessions(const struct world *world, const struct args *args)
 {
     struct choice choice;
-    int status = choose_begin(world, args, &choice);
+    int status = choose_here(world, args, &choice);
     if (status == 0)
         list(world, args, &choice);
     choose_end(&choice);

@@ -198,7 +198,8 @@ static int undo(const struct world *world, const struct args *args, struct choic
 int cmd_undo(const struct world *world, const struct args *args)
 {
     struct choice choice;
-    int status = choose_begin(world, args, &choice);
+    bool only_looks = args->flags & (FLAG_LIST | FLAG_PRUNE);
+    int status = only_looks ? choose_here(world, args, &choice) : choose_begin(world, args, &choice);
     if (status == 0)
         status = args->flags & FLAG_LIST    ? undo_list(world, &choice)
                  : args->flags & FLAG_PRUNE ? prune_now(world, &choice)

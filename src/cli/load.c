@@ -125,6 +125,18 @@ int load_plan(const struct world *world, const struct args *args, struct loaded 
     return 0;
 }
 
+int load_there(const struct world *world, const char *workspace, struct loaded *loaded)
+{
+    static const char *const no_command[] = {NULL};
+    struct argument rules[] = {{VERB_WORKSPACE, workspace}};
+    struct args args = {.command = no_command};
+    struct world there = *world;
+    there.directory = workspace;
+    args.rules.at = rules;
+    args.rules.count = array_len(rules);
+    return load_plan(&there, &args, loaded);
+}
+
 char *load_settings(const struct loaded *loaded, const char *name, size_t most)
 {
     const struct fs_place *place = NULL;

@@ -26,6 +26,9 @@ int load_policy(const struct world *world, const struct args *args, struct loade
 /* All of it: mistakes have been said, and with errors the exit status is returned. */
 int load_plan(const struct world *world, const struct args *args, struct loaded *loaded);
 
+/* The same as it holds in a workspace elsewhere. */
+int load_there(const struct world *world, const char *workspace, struct loaded *loaded);
+
 /* A file of the user's beside the policy, which holds no rules; NULL where there is none of at most that size. */
 char *load_settings(const struct loaded *loaded, const char *name, size_t most);
 

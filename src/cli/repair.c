@@ -130,19 +130,6 @@ static int finish_running(const struct world *world, struct loaded *loaded, stru
     return result;
 }
 
-/* The policy as it holds in the session's workspace. */
-static int load_there(const struct world *world, const struct record *record, struct loaded *loaded)
-{
-    static const char *const no_command[] = {NULL};
-    struct argument rules[] = {{VERB_WORKSPACE, record->workspace}};
-    struct args args = {.command = no_command};
-    struct world there = *world;
-    there.directory = record->workspace;
-    args.rules.at = rules;
-    args.rules.count = array_len(rules);
-    return load_plan(&there, &args, loaded);
-}
-
 /* A policy that the run made in its workspace must not be read, nor stand in the way. */
 static void move_policy_aside(struct session *session, const struct record *record)
 {
@@ -165,7 +152,7 @@ static int repair_record(const struct world *world, struct session *session, str
     if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING)
         move_policy_aside(session, record);
     int result =
-        load_there(world, record, &loaded) == 0
+        load_there(world, record->workspace, &loaded) == 0
             ? 0
             : err_set(err,
                       "what the session %s left cannot be put right before its workspace %s has a policy",
