@@ -43,10 +43,10 @@ void patch_reasons(const struct patch *patch, const struct change *change, reaso
         return;
     const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
     struct path_verdict verdict = decide_path(policy, path, NULL);
-    if ((verdict.is_flagged || verdict.access == ACCESS_FROZEN) && verdict.decides)
-        vec_push(ret_reasons,
-                 arena_printf(patch->arena, "%s (%s)", rule_text(patch->arena, verdict.decides->rule),
-                              rule_origin(patch->arena, verdict.decides->rule)));
+    const struct placed *guard = verdict.access == ACCESS_FROZEN ? verdict.decides : verdict.flagged_by;
+    if (guard)
+        vec_push(ret_reasons, arena_printf(patch->arena, "%s (%s)", rule_text(patch->arena, guard->rule),
+                                           rule_origin(patch->arena, guard->rule)));
 }
 
 /* --- unified diff --------------------------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ bool flags_may_be_flagged(const struct flags *flags, const char *name, size_t si
 
 bool flags_is_flagged(const struct flags *flags, const char *path)
 {
-    return decide_path(flags->hold->plan->policy, path, NULL).is_flagged;
+    return decide_path(flags->hold->plan->policy, path, NULL).flagged_by != NULL;
 }
 
 static bool is_tree(const struct operation *operation)

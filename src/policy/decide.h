@@ -63,8 +63,9 @@ struct path_verdict {
     enum access access;
     const struct placed *decides; /* NULL: no rule reaches here */
     const struct placed *grants;  /* the grant that a freeze or a flag modifies; else the same as `decides` */
-    bool
-        is_flagged; /* or would be, if a repository that is not trusted did not hide it or make it read-only */
+    const struct placed
+        *flagged_by; /* by what holds, or would if nothing hid the place and no repository that is not
+                                        trusted made it read-only: what is new there is settled; NULL: by nothing */
 };
 
 /* The path is absolute and without links. `candidates` may be NULL; else every rule that reaches here is added. */

@@ -353,6 +353,31 @@ static bool lifts_freeze(const candidate_list *all, const struct path_verdict *v
            repository->specificity >= freeze->specificity;
 }
 
+static bool is_no_hide(const struct candidate *candidate, const struct rule *rule)
+{
+    (void)rule;
+    return candidate->rule->verb != VERB_HIDE && candidate->rule->verb != VERB_SEAL;
+}
+
+static bool any_modifies(const candidate_list *candidates)
+{
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (is_modifier(candidates->at[i].rule))
+            return true;
+    }
+    return false;
+}
+
+/* What is hidden is masked where it is there at the start. What is made at such a name later is as risky as anywhere. */
+static const struct placed *flag_beneath_hide(const struct policy *policy, candidate_list *candidates)
+{
+    keep(candidates, is_no_hide, NULL);
+    for (size_t i = 0; i < candidates->count; i++)
+        candidates->at[i].loss = LOSS_NONE;
+    struct path_verdict verdict = judge(policy, candidates);
+    return verdict.access == ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN ? verdict.decides : NULL;
+}
+
 static struct path_verdict decide(const struct policy *policy, const char *path, condition considered,
                                   const struct rule *rule, candidate_list *ret_candidates)
 {
@@ -374,15 +399,19 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
             show_untrusted(&all, &trusted, without.access);
             verdict = without;
         }
-        verdict.is_flagged = without.access == ACCESS_FLAGGED && verdict.access != ACCESS_FROZEN;
+        if (without.access == ACCESS_FLAGGED && verdict.access != ACCESS_FROZEN)
+            verdict.flagged_by = without.decides;
     }
-    verdict.is_flagged |= verdict.access == ACCESS_FLAGGED;
+    if (verdict.access == ACCESS_FLAGGED)
+        verdict.flagged_by = verdict.decides;
     bool writes =
         verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN;
     if (policy->request.read_only && writes)
         verdict.access = ACCESS_READ;
     for (size_t i = 0; ret_candidates && i < all.count; i++)
         vec_push(ret_candidates, all.at[i]);
+    if (verdict.access == ACCESS_NONE && verdict.decides && !verdict.flagged_by && any_modifies(&all))
+        verdict.flagged_by = flag_beneath_hide(policy, &all);
     vec_free(&all);
     vec_free(&trusted);
     return verdict;
