@@ -98,16 +98,22 @@ static int send_order(int control_fd, struct order order, struct err *err)
     return 0;
 }
 
-/* One descriptor, which must come with this letter. */
+/* One descriptor, which must come with this letter. Others are of an earlier question whose answer was not taken whole. */
 static int receive_kept(int control_fd, char letter, int *ret_fd, struct err *err)
 {
     enum { PATIENCE_MILLISECONDS = 1000 };
     struct pollfd ready = {.fd = control_fd, .events = POLLIN};
-    char got = '\0';
-    if (poll(&ready, 1, PATIENCE_MILLISECONDS) != 1 || passing_receive(control_fd, &got, 1, ret_fd) != 1 ||
-        got != letter || *ret_fd < 0)
-        return err_set(err, "process 1 of the sandbox does not hand out what it keeps");
-    return 0;
+    while (poll(&ready, 1, PATIENCE_MILLISECONDS) == 1) {
+        char got = '\0';
+        auto_fd int fd = -1;
+        if (passing_receive(control_fd, &got, 1, &fd) != 1 || (got == letter && fd < 0))
+            break;
+        if (got != letter)
+            continue;
+        *ret_fd = fd_take(&fd);
+        return 0;
+    }
+    return err_set(err, "process 1 of the sandbox does not hand out what it keeps");
 }
 
 /* Process 1 keeps them, and hands them out when it is asked. */
@@ -115,10 +121,12 @@ static int get_namespaces(struct launched *launched, struct err *err)
 {
     if (launched->namespaces.mount_fd >= 0)
         return 0;
-    if (send_order(launched->control_fd, (struct order){.wants_namespaces = true}, err) < 0 ||
-        receive_kept(launched->control_fd, 'u', &launched->namespaces.user_fd, err) < 0)
-        return -1;
-    return receive_kept(launched->control_fd, 'm', &launched->namespaces.mount_fd, err);
+    if (send_order(launched->control_fd, (struct order){.wants_namespaces = true}, err) == 0 &&
+        receive_kept(launched->control_fd, 'u', &launched->namespaces.user_fd, err) == 0 &&
+        receive_kept(launched->control_fd, 'm', &launched->namespaces.mount_fd, err) == 0)
+        return 0;
+    launch_forget_namespaces(launched);
+    return -1;
 }
 
 int launch_take_listener(const struct launched *launched)

@@ -53,12 +53,28 @@ static bool take_stock(struct pins *pins)
     return is_whole || is_last;
 }
 
+/* Nobody knows which of them have fallen: the table of mounts does not tell of all. */
+static void give_up(struct pins *pins, const struct err *err)
+{
+    hold_note(
+        pins->hold, "pin-lost", "",
+        arena_printf(pins->hold->arena,
+                     "what the host replaced while the command ran could not be pinned again, because %s: "
+                     "frozen paths are compared at the end, and what is hidden may have been seen",
+                     err->message));
+}
+
 static void pin_again(struct pins *pins)
 {
     struct err err = {0};
-    bool is_done = launch_repin(pins->launch, pins->launched, pins->states, &err) == 0 && take_stock(pins);
+    bool is_in_reach = launch_repin(pins->launch, pins->launched, pins->states, &err) == 0;
+    bool is_done = is_in_reach && take_stock(pins);
+    if (!is_in_reach && pins->retries + 1 >= MOST_RETRIES) {
+        give_up(pins, &err);
+        is_done = true;
+    }
     pins->retries = is_done ? 0 : pins->retries + 1;
-    if (!is_done && pins->retries < MOST_RETRIES)
+    if (!is_done)
         retry_soon(pins);
 }
 
