@@ -9,6 +9,7 @@
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "kernel/directories.h"
+#include "report/event.h"
 #include "report/glance.h"
 
 struct listed {
@@ -110,8 +111,10 @@ static void add_json(struct json *json, const struct listed *listed)
         json_str(json, "status", listed->glance.status);
     if (listed->is_running)
         json_int(json, "idle", idle_seconds(listed));
-    if (listed->glance.refusal)
+    if (listed->glance.refusal) {
         json_str(json, "last_refusal", listed->glance.refusal);
+        json_str(json, "last_refusal_event", listed->glance.refusal_event);
+    }
     json_close(json, '}');
 }
 
@@ -140,8 +143,8 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
     buf_add_char(out, '\n');
     if (listed->glance.refusal) {
         buf_printf(out, "%24s", "");
-        style_add(style, out, COLOUR_DIM, "last refused: ");
-        buf_printf(out, "%s\n", listed->glance.refusal); /* printable already */
+        style_add(style, out, COLOUR_DIM, event_label(listed->glance.refusal_event));
+        buf_printf(out, ": %s\n", listed->glance.refusal); /* printable already */
     }
 }
 

@@ -16,13 +16,16 @@ static const struct {
     const char *event;
     unsigned kinds;
     const char *sentence;
+    const char
+        *label; /* of what was denied: what the sentence speaks of; NULL: the name of the event says it */
 } events[] = {
     {"start", 0, "{command} in {workspace}"},
     {"plan", 0, "{arguments}[ as {agent}]; {mode}, net {net}; walls: {walls}; kernel {kernel}"},
     {"given up", EVENT_DENIED, "the wall {wall}, by {by}"},
-    {"refused", EVENT_DENIED | EVENT_NET, "{host}[:{port}] {why}[, asked for by {program}][ ({pid})]"},
-    {"unreachable", EVENT_DENIED | EVENT_NET, "{host}[:{port}]: {why}"},
-    {"network-trouble", EVENT_DENIED | EVENT_NET, "{why}"},
+    {"refused", EVENT_DENIED | EVENT_NET, "{host}[:{port}] {why}[, asked for by {program}][ ({pid})]",
+     "last refused"},
+    {"unreachable", EVENT_DENIED | EVENT_NET, "{host}[:{port}]: {why}", "last not reached"},
+    {"network-trouble", EVENT_DENIED | EVENT_NET, "{why}", "trouble with the network"},
     {"name", EVENT_NET, "{host} stands at {stands-at}"},
     {"connected", EVENT_NET, "{host}[:{port}][ at {address}]"},
     {"closed", EVENT_NET,
@@ -32,13 +35,13 @@ static const struct {
     {"allowed", EVENT_NET, "{host}"},
     {"helper-started", EVENT_NET, "the network's helper"},
     {"helper-died", EVENT_NET, "the network's helper, with status {status}"},
-    {"tripwire", EVENT_DENIED | EVENT_FILES, "{path} was opened[ by {process}]"},
-    {"held", EVENT_DENIED | EVENT_FILES, "{path}"},
+    {"tripwire", EVENT_DENIED | EVENT_FILES, "{path} was opened[ by {process}]", "last decoy"},
+    {"held", EVENT_DENIED | EVENT_FILES, "{path}", "last held aside"},
     {"kept", EVENT_FILES, "{path}"},
     {"seen", EVENT_FILES, "{what}: {path}"},
     {"checkpoint", EVENT_FILES, "[not taken: {why}]"},
     {"pruned", 0, "{freed} freed[; {sessions} cannot be undone any more]"},
-    {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]"},
+    {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]", "last limit"},
     {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
     {"exit", EVENT_EXEC, "{pid}: {how}"},
     {"let go", 0, "{sessions} old sessions with journals of {bytes} bytes"},
@@ -46,6 +49,15 @@ static const struct {
     {"killed", EVENT_DENIED, "bawn itself was"},
     {"end", 0, "status {status}[ after {milliseconds} ms][, {changes} files changed]"},
 };
+
+const char *event_label(const char *event)
+{
+    for (size_t i = 0; i < array_len(events); i++) {
+        if (strcmp(events[i].event, event) == 0 && events[i].label)
+            return events[i].label;
+    }
+    return event;
+}
 
 unsigned event_kinds(const char *event)
 {

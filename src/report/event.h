@@ -14,6 +14,9 @@ enum event_kind {
 /* A set of the above; none for an event that is not known. */
 unsigned event_kinds(const char *event);
 
+/* What the sentence of something denied speaks of: "last refused", "last decoy". */
+const char *event_label(const char *event) returns_text;
+
 /* "evil.test is not on the list of hosts, asked for by curl (12)". `home` is shown as ~; it may be NULL. */
 void event_add_sentence(struct buf *out, const struct journal_record *record, const char *home);
 

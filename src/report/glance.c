@@ -33,6 +33,7 @@ static void take_record(const struct journal_record *record, struct arena *arena
         auto_buf struct buf sentence = {0};
         event_add_sentence(&sentence, record, home);
         glance->refusal = arena_str(arena, buf_text(&sentence));
+        glance->refusal_event = record->event;
     }
 }
 

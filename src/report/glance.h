@@ -13,7 +13,8 @@ struct glance {
     const char *status;              /* of its end; NULL: it has none */
     bool has_ended;                  /* its end was recorded */
     bool was_killed;
-    const char *refusal; /* the last one among the latest records, as a sentence; or NULL */
+    const char *refusal;       /* the last one among the latest records, as a sentence; or NULL */
+    const char *refusal_event; /* what kind of record that is */
 };
 
 /* Returns false where there is no journal. */
