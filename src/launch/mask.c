@@ -11,15 +11,19 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/pattern.h"
+#include "kernel/beneath.h"
 #include "kernel/unix_sockets.h"
 #include "launch/inside.h"
 
-enum { MOST_ENTRIES = 1000000, DEEPEST = 128 };
+enum { MOST_ENTRIES = 1000000, DEEPEST = 16 }; /* each folder on the way down holds a descriptor */
 
 struct walk {
     struct root *root;
     const struct operation *pattern;
+    const char *tree;
     size_t entries;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
+    VEC(const char *) deep; /* folders that lie deeper than that: each is begun anew */
 };
 
 static bool is_named(const struct plan *plan, const char *path)
@@ -32,17 +36,24 @@ static bool is_named(const struct plan *plan, const char *path)
     return false;
 }
 
+static int refuse(const struct walk *walk, const char *why, struct err *err)
+{
+    err_set(err, "%s %s to be searched for %s", walk->tree, why, walk->pattern->path);
+    return err_hint(err, "hide a directory by its name instead of with a pattern, or grant less");
+}
+
 static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
                           struct err *err);
+static int enter(struct walk *walk, int fd, const char *path, unsigned depth, struct err *err);
 
 static int visit(struct walk *walk, int parent_fd, const char *path, const struct dirent *entry,
                  unsigned depth, struct err *err)
 {
-    if (++walk->entries > MOST_ENTRIES || depth > DEEPEST) {
-        err_set(err, "%s is too large to be searched for %s", path, walk->pattern->path);
-        return err_hint(err, "hide a directory by its name instead of with a pattern, or grant less");
-    }
     const char *full = path_join(&walk->root->arena, path, entry->d_name);
+    if (++walk->entries > MOST_ENTRIES)
+        return refuse(walk, "has too many files", err);
+    if (strlen(full) >= PATH_LONGEST)
+        return refuse(walk, "has folders that lie too deep", err);
     if (pattern_matches_path(walk->pattern->path, full, strlen(full))) {
         if (!is_named(walk->root->launch->plan, full))
             vec_push(&walk->root->masked, full);
@@ -51,8 +62,20 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
     if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
         !pattern_may_match_beneath(walk->pattern->path, full))
         return 0;
-    auto_fd int fd = openat(parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? 0 : walk_directory(walk, fd_take(&fd), full, depth + 1, err);
+    if (depth == DEEPEST) {
+        vec_push(&walk->deep, full);
+        return 0;
+    }
+    int fd = openat(parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return enter(walk, fd, full, depth + 1, err);
+}
+
+/* What this user may not look into, the command may not either; what is gone or no folder hides nothing. */
+static int enter(struct walk *walk, int fd, const char *path, unsigned depth, struct err *err)
+{
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return err_sys(err, errno, "cannot search %s for %s", path, walk->pattern->path);
+    return fd < 0 ? 0 : walk_directory(walk, fd, path, depth, err);
 }
 
 /* Takes the descriptor over. */
@@ -140,6 +163,18 @@ static void find_sockets(struct root *root)
     vec_free(&trees);
 }
 
+static int search(struct walk *walk, int tree_fd, struct err *err)
+{
+    int fd = openat(tree_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = enter(walk, fd, walk->tree, 0, err);
+    for (size_t i = 0; result == 0 && i < walk->deep.count; i++) {
+        const char *path = walk->deep.at[i];
+        const char *inside = path + strlen(walk->tree) + (strcmp(walk->tree, "/") != 0);
+        result = enter(walk, open_beneath(tree_fd, inside, O_RDONLY | O_DIRECTORY, 0), path, 0, err);
+    }
+    return result;
+}
+
 int mask_find(struct root *root, struct err *err)
 {
     find_sockets(root);
@@ -151,9 +186,10 @@ int mask_find(struct root *root, struct err *err)
             const struct operation *tree = &plan->operations.at[j];
             if (!is_searched(pattern, tree))
                 continue;
-            struct walk walk = {root, pattern, 0};
-            int fd = openat(root->shown[j].tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            if (fd >= 0 && walk_directory(&walk, fd, tree->path, 0, err) < 0)
+            struct walk walk = {.root = root, .pattern = pattern, .tree = tree->path};
+            int result = search(&walk, root->shown[j].tree, err);
+            vec_free(&walk.deep);
+            if (result < 0)
                 return -1;
         }
     }
