@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ttydefaults.h>
 #include <termios.h>
 
 #include "base/path.h"
@@ -37,21 +38,39 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
                                        change->now->path, change->before ? "changed" : "new");
 }
 
+/* Those with which a line is ended and mended. Others would let what the terminal is made to answer look like an answer of its user. */
+static void set_usual_keys(struct termios *modes)
+{
+    static const struct {
+        unsigned char which;
+        cc_t key;
+    } usual[] = {{VINTR, CINTR},     {VQUIT, CQUIT},      {VERASE, CERASE}, {VKILL, CKILL},
+                 {VEOF, CEOF},       {VEOL, CEOL},        {VEOL2, CEOL},    {VSUSP, CSUSP},
+                 {VSTART, CSTART},   {VSTOP, CSTOP},      {VLNEXT, CLNEXT}, {VREPRINT, CREPRINT},
+                 {VWERASE, CWERASE}, {VDISCARD, CDISCARD}};
+    for (size_t i = 0; i < array_len(usual); i++)
+        modes->c_cc[usual[i].which] = usual[i].key;
+}
+
 /*
  * The terminal as a person expects it: the command may have left it in another mode, and what was typed so far, or what the
- * terminal itself was made to answer, was not meant for this question.
+ * terminal itself was made to answer, was not meant for this question. Returns the modes that are to be set after the answer.
  */
-static void ready_terminal(const struct world *world)
+static struct termios ready_terminal(const struct world *world)
 {
-    struct termios modes;
+    struct termios modes = {0}, asking;
     int fd = fileno(world->in);
     if (style_for_err(world).colours)
         fputs("\033[0m", world->err);
     if (tcgetattr(fd, &modes) < 0)
-        return;
+        return modes;
     modes.c_lflag |= ICANON | ECHO | ISIG;
+    modes.c_iflag &= ~(tcflag_t)(INLCR | IGNCR | ISTRIP | IUCLC);
     modes.c_iflag |= ICRNL;
-    tcsetattr(fd, TCSAFLUSH, &modes);
+    asking = modes;
+    set_usual_keys(&asking);
+    tcsetattr(fd, TCSAFLUSH, &asking);
+    return modes;
 }
 
 static void be_interrupted(int number)
@@ -75,9 +94,24 @@ static bool hear_answer(const struct world *world, char *answer, int most)
     sigset_t while_waiting = before;
     sigdelset(&while_waiting, SIGINT);
     bool is_heard = ppoll(&typed, 1, NULL, &while_waiting) > 0 && fgets(answer, most, world->in) != NULL;
+    /* The rest of a long line is no answer to the next question. */
+    for (int byte = '\0'; is_heard && strlen(answer) + 1 == (size_t)most && byte != '\n' && byte != EOF;)
+        byte = answer[most - 2] == '\n' ? '\n' : fgetc(world->in);
     sigaction(SIGINT, &usual, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return is_heard;
+}
+
+/* The key that was meant; none where it is not all that was typed. */
+static char answer_key(const char *answer)
+{
+    static const char *const words[] = {"y", "Y", "yes", "a", "all", "n", "no", "o"};
+    size_t size = strcspn(answer, "\n");
+    for (size_t i = 0; i < array_len(words); i++) {
+        if (strlen(words[i]) == size && memcmp(words[i], answer, size) == 0)
+            return words[i][0];
+    }
+    return '\0';
 }
 
 /* Returns whether to keep it. 'a' and 'o' answer for all that follow. */
@@ -88,15 +122,18 @@ static bool shall_keep(const struct world *world, struct arena *arena, const str
         return *answer_for_all == 'a';
     say_problem(world, sentence(arena, change), NULL);
     show_content(world, change->now);
-    ready_terminal(world);
+    struct termios modes = ready_terminal(world);
     fputs("Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ", world->err);
     fflush(world->err);
     char answer[16] = "";
     if (!hear_answer(world, answer, sizeof(answer)))
         *answer_for_all = 'o';
-    if (*answer == 'a' || *answer == 'o')
-        *answer_for_all = *answer;
-    return *answer == 'y' || *answer == 'Y' || *answer == 'a';
+    if (modes.c_lflag & ICANON)
+        tcsetattr(fileno(world->in), TCSADRAIN, &modes);
+    char key = answer_key(answer);
+    if (key == 'a' || key == 'o')
+        *answer_for_all = key;
+    return key == 'y' || key == 'Y' || key == 'a';
 }
 
 void say_sightings(const struct world *world, const struct flags *flags)
