@@ -111,7 +111,26 @@ static const struct {
     {"receive", "*"},
     {"maintenance", "*"},
     {"safe", "*"},
+    {"lfs", "path"}, /* of customtransfer.NAME; the next two of extension.NAME */
+    {"lfs", "clean"},
+    {"lfs", "smudge"},
+    {"lfs", "standalonetransferagent"},
+    {"lfs", "url"},
+    {"lfs", "pushurl"},
 };
+
+/* Whatever is still to come, and what programs beside git read there, is mostly called what it is. */
+static bool is_called_a_program(const char *name)
+{
+    static const char *const endings[] = {"command", "cmd", "program", "prog", "hook", "helper"};
+    size_t size = strlen(name);
+    for (size_t i = 0; i < array_len(endings); i++) {
+        size_t ending = strlen(endings[i]);
+        if (size >= ending && strcmp(name + size - ending, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
 
 bool git_setting_runs(const struct git_setting *setting)
 {
@@ -120,7 +139,7 @@ bool git_setting_runs(const struct git_setting *setting)
             (running[i].key[0] == '*' || strcmp(setting->name, running[i].key) == 0))
             return true;
     }
-    return false;
+    return is_called_a_program(setting->name);
 }
 
 bool git_todo_runs(const char *text)

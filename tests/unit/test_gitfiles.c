@@ -14,11 +14,22 @@ static struct arena arena;
 
 TEST(settings_that_run_something)
 {
-    static const struct git_setting runs[] = {{"core", "", "fsmonitor", ""}, {"filter", "x", "clean", ""},
-                                              {"alias", "", "st", ""},       {"include", "", "path", ""},
-                                              {"diff", "x", "textconv", ""}, {"core", "", "hookspath", ""}};
-    static const struct git_setting does_not[] = {
-        {"core", "", "bare", ""}, {"user", "", "name", ""}, {"branch", "main", "merge", ""}};
+    static const struct git_setting runs[] = {{"core", "", "fsmonitor", ""},
+                                              {"filter", "x", "clean", ""},
+                                              {"alias", "", "st", ""},
+                                              {"include", "", "path", ""},
+                                              {"diff", "x", "textconv", ""},
+                                              {"core", "", "hookspath", ""},
+                                              {"gc", "", "recentobjectshook", ""},
+                                              {"lfs", "customtransfer.x", "path", ""},
+                                              {"lfs", "extension.x", "smudge", ""},
+                                              {"svn", "", "authorsprog", ""},
+                                              {"remote", "x", "annex-shell-command", ""}};
+    static const struct git_setting does_not[] = {{"core", "", "bare", ""},
+                                                  {"user", "", "name", ""},
+                                                  {"branch", "main", "merge", ""},
+                                                  {"lfs", "", "repositoryformatversion", ""},
+                                                  {"lfs", "https://x/info/lfs", "access", ""}};
     for (size_t i = 0; i < array_len(runs); i++)
         CHECK(git_setting_runs(&runs[i]));
     for (size_t i = 0; i < array_len(does_not); i++)
