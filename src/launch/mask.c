@@ -36,6 +36,25 @@ static bool is_named(const struct plan *plan, const char *path)
     return false;
 }
 
+static bool is_masked(const struct root *root, const char *path)
+{
+    size_t i = 0;
+    while (i < root->masked.count && strcmp(root->masked.at[i], path) != 0)
+        i++;
+    return i < root->masked.count;
+}
+
+/* Does the plan put something there, or further in? */
+static bool leads_to_named(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->path && !operation->is_pattern && path_is_beneath(operation->path, path))
+            return true;
+    }
+    return false;
+}
+
 static int refuse(const struct walk *walk, const char *why, struct err *err)
 {
     err_set(err, "%s %s to be searched for %s", walk->tree, why, walk->pattern->path);
@@ -70,11 +89,17 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
     return enter(walk, fd, full, depth + 1, err);
 }
 
-/* What this user may not look into, the command may not either; what is gone or no folder hides nothing. */
+/*
+ * What is gone or no folder hides nothing. One that cannot be listed can still be searched for a name, or be opened up by its owner:
+ * it is hidden as a whole.
+ */
 static int enter(struct walk *walk, int fd, const char *path, unsigned depth, struct err *err)
 {
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
         return err_sys(err, errno, "cannot search %s for %s", path, walk->pattern->path);
+    if (fd < 0 && errno == EACCES && !leads_to_named(walk->root->launch->plan, path) &&
+        !is_masked(walk->root, path))
+        vec_push(&walk->root->masked, path);
     return fd < 0 ? 0 : walk_directory(walk, fd, path, depth, err);
 }
 
@@ -139,14 +164,6 @@ static bool is_shown_socket(const shown_trees *trees, const char *path)
             return S_ISSOCK(status.st_mode);
     }
     return false;
-}
-
-static bool is_masked(const struct root *root, const char *path)
-{
-    size_t i = 0;
-    while (i < root->masked.count && strcmp(root->masked.at[i], path) != 0)
-        i++;
-    return i < root->masked.count;
 }
 
 /* In a tree that is shown, a daemon's socket would answer through every mount. A server's stands there for each client too. */
