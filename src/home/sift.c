@@ -254,6 +254,7 @@ static const struct dialect *dialect_of(enum sifted file)
     case SIFTED_BUN:
         return &bun;
     case SIFTED_YARN:
+    case SIFTED_CONDA:
     case SIFTED_MAVEN:
     case SIFTED_NUGET:
     case SIFTED_CLAUDE:
@@ -278,6 +279,8 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
         sift_lines(dialect, whole, out);
     else if (file == SIFTED_YARN)
         sift_yarn(whole, out);
+    else if (file == SIFTED_CONDA)
+        sift_conda(whole, out);
     else if (file == SIFTED_MAVEN)
         sift_maven(whole, out);
     else if (file == SIFTED_NUGET)

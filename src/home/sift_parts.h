@@ -34,8 +34,9 @@ void sift_add_value(struct buf *out, struct span value);
 /* The next line of the text, without its end; false after the last. */
 bool sift_next_line(struct span *text, struct span *ret_line);
 
-/* sift_yaml.c: yarn's settings. sift_xml.c: Maven's mirrors, NuGet's sources; comments are no settings. */
+/* sift_yaml.c: yarn's settings, and conda's. sift_xml.c: Maven's mirrors, NuGet's sources; comments are no settings. */
 void sift_yarn(struct span text, struct buf *out);
+void sift_conda(struct span text, struct buf *out);
 void sift_maven(struct span text, struct buf *out);
 void sift_nuget(struct span text, struct buf *out);
 void sift_drop_comments(struct span text, struct buf *out);

@@ -1,4 +1,4 @@
-/* The little of YAML in which yarn keeps its settings. */
+/* The little of YAML in which yarn and conda keep their settings. */
 #include <string.h>
 
 #include "home/sift_parts.h"
@@ -65,4 +65,134 @@ void sift_yarn(struct span text, struct buf *out)
         sift_add_value(out, value);
         buf_add_char(out, '\n');
     }
+}
+
+/* --- conda's ------------------------------------------------------------------------------------------------------ */
+
+static const char *const conda_keys[] = {"channel_alias",
+                                         "channel_priority",
+                                         "show_channel_urls",
+                                         "auto_activate_base",
+                                         "changeps1",
+                                         "solver",
+                                         "pip_interop_enabled",
+                                         "always_yes",
+                                         "auto_update_conda",
+                                         "notify_outdated_conda",
+                                         "remote_connect_timeout_secs",
+                                         "remote_read_timeout_secs",
+                                         "remote_max_retries",
+                                         NULL};
+static const char *const conda_lists[] = {"channels", "default_channels", "create_default_packages", NULL};
+static const char *const conda_maps[] = {"custom_channels", NULL};
+
+/* A list or a map as it is read. One item that is not understood leaves all of it out: the others alone would mean something else. */
+struct yaml_block {
+    struct span key; /* empty: none is being read */
+    bool is_map, is_understood;
+    size_t indent;
+    struct buf items;
+};
+
+static struct span without_comment(struct span value)
+{
+    bool is_quoted = value.size && strchr("\"'", *value.at);
+    const char *comment = value.size && !is_quoted ? memmem(value.at, value.size, " #", 2) : NULL;
+    return comment ? sift_trim((struct span){value.at, (size_t)(comment - value.at)}) : value;
+}
+
+/* Nothing that is written in another way than it is read, and no token in the place of a channel's name: "t/TOKEN/name". */
+static bool is_plain_value(struct span value)
+{
+    size_t quote = value.size && strchr("\"'", *value.at) ? 1 : 0;
+    return is_whole_yaml(value) && sift_is_understood(value) && !memchr(value.at, '\\', value.size) &&
+           !memchr(value.at, '%', value.size) &&
+           !(value.size > quote + 1 && memcmp(value.at + quote, "t/", 2) == 0);
+}
+
+/*
+ * The address of a channel may hold a token, too: "https://conda.anaconda.org/t/TOKEN/name". Returns false where the value is not
+ * understood; what is left when the token is gone must be so as well.
+ */
+static bool take_value(struct span value, struct buf *ret_value)
+{
+    static const char mark[] = "/t/";
+    auto_buf struct buf whole = {0}, again = {0};
+    if (!is_plain_value(value))
+        return false;
+    sift_add_value(&whole, value);
+    struct span rest = {buf_text(&whole), whole.size};
+    for (const char *token; (token = memmem(rest.at, rest.size, mark, strlen(mark)));) {
+        size_t before = (size_t)(token - rest.at), behind = before + strlen(mark);
+        behind += sift_size_up_to(rest, behind, "/\"'");
+        buf_add(ret_value, rest.at, before);
+        rest = (struct span){rest.at + behind, rest.size - behind};
+    }
+    buf_add(ret_value, rest.at, rest.size);
+    struct span left = {buf_text(ret_value), ret_value->size};
+    sift_add_value(&again, left);
+    return is_plain_value(left) && strcmp(buf_text(&again), left.at) == 0;
+}
+
+static void end_block(struct yaml_block *block, struct buf *out)
+{
+    if (block->is_understood && block->items.size) {
+        buf_printf(out, "%.*s:\n", (int)block->key.size, block->key.at);
+        buf_add(out, block->items.bytes, block->items.size);
+    }
+    buf_free(&block->items);
+    *block = (struct yaml_block){0};
+}
+
+/* "- item" of a list, which may begin where its key does, or "key: value" of a map. */
+static void take_item(struct yaml_block *block, struct span raw, size_t indent)
+{
+    struct span line = sift_trim(raw), key = {0}, value = {0};
+    bool is_item = line.size > 2 && memcmp(line.at, "- ", 2) == 0;
+    if (block->is_map && (take_yaml(raw, &key, &value) != 1 || !sift_is_plain_name(key)))
+        value.size = 0;
+    if (!block->is_map && is_item)
+        value = sift_trim((struct span){line.at + 2, line.size - 2});
+    value = without_comment(value);
+    block->indent = block->items.size ? block->indent : indent;
+    auto_buf struct buf taken = {0};
+    block->is_understood &= indent == block->indent && take_value(value, &taken);
+    if (!block->is_understood)
+        return;
+    buf_printf(&block->items, block->is_map ? "  %.*s: " : "  - %.*s", (int)key.size, key.size ? key.at : "");
+    buf_printf(&block->items, "%s\n", buf_text(&taken));
+}
+
+/* A setting at the top: a value of one line, or the beginning of a list or a map. */
+static void take_top(struct yaml_block *block, struct span raw, struct buf *out)
+{
+    struct span key, value;
+    end_block(block, out);
+    if (take_yaml(raw, &key, &value) != 0 || !sift_is_plain_name(key))
+        return;
+    value = without_comment(value);
+    bool is_map = sift_is_listed(conda_maps, key);
+    if (value.size == 0 && (is_map || sift_is_listed(conda_lists, key)))
+        *block = (struct yaml_block){.key = key, .is_map = is_map, .is_understood = true};
+    auto_buf struct buf taken = {0};
+    if (sift_is_listed(conda_keys, key) && take_value(value, &taken))
+        buf_printf(out, "%.*s: %s\n", (int)key.size, key.at, buf_text(&taken));
+}
+
+/* Which channels are asked, without what lets one in. */
+void sift_conda(struct span text, struct buf *out)
+{
+    struct yaml_block block = {0};
+    struct span raw;
+    while (sift_next_line(&text, &raw)) {
+        struct span line = sift_trim(raw);
+        if (line.size == 0 || *line.at == '#')
+            continue;
+        size_t indent = (size_t)(line.at - raw.at);
+        if (indent == 0 && !(block.key.size && !block.is_map && *line.at == '-'))
+            take_top(&block, raw, out);
+        else if (block.key.size)
+            take_item(&block, raw, indent);
+    }
+    end_block(&block, out);
 }

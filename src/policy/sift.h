@@ -20,6 +20,7 @@
     X(BUN, "/.bunfig.toml", "", false)                                                                       \
     X(YARN_OLD, "/.yarnrc", "", false)                                                                       \
     X(POETRY, "/pypoetry/config.toml", "", false)                                                            \
+    X(CONDA, "/.condarc", "", false)                                                                         \
     X(CLAUDE, "/.claude.json", "/.claude/.claude.json", true)
 
 enum sifted {

@@ -19,6 +19,7 @@ TEST(files_are_known_by_the_end_of_their_path)
     CHECK_INT(sifted_file("/home/u/.config/pnpm/rc"), SIFTED_PNPM);
     CHECK_INT(sifted_file("/home/u/.yarnrc.yml"), SIFTED_YARN);
     CHECK_INT(sifted_file("/home/u/.yarnrc"), SIFTED_YARN_OLD);
+    CHECK_INT(sifted_file("/home/u/.condarc"), SIFTED_CONDA);
     CHECK_INT(sifted_file("/usr/local/etc/npmrc"), SIFTED_NPM_SYSTEM);
     CHECK_INT(sifted_file("/etc/pip.conf"), SIFTED_PIP_SYSTEM);
     CHECK_STR(sifted_destination(SIFTED_PIP_SYSTEM), "/.pip/pip.conf");
@@ -254,6 +255,71 @@ TEST(yarn_leaves_out_what_is_not_one_line)
     CHECK_STR(sifted(SIFTED_YARN, "npmScopes: x\n  a:\n    npmRegistryServer: x\n"), "");
     CHECK_STR(sifted(SIFTED_YARN, "npmScopes:\n  a: y\n    npmRegistryServer: x\n"), "");
     CHECK_STR(sifted(SIFTED_YARN, "npmScopes:\n  a:\nother:\n    npmRegistryServer: x\n"), "");
+}
+
+TEST(conda_keeps_channels_without_tokens)
+{
+    CHECK_STR(sifted(SIFTED_CONDA, "# mine\n"
+                                   "channels:\n"
+                                   "  - https://conda.anaconda.org/t/SECRET/corp  # ours\n"
+                                   "\n"
+                                   "  # and theirs\n"
+                                   "  - \"https://me:SECRET@conda.corp.test/t/SECRET/x?SECRET\"\n"
+                                   "  - conda-forge\n"
+                                   "default_channels:\n"
+                                   "- defaults\n"
+                                   "channel_alias: https://conda.corp.test/t/SECRET\n"
+                                   "ssl_verify: /SECRET\n"
+                                   "channel_priority: strict # a comment\n"
+                                   "proxy_servers:\n"
+                                   "  https: https://me:SECRET@proxy.test\n"
+                                   "custom_channels:\n"
+                                   "  corp: https://me:SECRET@conda.corp.test/channels\n"
+                                   "  other: file:///srv/conda\n"
+                                   "channel_settings:\n"
+                                   "  - channel: https://x.test\n"
+                                   "    auth: SECRET\n"
+                                   "envs_dirs:\n"
+                                   "  - /SECRET\n"),
+              "channels:\n"
+              "  - https://conda.anaconda.org/corp\n"
+              "  - \"https://conda.corp.test/x\"\n"
+              "  - conda-forge\n"
+              "default_channels:\n"
+              "  - defaults\n"
+              "channel_alias: https://conda.corp.test\n"
+              "channel_priority: strict\n"
+              "custom_channels:\n"
+              "  corp: https://conda.corp.test/channels\n"
+              "  other: file:///srv/conda\n");
+}
+
+TEST(conda_leaves_out_a_list_of_which_an_item_is_not_understood)
+{
+    static const char *const items[] = {"- |\n    SECRET",
+                                        "- a\n    SECRET",
+                                        "- t/SECRET/x",
+                                        "- \"t/SECRET/x\"",
+                                        "- https:\\/\\/x",
+                                        "- \"https://x\\/t\\/SECRET\"",
+                                        "- https://x/%74/SECRET",
+                                        "- a: SECRET",
+                                        "-",
+                                        "- [SECRET]",
+                                        "SECRET",
+                                        "- &a SECRET",
+                                        "- me:SECRET@x",
+                                        "  - SECRET",
+                                        "key: SECRET"};
+    for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++) {
+        char text[128];
+        snprintf(text, sizeof(text), "channels:\n  - first\n  %s\n  - last\nsolver: x\n", items[i]);
+        CHECK_STR(sifted(SIFTED_CONDA, text), "solver: x\n");
+    }
+    CHECK_STR(sifted(SIFTED_CONDA, "channels: [SECRET]\nchannels: SECRET\n  - SECRET\n- SECRET\n"), "");
+    CHECK_STR(sifted(SIFTED_CONDA, "other:\n  channels:\n  - SECRET\n"), "");
+    CHECK_STR(sifted(SIFTED_CONDA, "custom_channels:\n  a: https://x.test\n  b:\n    c: SECRET\n"), "");
+    CHECK_STR(sifted(SIFTED_CONDA, "channel_alias: t/SECRET\nchannels:\n"), "");
 }
 
 TEST(yarn_1_keeps_registries)
