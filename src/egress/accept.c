@@ -209,7 +209,8 @@ int listener_add(struct egress *egress, int fd, uint16_t published)
     static const int on = 1;
     struct listener *listener = must_realloc(NULL, 1, sizeof(*listener));
     *listener = (struct listener){.egress = egress, .next = egress->listeners, .published = published};
-    /* What is accepted inherits both. */
+    /* What is accepted inherits them. A byte sent as urgent stays in its place: what was looked at is what is sent on. */
+    setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     if (poller_add(&egress->poller, &listener->watcher, fd, EPOLLIN, listener_ready) < 0) {

@@ -162,6 +162,9 @@ static const char *end_head(struct http *http, const char *host, uint16_t port)
     /* Only the first answer of a connection can be told apart without reading all of them. */
     if (head.wants_websocket && http->is_first_done)
         return "a change of protocol must be the first request of a connection";
+    /* A server that refuses the change still takes what follows for the content. */
+    if (head.wants_websocket && (head.length || head.encodings))
+        return "a change of protocol is asked for with content";
     if (head.wants_websocket)
         http->state = HTTP_UPGRADING;
     http->is_first_done = true;
@@ -186,6 +189,54 @@ static const char *end_chunk_size(struct http *http)
     return NULL;
 }
 
+/* What servers that are not strict may take for a space (RFC 9112, 3). */
+static bool is_blank(char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r' && byte != '\n');
+}
+
+static size_t blanks_size(const char *text, size_t size)
+{
+    size_t at = 0;
+    while (at < size && is_blank(text[at]))
+        at++;
+    return at;
+}
+
+/* Could a server take this for the beginning of a request line? Some skip what comes before it. */
+static bool may_become_request(const char *line, size_t size)
+{
+    size_t before = blanks_size(line, size);
+    size_t method = before + token_size(line + before, size - before);
+    return method == size || (method > before && is_blank(line[method]));
+}
+
+/* A line without a version is a request of HTTP/0.9, and one with a URL in it chooses the host. */
+static bool is_oldest_with_url(const char *line, size_t size)
+{
+    size_t at = blanks_size(line, size);
+    if (size - at < 4 || memcmp(line + at, "GET", 3) != 0 || !is_blank(line[at + 3]))
+        return false;
+    at += 3 + blanks_size(line + at + 3, size - at - 3);
+    at += token_size(line + at, size - at);
+    return size - at > 3 && memcmp(line + at, "://", 3) == 0;
+}
+
+static bool names_http(const char *line, size_t size)
+{
+    static const char version[] = "HTTP/";
+    for (size_t at = 1; at + sizeof(version) - 1 <= size; at++) {
+        if (is_blank(line[at - 1]) && strncasecmp(line + at, version, sizeof(version) - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_first_line(const struct buf *head)
+{
+    return memchr(head->bytes, '\n', head->size) == head->bytes + head->size - 1;
+}
+
 static const char *end_line(struct http *http, const char *host, uint16_t port, bool *ret_is_whole)
 {
     bool is_empty = http->line.size == 2 && memcmp(http->line.bytes, "\r\n", 2) == 0;
@@ -206,34 +257,10 @@ static const char *end_line(struct http *http, const char *host, uint16_t port, 
             http->line.size >= 4 && memcmp(http->line.bytes + http->line.size - 4, "\r\n\r\n", 4) == 0;
         if (is_empty)
             return "the request line is malformed";
+        if (is_first_line(&http->line) && !names_http(http->line.bytes, http->line.size))
+            return "the request is not of HTTP/1.1";
         return *ret_is_whole ? end_head(http, host, port) : NULL;
     }
-}
-
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-/* Could a server take this for the beginning of a request line? Some skip what comes before it. */
-static bool may_become_request(const char *line, size_t size)
-{
-    while (size && *line == '\r') {
-        line++;
-        size--;
-    }
-    size_t method = token_size(line, size);
-    return method == size || (method && is_blank(line[method]));
-}
-
-static bool names_http(const char *line, size_t size)
-{
-    static const char version[] = "HTTP/";
-    for (size_t at = 1; at + sizeof(version) - 1 <= size; at++) {
-        if (is_blank(line[at - 1]) && strncasecmp(line + at, version, sizeof(version) - 1) == 0)
-            return true;
-    }
-    return false;
 }
 
 static void pass_line(struct http *http, struct buf *out)
@@ -242,14 +269,26 @@ static void pass_line(struct http *http, struct buf *out)
     http->line_passed = http->line.size;
 }
 
+/* Of a line without end that may still become a request, what tells is kept: its first words, and its last. */
+static void shorten_line(struct http *http)
+{
+    enum { LAST = 64 };
+    char *bytes = http->line.bytes;
+    memmove(bytes + HTTP_LARGEST_HEAD, bytes + http->line.size - LAST, LAST);
+    http->line.size = http->line_passed = HTTP_LARGEST_HEAD + LAST;
+    bytes[http->line.size] = '\0';
+}
+
 /* What the line so far says about the protocol. */
 static void settle_unknown(struct http *http, bool is_whole, struct buf *out)
 {
     const char *line = http->line.bytes;
     size_t size = http->line.size;
     bool is_empty = size == strspn(line, "\r\n");
-    bool may_be_http = is_empty || (size <= HTTP_LARGEST_UNKNOWN && may_become_request(line, size));
-    if (is_whole && !is_empty && may_be_http && names_http(line, size)) {
+    bool may_be_http = is_empty || may_become_request(line, size);
+    bool is_large = size > HTTP_LARGEST_UNKNOWN;
+    if (may_be_http && !is_empty && (is_whole || is_large) &&
+        (names_http(line, size) || is_oldest_with_url(line, size))) {
         http->state = HTTP_HEAD;
         return;
     }
@@ -258,6 +297,8 @@ static void settle_unknown(struct http *http, bool is_whole, struct buf *out)
         http->state = HTTP_PASSING;
     if (is_whole || http->state == HTTP_PASSING)
         http->line.size = http->line_passed = 0;
+    else if (is_large)
+        shorten_line(http);
 }
 
 ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const char *bytes, size_t size,

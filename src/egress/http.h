@@ -3,7 +3,8 @@
  * two servers could read in two ways does not pass, and no byte of a request passes before its head was read.
  *
  * Where it is not known whether HTTP is spoken (HTTP_UNKNOWN), the first line that is not empty tells. All but the end of
- * it passes at once, as the client may wait for an answer to what is no line; without its end no server acts on it.
+ * it passes at once, as the client may wait for an answer to what is no line; without its end no server acts on it. However
+ * long it becomes: some servers take a request line of a mebibyte.
  */
 #pragma once
 

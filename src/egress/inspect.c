@@ -10,6 +10,7 @@
 #include "egress/egress.h"
 #include "egress/hello.h"
 
+enum { TLS_ALERT = 21, TLS_HANDSHAKE = 22 };
 enum verdict { VERDICT_WAIT, VERDICT_PASS, VERDICT_HTTP, VERDICT_UNKNOWN, VERDICT_REFUSE };
 
 static enum verdict inspect_tls(const struct connection *connection, const uint8_t *bytes, size_t size,
@@ -33,10 +34,22 @@ static enum verdict inspect_tls(const struct connection *connection, const uint8
     return strcmp(name, connection->name->text) == 0 ? VERDICT_PASS : VERDICT_REFUSE;
 }
 
+/* Some servers pass over a warning that comes before the hello. It is told by its head: other protocols have this first byte too. */
+static enum verdict inspect_alert(const uint8_t *bytes, size_t size, const char **ret_problem)
+{
+    enum { HEAD = 5, VERSION = 2 };
+    static const uint8_t alert[HEAD] = {TLS_ALERT, 3, 0, 0, 2};
+    for (size_t i = 0; i < HEAD && i < size; i++) {
+        if (i != VERSION && bytes[i] != alert[i])
+            return VERDICT_UNKNOWN;
+    }
+    *ret_problem = "its TLS does not begin with a hello";
+    return size < HEAD ? VERDICT_WAIT : VERDICT_REFUSE;
+}
+
 static enum verdict inspect(const struct connection *connection, const uint8_t *bytes, size_t size,
                             const char **ret_problem)
 {
-    enum { TLS_HANDSHAKE = 22 };
     static const char ssh[] = "SSH-2.0-"; /* which has no names that could differ */
     uint16_t port = connection->asked.port;
     if (bytes[0] == TLS_HANDSHAKE)
@@ -44,7 +57,7 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
     if (port == PORT_HTTP)
         return VERDICT_HTTP;
     if (port != PORT_HTTPS)
-        return VERDICT_UNKNOWN;
+        return bytes[0] == TLS_ALERT ? inspect_alert(bytes, size, ret_problem) : VERDICT_UNKNOWN;
     size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
     *ret_problem = "its first words are not those of TLS";
     if (memcmp(bytes, ssh, known) != 0)

@@ -247,6 +247,39 @@ with dial("allowed.test", 80) as s:
 
 
 @test
+@sanitized_too
+def content_of_a_change_of_protocol_that_is_refused_hides_no_request(session):
+    """The server counts the content, and takes for its end what was meant to be another request's."""
+    code = """
+hidden = b"GET /hidden HTTP/1.1\\r\\nHost: other.test\\r\\n\\r\\n"
+second = b"POST / HTTP/1.1\\r\\nHost: allowed.test\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(hidden)
+with dial("allowed.test", 80) as s:
+    s.sendall(b"PUT / HTTP/1.1\\r\\nHost: allowed.test\\r\\nUpgrade: websocket\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(second))
+    print(s.recv(4096)[:12])
+    attempt(lambda: s.sendall(second + hidden))
+    attempt(lambda: s.recv(4096))"""
+    assert session.python(OPEN, code).out == "b'HTTP/1.1 200'\n"
+    assert "/hidden" in str(session.lab.take())
+    assert session.python(["connect allowed.test:80"], code).out == "b'HTTP/1.1 403'\n"
+    assert "PUT" not in str(session.lab.take())
+
+
+@test
+@sanitized_too
+def requests_that_only_some_servers_take_for_one_do_not_pass(session):
+    """A line of any length, HTTP/0.9 with the host in it, other blanks; and TLS after a warning."""
+    starts = [b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: other.test\r\n\r\n", b"GET http://other.test/\r\n",
+              b"GET\x0b/\x0bHTTP/1.1\r\nHost: other.test\r\n\r\n", b"\x15\x03\x01\0\x02\x01\x5a\x16\x03\x01 other.test"]
+    code = f"""
+for start in {starts}:
+    got = attempt(lambda: exchange("allowed.test", 9000, start))
+    print(type(got) is bytes and got.endswith(b"the end"))"""
+    assert session.outside(code).out == "True\n" * len(starts)
+    assert session.python(["connect allowed.test:9000"], code).out == "False\n" * len(starts)
+    assert len(session.events("refused")) == len(starts)
+
+
+@test
 def no_other_kind_of_socket_leads_out(session):
     code = """
 import ctypes

@@ -124,6 +124,13 @@ class Web(http.server.BaseHTTPRequestHandler):
         saw(self.kind, "POST", len(body))
         self.reply(body)
 
+    def do_PUT(self):
+        """Answers before the content is there, and then passes over it, as many servers do."""
+        saw(self.kind, "PUT", self.path)
+        self.reply(b"early")
+        self.wfile.flush()
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
     do_HEAD = do_GET
 
 

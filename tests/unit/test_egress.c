@@ -315,6 +315,9 @@ TEST(requests_for_another_host_or_with_two_meanings_do_not_pass)
         /* The server may choose the other one, whose requests are not read. */
         HEAD "Upgrade: h2c\r\nUpgrade: websocket\r\n\r\n",
         HEAD "Upgrade: websocket\r\nUpgrade: h2c\r\n\r\n",
+        /* Refused by a server, it leaves content behind that is not read as such. */
+        HEAD "Upgrade: websocket\r\nContent-Length: 5\r\n\r\n",
+        HEAD "Upgrade: websocket\r\nTransfer-Encoding: chunked\r\n\r\n",
         /* Where HTTP/1.0 has no chunks, they are the next request. */
         "POST / HTTP/1.0\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     };
@@ -338,6 +341,8 @@ TEST(where_any_protocol_may_be_spoken_requests_are_still_found)
         "EHLO b.test\r\n",
         "\x1b\x02 HTTP/1.1\r\n",
         "GET /without/a/version\r\n",
+        "GET /?url=http://b.test/\r\n",
+        "get http://a.key/of/a/cache\r\n",
     };
     static const char *const refused[] = {
         "GET / HTTP/1.1\r\nHost: b.test\r\n\r\n",       "\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n",
@@ -345,7 +350,9 @@ TEST(where_any_protocol_may_be_spoken_requests_are_still_found)
         "get / http/1.1\r\nHost: b.test\r\n\r\n",       "PROPFIND / HTTP/1.1\r\nHost: b.test\r\n\r\n",
         "SSH-2.0-x / HTTP/1.1\r\nHost: b.test\r\n\r\n", "GET\t/\tHTTP/1.1\r\nHost: b.test\r\n\r\n",
         "GET / HTTP/1.1 \r\nHost: b.test\r\n\r\n",      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        "CONNECT b.test:443 HTTP/1.1\r\n\r\n",
+        "CONNECT b.test:443 HTTP/1.1\r\n\r\n",          "GET http://b.test/\r\n",
+        " GET / HTTP/1.1\r\nHost: b.test\r\n\r\n",      "GET\v/\fHTTP/1.1\r\nHost: b.test\r\n\r\n",
+        "GET /\rHTTP/1.1\r\nHost: b.test\r\n\r\n",
     };
     for (size_t piece = 1; piece < 64; piece += 9) {
         for (size_t i = 0; i < array_len(passing); i++)
@@ -353,6 +360,26 @@ TEST(where_any_protocol_may_be_spoken_requests_are_still_found)
         for (size_t i = 0; i < array_len(refused); i++) {
             if (!CHECK(pass_from(HTTP_UNKNOWN, refused[i], piece) == NULL))
                 printf("# it was %s\n", refused[i]);
+        }
+    }
+}
+
+/* Some servers take a request line of a mebibyte. */
+TEST(a_request_is_found_however_long_its_line_is)
+{
+    enum { LONG = 300 * 1000 };
+    static const char *const begins[] = {"GET /", "GET / HTTP/1.1 ", "G", "\r"}, *const ends[] = {
+                                                                                     "\r\n",
+                                                                                     "GET / HTTP/1.1\r\n"};
+    static char text[LONG + 64];
+    for (size_t i = 0; i < array_len(begins); i++) {
+        for (size_t j = 0; j < array_len(ends); j++) {
+            memset(text, *begins[i] == '\r' ? '\r' : 'a', LONG);
+            memcpy(text, begins[i], strlen(begins[i]));
+            snprintf(text + LONG, sizeof(text) - LONG, "%s", ends[j]);
+            bool is_request = j > 0 || strstr(begins[i], "HTTP");
+            for (size_t piece = 4093; piece < LONG; piece *= 9)
+                CHECK((pass_from(HTTP_UNKNOWN, text, piece) == NULL) == is_request);
         }
     }
 }
