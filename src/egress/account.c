@@ -28,7 +28,8 @@ void connection_account(const struct connection *connection)
     uint64_t sent = information.tcpi_bytes_sent - information.tcpi_bytes_retrans,
              received = information.tcpi_bytes_received;
     received -= connection->inward.ended && received;
-    tell(egress, "closed %s %u %s %llu %llu %lld", connection_host(connection, host), connection->asked.port,
-         address, (unsigned long long)sent, (unsigned long long)received,
-         (long long)(now_milliseconds() - connection->began));
+    tell_always(egress, arena_printf(&egress->arena, "closed %s %u %s %llu %llu %lld",
+                                     connection_host(connection, host), connection->asked.port, address,
+                                     (unsigned long long)sent, (unsigned long long)received,
+                                     (long long)(now_milliseconds() - connection->began)));
 }

@@ -194,8 +194,11 @@ void settings_confirm(struct egress *egress);
 /* One line for bawn; the same only once. */
 void tell(struct egress *egress, const char *format, ...) printf_like(2, 3);
 
-/* The same, told once for each `subject`. Returns false where it was told before, or too much was. */
-bool tell_about(struct egress *egress, const char *subject, const char *line);
+/*
+ * The same for a name that is not on the list, told once for each. Returns false where it was told before, or too many were.
+ * They have a bound of their own: whoever asks for thousands hides nothing else behind them.
+ */
+bool tell_asked(struct egress *egress, const char *name, const char *line);
 
 /* Waits a while for bawn to read what it has not been told yet. */
 void tell_rest(struct egress *egress);
@@ -245,7 +248,7 @@ struct egress {
     struct endpoint last_connected; /* of many connections to the same place only the first is told */
     question_list unlisted;         /* questions for names that are not on the list */
     struct map told;
-    size_t told_count;
+    size_t told_count, asked_count;
     VEC(const char *) untold; /* lines that wait for bawn to read */
     size_t untold_sent;
     VEC(struct confirmation) unconfirmed;

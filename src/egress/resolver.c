@@ -103,7 +103,7 @@ static question_list *consider_unlisted(struct egress *egress, const struct wait
     }
     char line[NAME_LONGEST + 32];
     snprintf(line, sizeof(line), "asked %s %s %u", name, waiting->stream ? "tcp" : "udp", waiting->from.port);
-    bool is_told = tell_about(egress, name, line);
+    bool is_told = tell_asked(egress, name, line);
     return is_told && egress->unlisted.count < MOST_WAITING ? &egress->unlisted : NULL;
 }
 

@@ -243,26 +243,23 @@ int settings_open_link(struct egress *egress, int link_fd)
     return poller_add(&egress->poller, &egress->link, link_fd, EPOLLIN, link_ready);
 }
 
-/* What is asked for a million times is one line of the journal. */
-static bool is_news(struct egress *egress, const char *subject, size_t size)
-{
-    if (egress->told_count > MOST_TOLD || map_get(&egress->told, subject, size))
-        return false;
-    egress->told_count++;
-    *map_at(&egress->told, arena_copy(&egress->arena, subject, size), size) = egress;
-    return true;
-}
-
 void tell_always(struct egress *egress, const char *line)
 {
     vec_push(&egress->untold, arena_str(&egress->arena, line));
     tell_untold(egress);
 }
 
-static void tell_news(struct egress *egress, const char *line)
+/* What is asked for a million times is one line of the journal. */
+static bool tell_once(struct egress *egress, const char *subject, const char *line, size_t *count,
+                      const char *last)
 {
-    bool is_last = egress->told_count > MOST_TOLD;
-    tell_always(egress, is_last ? "trouble so much happened that the rest is not recorded" : line);
+    size_t size = strlen(subject);
+    if (*count > MOST_TOLD || map_get(&egress->told, subject, size))
+        return false;
+    *map_at(&egress->told, arena_copy(&egress->arena, subject, size), size) = egress;
+    bool is_one_too_many = ++*count > MOST_TOLD;
+    tell_always(egress, is_one_too_many ? last : line);
+    return !is_one_too_many;
 }
 
 void tell(struct egress *egress, const char *format, ...)
@@ -272,14 +269,14 @@ void tell(struct egress *egress, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
-    if (is_news(egress, line, strlen(line)))
-        tell_news(egress, line);
+    tell_once(egress, line, line, &egress->told_count,
+              "trouble so much happened that the rest is not recorded");
 }
 
-bool tell_about(struct egress *egress, const char *subject, const char *line)
+bool tell_asked(struct egress *egress, const char *name, const char *line)
 {
-    if (!is_news(egress, subject, strlen(subject)))
-        return false;
-    tell_news(egress, line);
-    return true;
+    return tell_once(
+        egress, name, line, &egress->asked_count,
+        "trouble so many names that are not on the list were asked for that further ones are not "
+        "recorded");
 }

@@ -381,6 +381,14 @@ def names_below_a_wildcard_do_not_keep_out_those_that_a_rule_spells_out(session)
 
 
 @test
+def questions_for_thousands_of_names_do_not_keep_connections_out_of_the_journal(session):
+    done = session.python(["connect allowed.test:9000"], FLOOD.replace("NAMES", "4200").replace("example.test", "unlisted.test"), timeout=60)
+    assert done.out == "3 3 b'xthe end'\n", done
+    assert [event["host"] for kind in ("connected", "closed") for event in session.events(kind)] == ["allowed.test"] * 2
+    assert "so many names" in session.events("network-trouble")[0]["why"]
+
+
+@test
 @sanitized_too
 def with_few_descriptors_names_fail_and_connections_go_on(session):
     process = session.start(["connect *.example.test:9000", "connect allowed.test:9000"], "/usr/bin/python3", "-c",
