@@ -28,23 +28,39 @@ static enum address_class class_of(struct egress *egress, const struct endpoint 
     return own_addresses_have(&egress->own, address) ? ADDRESS_OWN : class;
 }
 
-/* Leaves the addresses that may be dialled for this name. Returns the class of one that may not, or PUBLIC. */
-static enum address_class keep_permitted(struct connection *connection)
+enum { SENTENCE_SIZE = 160 };
+
+/* May it be dialled for this name? If not, the sentence says why. */
+static bool is_permitted(struct connection *connection, const struct endpoint *address,
+                         char ret_sentence[SENTENCE_SIZE])
+{
+    struct egress *egress = connection->egress;
+    enum address_class class = class_of(egress, address);
+    if (class != ADDRESS_PUBLIC && !(class == ADDRESS_PRIVATE && table_trusts_name(&connection->rule))) {
+        snprintf(ret_sentence, SENTENCE_SIZE, "its name leads to %s, and %s", address_class_text(class),
+                 class == ADDRESS_PRIVATE ? "only your own rule for just that name opens it"
+                                          : "only a rule with the address itself opens it");
+        return false;
+    }
+    if (table_refuses(&egress->table, address, connection->asked.port)) {
+        char text[ENDPOINT_TEXT_SIZE];
+        endpoint_text(address, text);
+        snprintf(ret_sentence, SENTENCE_SIZE, "its name leads to %s, which a rule refuses", text);
+        return false;
+    }
+    return true;
+}
+
+/* Leaves the addresses that may be dialled for this name. */
+static void keep_permitted(struct connection *connection, char ret_sentence[SENTENCE_SIZE])
 {
     struct lookup_result *found = &connection->addresses;
-    enum address_class refused = ADDRESS_PUBLIC;
     size_t kept = 0;
     for (size_t i = 0; i < found->count; i++) {
-        enum address_class class = class_of(connection->egress, &found->addresses[i]);
-        bool is_permitted =
-            class == ADDRESS_PUBLIC || (class == ADDRESS_PRIVATE && table_trusts_name(&connection->rule));
-        if (is_permitted)
+        if (is_permitted(connection, &found->addresses[i], ret_sentence))
             found->addresses[kept++] = found->addresses[i];
-        else
-            refused = class;
     }
     found->count = kept;
-    return refused;
 }
 
 static void connected(struct connection *connection, struct attempt *attempt)
@@ -185,12 +201,9 @@ void connection_found(struct connection *connection)
         connection_fail(connection, 0, name->found.problem);
         return;
     }
-    enum address_class refused = keep_permitted(connection);
+    char sentence[SENTENCE_SIZE];
+    keep_permitted(connection, sentence);
     if (connection->addresses.count == 0) {
-        char sentence[160];
-        snprintf(sentence, sizeof(sentence), "its name leads to %s, and %s", address_class_text(refused),
-                 refused == ADDRESS_PRIVATE ? "only your own rule for just that name opens it"
-                                            : "only a rule with the address itself opens it");
         connection_refuse(connection, sentence);
         return;
     }

@@ -57,6 +57,13 @@ bool table_allows(const struct table *table, const struct host_object *host, uin
     return true;
 }
 
+bool table_refuses(const struct table *table, const struct endpoint *address, uint16_t port)
+{
+    struct host_object host = table_address(address);
+    const struct rule *rule = decide_host(&table->policy, &host, port, NULL).decides;
+    return rule && rule->verb == VERB_REFUSE;
+}
+
 bool table_trusts_name(const struct rule *rule)
 {
     return rule->source->layer == LAYER_USER && rule->host.kind == HOST_NAME;

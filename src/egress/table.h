@@ -27,6 +27,9 @@ void table_index(struct table *table);
 bool table_allows(const struct table *table, const struct host_object *host, uint16_t port,
                   struct rule *ret_rule);
 
+/* Does a rule refuse the address, whatever name leads to it? */
+bool table_refuses(const struct table *table, const struct endpoint *address, uint16_t port);
+
 /* May a name that this rule is about lead into private networks? */
 bool table_trusts_name(const struct rule *rule);
 

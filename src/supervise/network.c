@@ -213,6 +213,14 @@ static const struct rule *lock_on(const struct network *network, const struct ho
     return is_locked && decides && decides->verb == VERB_REFUSE ? decides : NULL;
 }
 
+/* Does the policy refuse this within the wider grant? A name may lead to any address. */
+static bool is_carved_out(const struct host_object *refused, const struct host_object *host)
+{
+    bool is_name = host->kind != HOST_ADDRESS;
+    return (is_name && refused->kind == HOST_ADDRESS) ||
+           (host_covers(host, refused) && host_specificity(refused) > host_specificity(host));
+}
+
 /* What the policy refuses within a wider grant stays refused, whether something connected there before or not. */
 static int add_refusals_within(struct network *network, const struct host_object *host, struct err *err)
 {
@@ -220,8 +228,7 @@ static int add_refusals_within(struct network *network, const struct host_object
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct rule *rule = &policy->rules.at[i];
         bool is_within = rule->verb == VERB_REFUSE && policy_rule_counts(policy, rule) &&
-                         host_covers(host, &rule->host) &&
-                         host_specificity(&rule->host) > host_specificity(host) &&
+                         is_carved_out(&rule->host, host) &&
                          (rule->host.port == 0 || rule->host.port == host->port);
         const char *text = is_within ? host_text(&network->arena, &rule->host) : "";
         if (is_within && add_line(network,

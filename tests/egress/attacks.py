@@ -84,6 +84,21 @@ def a_name_leads_into_a_private_network_only_by_a_persons_own_exact_rule(session
 
 
 @test
+def a_name_does_not_lead_to_an_address_that_a_rule_refuses(session):
+    code = """print(attempt(lambda: exchange("corp.test", 9000, b"x")), attempt(lambda: exchange("both.test", 9000, b"x")))"""
+    rules = ["connect corp.test:9000", "connect both.test:9000"]
+    assert session.python(rules, code).out == "b'xthe end' b'xthe end'\n"
+    session.lab.take()
+    for refused in (f"{labs.PRIVATE}", "10.0.0.0/8", "10.0.0.0/8:9000"):
+        assert session.python([*rules, f"refuse {refused}"], code).out == "ECONNRESET b'xthe end'\n", refused
+    assert "a rule refuses" in session.events("refused")[-1]["why"]
+    # One of its addresses is left, and a closer rule opens what a wider one refuses.
+    session.lab.take()
+    assert session.python([*rules, f"refuse {labs.PUBLIC6}", "refuse 10.0.0.0/8", f"connect {labs.PRIVATE}:9000"], code).out == "b'xthe end' b'xthe end'\n"
+    assert labs.PUBLIC6 not in str(session.lab.take())
+
+
+@test
 def addresses_in_every_spelling_are_not_on_the_list(session):
     spellings = ["169.254.169.254", "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "::ffff:169.254.169.254",
                  "0.0.0.0", "0", "127.0.0.1", "[::ffff:7f00:1]", "64:ff9b::a9fe:a9fe"]
