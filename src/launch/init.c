@@ -124,6 +124,8 @@ static void reap(const struct init *init)
         if (pid != init->command)
             continue;
         if (WIFSTOPPED(status)) {
+            /* Whoever has left its group would go on, and could take the terminal from the shell and read what is typed there. */
+            kill(-1, SIGSTOP);
             tell(init->report_fd, (struct report){.kind = REPORT_STOPPED, .status = WSTOPSIG(status)});
             continue;
         }
@@ -154,7 +156,8 @@ static void obey(const struct init *init)
     }
     if (order.with_terminal)
         give_terminal(init->launch, init->command);
-    kill(init->launch->own_group ? -init->command : init->command, order.signal);
+    bool is_for_all = order.signal == SIGCONT;
+    kill(is_for_all ? -1 : init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
 /* Nothing happens: process 1 mostly waits, and there may be hundreds of them. */
