@@ -41,6 +41,7 @@ static const char *const poetry_keys[] = {"repositories.*.url",
                                           "installer.parallel",
                                           "installer.max-workers",
                                           NULL};
+static const char *const mise_keys[] = {"tools.*", NULL};
 static const char *const yarn_old_keys[] = {
     "registry", "@*:registry", "\"@*:registry\"", "save-prefix", "strict-ssl", "network-timeout", NULL};
 static const char *const claude_keys[] = {"hasCompletedOnboarding",
@@ -90,6 +91,18 @@ static bool is_whole_toml(struct span value)
     return value.size > 0;
 }
 
+/* A list of versions, on its line: no word in it could be more. */
+static bool is_list_of_versions(struct span value)
+{
+    if (value.size < 2 || *value.at != '[' || value.at[value.size - 1] != ']')
+        return false;
+    for (size_t i = 1; i + 1 < value.size; i++) {
+        if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789.-_\", ", value.at[i]))
+            return false;
+    }
+    return true;
+}
+
 /* Of a value such as { url = "…", token = "…" }: what stands behind the one key, with its quotes. */
 static bool take_inline(struct span value, const char *key, struct span *ret_value)
 {
@@ -121,6 +134,7 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
 struct dialect {
     const char *const *keys;
     bool has_sections, continues, is_toml;
+    bool has_lists;         /* of versions */
     bool has_comments;      /* behind a value, too */
     bool is_one_word;       /* every value */
     bool has_words;         /* "key value", each one word and from the line's beginning on */
@@ -186,7 +200,7 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         if (dialect->has_words && (line.at != raw.at || !is_one_word(value)))
             continue;
         bool is_inline = dialect->inline_key && take_inline(value, dialect->inline_key, &value);
-        if (dialect->is_toml && !is_whole_toml(value))
+        if (dialect->is_toml && !is_whole_toml(value) && !(dialect->has_lists && is_list_of_versions(value)))
             continue;
         if (dialect->has_comments ? !cut_comment(&value) : !sift_is_understood(value))
             continue;
@@ -231,6 +245,8 @@ static const struct dialect *dialect_of(enum sifted file)
         .keys = cargo_keys, .has_sections = true, .is_toml = true, .inline_key = "index"};
     static const struct dialect uv = {.keys = uv_keys, .has_sections = true, .is_toml = true};
     static const struct dialect poetry = {.keys = poetry_keys, .has_sections = true, .is_toml = true};
+    static const struct dialect mise = {
+        .keys = mise_keys, .has_sections = true, .is_toml = true, .has_lists = true, .inline_key = "version"};
     static const struct dialect yarn_old = {.keys = yarn_old_keys, .has_words = true};
     static const struct dialect bun = {
         .keys = bun_keys, .has_sections = true, .is_toml = true, .inline_key = "url"};
@@ -249,6 +265,8 @@ static const struct dialect *dialect_of(enum sifted file)
         return &uv;
     case SIFTED_POETRY:
         return &poetry;
+    case SIFTED_MISE:
+        return &mise;
     case SIFTED_YARN_OLD:
         return &yarn_old;
     case SIFTED_BUN:

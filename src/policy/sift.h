@@ -21,6 +21,7 @@
     X(YARN_OLD, "/.yarnrc", "", false)                                                                       \
     X(POETRY, "/pypoetry/config.toml", "", false)                                                            \
     X(CONDA, "/.condarc", "", false)                                                                         \
+    X(MISE, "/mise/config.toml", "", false)                                                                  \
     X(CLAUDE, "/.claude.json", "/.claude/.claude.json", true)
 
 enum sifted {

@@ -358,6 +358,27 @@ TEST(poetry_keeps_where_packages_come_from)
               "in-project = true\n");
 }
 
+TEST(mise_keeps_versions_and_no_variable)
+{
+    CHECK_INT(sifted_file("/home/u/.config/mise/config.toml"), SIFTED_MISE);
+    CHECK_STR(sifted(SIFTED_MISE, "[env]\n"
+                                  "GITHUB_TOKEN = \"SECRET\"\n"
+                                  "_.file = \"SECRET\"\n"
+                                  "[tools]\n"
+                                  "node = \"22\"\n"
+                                  "python = [\"3.13\", \"3.12\"]\n"
+                                  "go = { version = \"1.26\", postinstall = \"SECRET\" }\n"
+                                  "ruby = [{ version = \"SECRET\" }]\n"
+                                  "[settings]\n"
+                                  "github_token = \"SECRET\"\n"
+                                  "[tasks.x]\n"
+                                  "run = \"SECRET\"\n"),
+              "[tools]\n"
+              "node = \"22\"\n"
+              "python = [\"3.13\", \"3.12\"]\n"
+              "go = { version = \"1.26\" }\n");
+}
+
 TEST(maven_keeps_mirrors_and_no_server)
 {
     CHECK_STR(sifted(SIFTED_MAVEN,
