@@ -194,15 +194,15 @@ static void copy_entry(struct copying *copying, int parent_fd, const char *sourc
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return;
     int result = 0;
+    unsigned sifted = copying->operation->kind == OP_SIFT ? SIFT_VERSION : 0;
     /* What the command goes on writing itself is not made twice. */
-    bool once =
-        copying->operation->kind == OP_SIFT && sifted_is_made_once(sifted_file(copying->operation->path));
+    bool once = sifted && sifted_is_made_once(sifted_file(copying->operation->path));
     auto_fd int made = once ? open_beneath(copying->home_fd, destination + 1, O_PATH, 0) : -1;
-    if (made < 0 && !memory_has(&copying->before, destination, &status))
+    if (made < 0 && !memory_has(&copying->before, destination, &status, sifted))
         result = S_ISREG(status.st_mode) ? copy_file(copying, parent_fd, source, destination, &status, &err)
                                          : copy_link(copying, parent_fd, source, destination, &err);
     if (result == 0)
-        memory_add(&copying->now, destination, &status);
+        memory_add(&copying->now, destination, &status, sifted);
     else if (result < 0)
         note_failure(copying, &err);
 }

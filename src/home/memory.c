@@ -11,7 +11,7 @@
 #include "home/files.h"
 
 /* Each record is LOOK, a space, PATH and a NUL. */
-enum { LARGEST = 16 * 1024 * 1024, NUMBERS_IN_LOOK = 6 };
+enum { LARGEST = 16 * 1024 * 1024, FEWEST_NUMBERS = 6, MOST_NUMBERS = 7 };
 
 static void add(struct memory *memory, struct remembered entry)
 {
@@ -23,13 +23,15 @@ static void add(struct memory *memory, struct remembered entry)
 static size_t look_size(const char *text)
 {
     size_t size = 0;
-    for (int i = 0; i < NUMBERS_IN_LOOK; i++) {
+    for (int numbers = 1; numbers <= MOST_NUMBERS; numbers++) {
         size_t digits = strspn(text + size, "0123456789");
-        if (digits == 0 || text[size + digits] != (i + 1 < NUMBERS_IN_LOOK ? '.' : ' '))
-            return 0;
         size += digits + 1;
+        if (digits && text[size - 1] == ' ' && numbers >= FEWEST_NUMBERS)
+            return size - 1;
+        if (!digits || text[size - 1] != '.')
+            return 0;
     }
-    return size - 1;
+    return 0;
 }
 
 /* A path that bawn may have written: it leads nowhere but down. */
@@ -97,21 +99,24 @@ const char *memory_find(const struct memory *memory, const char *path)
     return map_get(&memory->by_path, path, strlen(path));
 }
 
-static const char *look_of(struct arena *arena, const struct stat *status)
+/* The last number is there for a file that was sifted: another list of what may pass makes another file. */
+static const char *look_of(struct arena *arena, const struct stat *status, unsigned sifted)
 {
-    return arena_printf(arena, "%" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64,
-                        (uint64_t)status->st_size, (uint64_t)status->st_ino, (uint64_t)status->st_mtim.tv_sec,
-                        (uint64_t)status->st_mtim.tv_nsec, (uint64_t)status->st_ctim.tv_sec,
-                        (uint64_t)status->st_ctim.tv_nsec);
+    const char *look =
+        arena_printf(arena, "%" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64 ".%" PRIu64,
+                     (uint64_t)status->st_size, (uint64_t)status->st_ino, (uint64_t)status->st_mtim.tv_sec,
+                     (uint64_t)status->st_mtim.tv_nsec, (uint64_t)status->st_ctim.tv_sec,
+                     (uint64_t)status->st_ctim.tv_nsec);
+    return sifted ? arena_printf(arena, "%s.%u", look, sifted) : look;
 }
 
-bool memory_has(const struct memory *memory, const char *path, const struct stat *status)
+bool memory_has(const struct memory *memory, const char *path, const struct stat *status, unsigned sifted)
 {
     const char *look = memory_find(memory, path);
-    return look && strcmp(look, look_of(memory->arena, status)) == 0;
+    return look && strcmp(look, look_of(memory->arena, status, sifted)) == 0;
 }
 
-void memory_add(struct memory *memory, const char *path, const struct stat *status)
+void memory_add(struct memory *memory, const char *path, const struct stat *status, unsigned sifted)
 {
-    add(memory, (struct remembered){path, look_of(memory->arena, status)});
+    add(memory, (struct remembered){path, look_of(memory->arena, status, sifted)});
 }

@@ -13,7 +13,7 @@
 
 struct remembered {
     const char *path; /* with the home as "/" */
-    const char *look; /* of the host's file: size, inode, times */
+    const char *look; /* of the host's file: size, inode, times; and by which lists it was sifted */
 };
 
 struct memory {
@@ -33,5 +33,7 @@ void memory_free(struct memory *memory);
 
 /* What the host's file looked like, or NULL. */
 const char *memory_find(const struct memory *memory, const char *path);
-bool memory_has(const struct memory *memory, const char *path, const struct stat *status);
-void memory_add(struct memory *memory, const char *path, const struct stat *status);
+
+/* `sifted` is SIFT_VERSION, or 0 for what is copied as it is. */
+bool memory_has(const struct memory *memory, const char *path, const struct stat *status, unsigned sifted);
+void memory_add(struct memory *memory, const char *path, const struct stat *status, unsigned sifted);

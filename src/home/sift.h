@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "policy/sift.h"
 
-enum { SIFT_LARGEST = 16 * 1024 * 1024 };
+/* One more whenever a list or its reading changes: then every home's files are made anew. */
+enum { SIFT_VERSION = 1, SIFT_LARGEST = 16 * 1024 * 1024 };
 
 /* Nothing is added where there is nothing to keep. */
 void sift_text(enum sifted file, const char *text, size_t size, struct buf *out);

@@ -235,6 +235,9 @@ TEST(a_memory_that_is_not_bawns_is_not_believed)
     CHECK_INT(REMEMBERED("1.2.3.4.5.6 /a\0"
                          "1.2.3.4.5.6 /a/b c\0"),
               2);
+    CHECK_INT(REMEMBERED("1.2.3.4.5.6.7 /a\0"), 1);
+    CHECK_INT(REMEMBERED("1.2.3.4.5.6.7.8 /a\0"), -1);
+    CHECK_INT(REMEMBERED("1.2.3.4.5.6. /a\0"), -1);
     CHECK_INT(REMEMBERED("1.2.3.4.5.6 /a"), -1);
     CHECK_INT(REMEMBERED("1.2.3.4.5 /a\0"), -1);
     CHECK_INT(REMEMBERED("1.2.3.4.5.x /a\0"), -1);
