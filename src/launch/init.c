@@ -36,6 +36,7 @@ struct init {
     int report_fd, control_fd, signal_fd;
     const struct kept *kept;
     pid_t command;
+    bool all_are_stopped;
 };
 
 /* Tried as every wall is: a descriptor that was open must be gone. */
@@ -117,7 +118,7 @@ static _Noreturn void end(const struct init *init, int status)
 }
 
 /* Reaps whatever ended. */
-static void reap(const struct init *init)
+static void reap(struct init *init)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
@@ -126,6 +127,7 @@ static void reap(const struct init *init)
         if (WIFSTOPPED(status)) {
             /* Whoever has left its group would go on, and could take the terminal from the shell and read what is typed there. */
             kill(-1, SIGSTOP);
+            init->all_are_stopped = true;
             tell(init->report_fd, (struct report){.kind = REPORT_STOPPED, .status = WSTOPSIG(status)});
             continue;
         }
@@ -134,7 +136,7 @@ static void reap(const struct init *init)
 }
 
 /* The supervisor passes a signal on. Its silence for good means that it is dead, and nothing may outlive it. */
-static void obey(const struct init *init)
+static void obey(struct init *init)
 {
     struct order order;
     ssize_t got = read(init->control_fd, &order, sizeof(order));
@@ -156,7 +158,8 @@ static void obey(const struct init *init)
     }
     if (order.with_terminal)
         give_terminal(init->launch, init->command);
-    bool is_for_all = order.signal == SIGCONT;
+    bool is_for_all = order.signal == SIGCONT && init->all_are_stopped;
+    init->all_are_stopped &= !is_for_all;
     kill(is_for_all ? -1 : init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
