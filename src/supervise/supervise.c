@@ -53,6 +53,9 @@ static void take_terminal(struct supervision *supervision)
 static void stop_along(struct supervision *supervision, int number)
 {
     bool from_terminal = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+    /* Nobody would see it, and let bawn go on: who stops the command would be rid of what stands by, and of its limit of time. */
+    if (supervision->launch->terminal_fd < 0)
+        return;
     if (!supervision->launch->own_group && from_terminal)
         return;
     /* It wants the terminal, and the shell has given it to this job without a word (`fg` of a job that runs). */
@@ -134,10 +137,12 @@ static int end_in_time(void *self, short events, struct err *err)
     uint64_t expirations;
     if (read(supervision->timer_fd, &expirations, sizeof(expirations)) < 0)
         return 0;
-    if (supervision->was_asked)
+    if (supervision->was_asked) {
         kill(supervision->launched->pid, SIGKILL);
-    else
+    } else {
         pass_on(supervision->launched, SIGTERM, false);
+        pass_on(supervision->launched, SIGCONT, false); /* one that is stopped would not hear of it */
+    }
     supervision->was_asked = true;
     return 0;
 }
