@@ -2,6 +2,7 @@
  * What this program itself may do: sockets, time, memory, threads, and to read what name lookups need. It speaks with
  * strangers all day; whoever takes it over must find nothing here to write, run or look into.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -29,9 +30,9 @@
     X(socketpair) X(connect) X(bind) X(listen) X(accept4) X(shutdown) X(getsockname) X(getpeername) \
     X(getsockopt) X(setsockopt) X(sendto) X(recvfrom) X(sendmsg) X(recvmsg) X(sendmmsg) X(recvmmsg) \
     X(mmap) X(munmap) X(mprotect) X(mremap) X(madvise) X(brk) X(membarrier) \
-    X(exit) X(exit_group) X(futex) X(set_robust_list) X(rseq) X(gettid) X(getpid) X(tgkill) \
+    X(exit) X(exit_group) X(futex) X(set_robust_list) X(rseq) X(gettid) X(getpid) \
     X(rt_sigaction) X(rt_sigprocmask) X(rt_sigreturn) X(sigaltstack) X(restart_syscall) X(sched_yield) \
-    X(sched_getaffinity) X(prlimit64) X(clock_gettime) X(clock_nanosleep) X(gettimeofday) X(getrandom) X(uname) \
+    X(sched_getaffinity) X(clock_gettime) X(clock_nanosleep) X(gettimeofday) X(getrandom) X(uname) \
     X(sysinfo) X(getuid) X(geteuid) X(getgid) X(getegid) \
     X(getppid) X(timerfd_create) X(timerfd_settime) X(clock_getres)
 /* The older forms of the same, which only some architectures have. */
@@ -82,7 +83,7 @@ static bool needs_services(void)
 
 static int load_filter(struct err *err)
 {
-    const unsigned to_services = needs_services() ? AF_UNIX : AF_INET;
+    const unsigned to_services = needs_services() ? AF_UNIX : AF_INET, own = (unsigned)getpid();
 #define X(name)                                                                                              \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     struct sock_filter code[] = {
@@ -107,6 +108,17 @@ static int load_filter(struct err *err)
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        /* Other processes of the same user are none of its business. */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, own, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         CALLS(X)
 #if defined(__x86_64__)
             OLD_CALLS(X)
@@ -122,8 +134,29 @@ static int load_filter(struct err *err)
 
 /* Where libc and its modules for name lookups look. The caller's home is not among them. */
 static const char *const readable[] = {
-    "/etc",       "/usr",       "/lib",         "/lib64",   "/run",        "/proc/sys/kernel",
-    "/nix/store", "/gnu/store", "/var/lib/sss", "/var/run", "/dev/urandom"};
+    "/etc",       "/usr",       "/lib",         "/lib64",      "/proc/sys/kernel",
+    "/nix/store", "/gnu/store", "/var/lib/sss", "/dev/urandom"};
+
+static int allow_reading(const struct landlock *landlock, int directory_fd, const char *name, struct err *err)
+{
+    auto_fd int fd = openat(directory_fd, name, O_PATH | O_CLOEXEC);
+    return fd >= 0 ? landlock_allow(landlock, fd, LANDLOCK_SEE, err) : 0;
+}
+
+/* The services' folders, and not those of users: logins at registries and keys of displays lie there. */
+static int allow_services_folders(const struct landlock *landlock, struct err *err)
+{
+    DIR *run = opendir("/run");
+    int result = 0;
+    for (const struct dirent *at; run && result == 0 && (at = readdir(run));) {
+        bool is_private = strcmp(at->d_name, "user") == 0 || strcmp(at->d_name, "secrets") == 0;
+        if (at->d_name[0] != '.' && !is_private && (at->d_type == DT_DIR || at->d_type == DT_REG))
+            result = allow_reading(landlock, dirfd(run), at->d_name, err);
+    }
+    if (run)
+        closedir(run);
+    return result;
+}
 
 static int restrict_files(struct err *err)
 {
@@ -134,10 +167,11 @@ static int restrict_files(struct err *err)
     if (landlock_begin(abi, true, &landlock, err) < 0)
         return -1;
     for (size_t i = 0; i < array_len(readable); i++) {
-        auto_fd int fd = open(readable[i], O_PATH | O_CLOEXEC);
-        if (fd >= 0 && landlock_allow(&landlock, fd, LANDLOCK_SEE, err) < 0)
+        if (allow_reading(&landlock, AT_FDCWD, readable[i], err) < 0)
             return -1;
     }
+    if (allow_services_folders(&landlock, err) < 0)
+        return -1;
     return landlock_enforce(&landlock, err);
 }
 

@@ -115,6 +115,7 @@ static int link_ready(void *self, short events, struct err *err)
     close(network->link_fd);
     network->link_fd = -1;
     int status = 0;
+    kill(network->helper, SIGKILL); /* one that only hung up is not waited for */
     waitpid(network->helper, &status, 0);
     network->helper = 0;
     char text[32];

@@ -15,6 +15,7 @@ enum {
     MOST_REFUSED = 256,
     MOST_USED = 256,
     MOST_LOOKED_AT = 256, /* refused names whose asking process is looked for */
+    MOST_AT_ONCE = 8,     /* lines, before others of the supervisor's loop get their turn */
 };
 
 static const char *next_word(char **rest)
@@ -153,12 +154,14 @@ bool tidings_hear(struct network *network)
 {
     char line[LONGEST_LINE + 1];
     int fd = -1;
-    ssize_t got;
-    while ((got = passing_receive(network->link_fd, line, LONGEST_LINE, &fd)) > 0) {
+    for (int i = 0; i < MOST_AT_ONCE; i++) {
+        ssize_t got = passing_receive(network->link_fd, line, LONGEST_LINE, &fd);
+        if (got <= 0)
+            return got < 0 && (errno == EAGAIN || errno == EPROTO);
         if (fd >= 0)
             close(fd); /* none is expected */
         line[got] = '\0';
         take_event(network, line);
     }
-    return got < 0 && (errno == EAGAIN || errno == EPROTO);
+    return true;
 }

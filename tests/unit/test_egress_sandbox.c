@@ -3,9 +3,11 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -49,6 +51,40 @@ static int read_secret(void)
 static int read_settings_of_lookups(void)
 {
     return errno_of(open("/etc/nsswitch.conf", O_RDONLY | O_CLOEXEC));
+}
+
+/* Where sessions keep logins and keys. */
+static int list_users_folders(void)
+{
+    return errno_of(open("/run/user", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+static int list_services_folder(void)
+{
+    return errno_of(open("/run/lock", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* By its number, as any other process would be. */
+static int limit_process(void)
+{
+    struct rlimit limit;
+    return errno_of(prlimit(getpid(), RLIMIT_NOFILE, NULL, &limit));
+}
+
+static int limit_itself(void)
+{
+    struct rlimit limit;
+    return errno_of(getrlimit(RLIMIT_NOFILE, &limit));
+}
+
+static int signal_parent(void)
+{
+    return errno_of(tgkill(getppid(), getppid(), 0));
+}
+
+static int signal_itself(void)
+{
+    return errno_of(raise(0));
 }
 
 static int plant(void)
@@ -138,6 +174,8 @@ TEST(nothing_can_be_read_written_or_run)
     CHECK_INT(outcome(plant, true), EACCES);
     CHECK_INT(access(planted, F_OK), -1);
     CHECK_INT(outcome(plant, false), 0);
+    CHECK_INT(outcome(list_services_folder, true), outcome(list_services_folder, false));
+    CHECK_INT(outcome(list_users_folders, true), access("/run/user", F_OK) == 0 ? EACCES : ENOENT);
     CHECK_INT(outcome(execute, false), 0);
     CHECK_INT(outcome(execute, true), EPERM);
     unlink(planted);
@@ -145,13 +183,16 @@ TEST(nothing_can_be_read_written_or_run)
 
 TEST(other_calls_are_not_there)
 {
-    static int (*const acts[])(void) = {enter_namespace, trace, make_memory_file, make_process, open_packets};
+    static int (*const acts[])(void) = {enter_namespace, trace,         make_memory_file, make_process,
+                                        open_packets,    limit_process, signal_parent};
     for (size_t i = 0; i < array_len(acts); i++) {
         if (acts[i] != open_packets) /* which not every kernel has */
             CHECK_INT(outcome(acts[i], false), 0);
         CHECK_INT(outcome(acts[i], true), EPERM);
     }
     CHECK_INT(outcome(make_thread, true), 0);
+    CHECK_INT(outcome(limit_itself, true), 0);
+    CHECK_INT(outcome(signal_itself, true), 0);
 }
 
 TEST(services_are_spoken_to_only_where_names_are_looked_up_by_them)
