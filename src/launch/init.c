@@ -126,8 +126,7 @@ static void reap(struct init *init)
             continue;
         if (WIFSTOPPED(status)) {
             /* Whoever has left its group would go on, and could take the terminal from the shell and read what is typed there. */
-            kill(-1, SIGSTOP);
-            init->all_are_stopped = true;
+            init->all_are_stopped = init->launch->terminal_fd >= 0 && kill(-1, SIGSTOP) == 0;
             tell(init->report_fd, (struct report){.kind = REPORT_STOPPED, .status = WSTOPSIG(status)});
             continue;
         }
