@@ -34,6 +34,28 @@ static const char *tree_of(struct arena *arena, const char *state, const char *w
                         branch_worktree_name(arena, name), path_name(workspace));
 }
 
+/* What the `.git` of the worktree says. */
+static const char *link_to(struct arena *arena, const char *workspace, const char *admin)
+{
+    return arena_printf(arena, "gitdir: %s/%s\n", workspace, admin);
+}
+
+/*
+ * Does the folder hold a worktree, and not this one? Paths that differ in a dot alone have one folder, and a repository may have
+ * forgotten a worktree that is there: what is in it was never meant to go.
+ */
+static bool is_others(const char *tree, const char *link)
+{
+    enum { LINK_LARGEST = 2 * PATH_LONGEST };
+    auto_fd int tree_fd = open_absolute(tree, O_RDONLY | O_DIRECTORY);
+    auto_fd int fd = tree_fd < 0 ? -1 : open_beneath(tree_fd, ".git", O_RDONLY | O_NONBLOCK, 0);
+    auto_buf struct buf text = {0};
+    struct stat status;
+    if (tree_fd < 0 || fstatat(tree_fd, ".git", &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    return fd < 0 || buf_read(&text, fd, LINK_LARGEST) < 0 || strcmp(buf_text(&text), link) != 0;
+}
+
 /* --- what must hold before anything is made ----------------------------------------------------------------------- */
 
 /* Is the branch checked out somewhere else? Two worktrees on one branch would undo each other's commits. */
@@ -224,8 +246,7 @@ static int make(const struct world *world, struct launch *launch, struct arena *
         (branch->is_new && make_ref(top_fd, arena, branch, err) < 0) ||
         make_admin(arena, branch, top_fd, tree_fd, err) < 0)
         return -1;
-    return write_new(tree_fd, ".git",
-                     arena_printf(arena, "gitdir: %s/%s\n", branch->workspace, branch->admin), err);
+    return write_new(tree_fd, ".git", link_to(arena, branch->workspace, branch->admin), err);
 }
 
 int branch_open(const struct world *world, const struct args *args, struct launch *launch,
@@ -252,8 +273,13 @@ int branch_open(const struct world *world, const struct args *args, struct launc
                       "commit something first, or use --review");
     char head[GIT_NAME_MOST + 1];
     struct stat status_of_link;
-    bool is_made = stat(arena_printf(arena, "%s/.git", branch->tree), &status_of_link) == 0 &&
-                   git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
+    bool has_link = lstat(arena_printf(arena, "%s/.git", branch->tree), &status_of_link) == 0;
+    bool is_made = has_link && git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
+    if (has_link && (!is_made || is_others(branch->tree, link_to(arena, branch->workspace, branch->admin))))
+        return refuse(
+            world,
+            arena_printf(arena, "%s holds another worktree, or one that git has forgotten", branch->tree),
+            "move it away, or take another name for the branch");
     if (is_made && strcmp(head, branch->name) != 0)
         return refuse(world, arena_printf(arena, "the worktree %s is on the branch %s", branch->tree, head),
                       "take another name");
@@ -285,6 +311,8 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
     auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
     if (top_fd < 0)
         return err_sys(err, errno, "cannot find the repository of the branch %s", record->of);
+    if (is_others(tree, link_to(arena, record->workspace, admin)))
+        return err_set(err, "%s holds another worktree", tree);
     auto_fd int parent_fd = open_absolute(path_parent(arena, tree), O_RDONLY | O_DIRECTORY);
     struct removal removal = {parent_fd, path_name(tree)};
     if (parent_fd < 0 ||
