@@ -215,11 +215,26 @@ static void end_checkpoints(struct attendance *attendance)
                     checkpoints->failure.hint);
 }
 
+/*
+ * The snapshot is taken while the child raises its walls. Where it finds a socket that the plan must hide, the child has a plan that
+ * does not: another one is started, with the plan as it is now.
+ */
+static int keep_after_launch(struct attendance *attendance, struct err *err)
+{
+    size_t operations = attendance->loaded->plan.operations.count;
+    if (begin_keeping(attendance, err) < 0)
+        return -1;
+    if (attendance->loaded->plan.operations.count == operations)
+        return 0;
+    launch_abandon(attendance->launched);
+    return launch_start(attendance->launch, attendance->launched, err);
+}
+
 int attend_start(struct attendance *attendance, struct err *err)
 {
     if (hold_read(&attendance->guard.hold, err) < 0)
         return -1;
-    if (!attendance->keeping && begin_keeping(attendance, err) < 0)
+    if (!attendance->keeping && keep_after_launch(attendance, err) < 0)
         return -1;
     if (begin_checkpoints(attendance, err) < 0)
         return -1;
