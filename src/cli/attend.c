@@ -115,7 +115,8 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
     int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
                             attendance->args->flags, attendance->args->branch, &attendance->keeping, err);
     struct past past = keep_past(attendance->loaded->policy.arena, attendance->keeping);
-    sockets_hide(&attendance->loaded->plan, attendance->loaded->policy.arena, &past);
+    if (result == 0)
+        result = sockets_hide(&attendance->loaded->plan, attendance->loaded->policy.arena, &past, err);
     return result;
 }
 

@@ -16,20 +16,25 @@ static bool is_bound(const char *list, const char *name)
     return false;
 }
 
-static void hide_those_of(const struct past *past, struct plan *plan, struct arena *arena)
+static int hide_those_of(const struct past *past, struct plan *plan, struct arena *arena, struct err *err)
 {
+    const char *list;
     if (!past->tree || !past->tree->sockets.count)
-        return;
-    const char *list = unix_sockets_read(arena);
+        return 0;
+    if (unix_sockets_read(arena, &list, err) < 0)
+        return -1;
     for (size_t i = 0; i < past->tree->sockets.count; i++) {
         const char *path = path_join(arena, past->workspace, past->tree->sockets.at[i]);
         if (is_bound(list, path_name(path)))
             vec_push(&plan->operations, (struct operation){.kind = OP_HIDE, .path = path});
     }
+    return 0;
 }
 
-void sockets_hide(struct plan *plan, struct arena *arena, const struct past *past)
+int sockets_hide(struct plan *plan, struct arena *arena, const struct past *past, struct err *err)
 {
-    for (; past; past = past->next)
-        hide_those_of(past, plan, arena);
+    int result = 0;
+    for (; past && result == 0; past = past->next)
+        result = hide_those_of(past, plan, arena, err);
+    return result;
 }

@@ -8,4 +8,4 @@
 #include "plan/plan.h"
 
 /* Before the launch: hides those that somebody listens at now. What nobody listens at may be made anew. */
-void sockets_hide(struct plan *plan, struct arena *arena, const struct past *past);
+int sockets_hide(struct plan *plan, struct arena *arena, const struct past *past, struct err *err) must_check;

@@ -112,16 +112,21 @@ const char *unix_sockets_of_text(struct arena *arena, const char *text)
     return arena_copy(arena, names.bytes, names.size);
 }
 
-const char *unix_sockets_read(struct arena *arena)
+int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *err)
 {
     enum { LARGEST = 4 * 1024 * 1024 };
     auto_buf struct buf names = {0}, text = {0};
-    if (ask_kernel(&names))
-        return arena_copy(arena, names.bytes, names.size);
+    if (ask_kernel(&names)) {
+        *ret_list = arena_copy(arena, names.bytes, names.size);
+        return 0;
+    }
     auto_fd int fd = open("/proc/net/unix", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0)
-        buf_read(&text, fd, LARGEST);
-    return unix_sockets_of_text(arena, buf_text(&text));
+    if (fd < 0 || buf_read(&text, fd, LARGEST) < 0)
+        return err_sys(err, errno, "cannot see which sockets the host has");
+    if (text.size == LARGEST)
+        return err_sys(err, EFBIG, "cannot see which sockets the host has");
+    *ret_list = unix_sockets_of_text(arena, buf_text(&text));
+    return 0;
 }
 
 const char *unix_sockets_next(const char **list)

@@ -6,9 +6,10 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/err.h"
 
-/* As the kernel has them now; none where it does not say. */
-const char *unix_sockets_read(struct arena *arena) returns_text;
+/* As the kernel has them now. It fails where the kernel does not say: none is another answer. */
+int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *err) must_check;
 
 /* The next name of a list, which is moved on; NULL at its end. It may be relative, to whatever directory. */
 const char *unix_sockets_next(const char **list);

@@ -47,7 +47,9 @@ static int prepare(struct root *root, const struct child *child, struct own_netw
         return explain_namespaces(err);
     if (!child->host_network && own_network_begin(network, !root->launch->probably_no_names, err) < 0)
         return -1;
-    root->socket_list = unix_sockets_read(&root->arena); /* a network of its own shows none */
+    /* Before the network is left: one of its own shows none. */
+    if (unix_sockets_read(&root->arena, &root->socket_list, err) < 0)
+        return -1;
     if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0) {
         err_sys(err, errno, "this machine does not let bawn make namespaces");
         return explain_namespaces(err);

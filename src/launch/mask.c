@@ -89,18 +89,26 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
     return enter(walk, fd, full, depth + 1, err);
 }
 
+static int cannot_search(const struct walk *walk, const char *path, struct err *err)
+{
+    return err_sys(err, errno, "cannot search %s for %s", path, walk->pattern->path);
+}
+
 /*
- * What is gone or no folder hides nothing. One that cannot be listed can still be searched for a name, or be opened up by its owner:
+ * What is gone, no folder or a mount whose file system has ended hides nothing. One that cannot be listed can still be searched for a name, or be opened up by its owner:
  * it is hidden as a whole.
  */
 static int enter(struct walk *walk, int fd, const char *path, unsigned depth, struct err *err)
 {
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return err_sys(err, errno, "cannot search %s for %s", path, walk->pattern->path);
-    if (fd < 0 && errno == EACCES && !leads_to_named(walk->root->launch->plan, path) &&
-        !is_masked(walk->root, path))
+    if (fd >= 0)
+        return walk_directory(walk, fd, path, depth, err);
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENOTCONN)
+        return 0;
+    if (errno != EACCES)
+        return cannot_search(walk, path, err);
+    if (!leads_to_named(walk->root->launch->plan, path) && !is_masked(walk->root, path))
         vec_push(&walk->root->masked, path);
-    return fd < 0 ? 0 : walk_directory(walk, fd, path, depth, err);
+    return 0;
 }
 
 /* Takes the descriptor over. */
@@ -109,14 +117,18 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
 {
     DIR *directory = fdopendir(directory_fd);
     if (!directory) {
+        int result = cannot_search(walk, path, err);
         close(directory_fd);
-        return 0;
+        return result;
     }
     int result = 0;
-    for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+    errno = 0;
+    for (const struct dirent *entry; result == 0 && (entry = readdir(directory)); errno = 0) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             result = visit(walk, dirfd(directory), path, entry, depth, err);
     }
+    if (result == 0 && errno)
+        result = cannot_search(walk, path, err);
     closedir(directory);
     return result;
 }
@@ -149,7 +161,7 @@ static void find_shown_trees(const struct root *root, shown_trees *ret_trees)
 
 /*
  * Is it a socket, in a tree that is shown? Looked up in the tree itself: by its path on the host real root, who is nobody
- * there by now, would not find what lies in a private directory.
+ * there by now, would not find what lies in a private directory. What cannot be looked at is taken for one: hiding it says why.
  */
 static bool is_shown_socket(const shown_trees *trees, const char *path)
 {
@@ -162,6 +174,8 @@ static bool is_shown_socket(const shown_trees *trees, const char *path)
         inside += *inside == '/';
         if (fstatat(tree->fd, inside, &status, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) == 0)
             return S_ISSOCK(status.st_mode);
+        if (errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+            return true;
     }
     return false;
 }
