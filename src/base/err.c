@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,4 +41,10 @@ int err_hint(struct err *err, const char *format, ...)
     vsnprintf(err->hint, sizeof(err->hint), format, args);
     va_end(args);
     return -1;
+}
+
+bool errno_is_of_machine(int errnum)
+{
+    return errnum == ENOMEM || errnum == EMFILE || errnum == ENFILE || errnum == EIO || errnum == EINTR ||
+           errnum == EAGAIN;
 }

@@ -218,6 +218,8 @@ static int run(const struct world *world, const struct args *args, const struct 
     int result = attend_begin(&attendance, &err);
     trace_point(world->trace, "outside", "what the child needs to find");
     if (result == 0)
+        result = fs_check(&loaded->fs, &err);
+    if (result == 0)
         result = launch_start(launch, launched, &err);
     else
         launch_abandon(launched);

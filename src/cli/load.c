@@ -103,9 +103,21 @@ int load_policy(const struct world *world, const struct args *args, struct loade
     return 0;
 }
 
+/* What a file seems to be when it cannot be looked at would decide what is open and what is not. */
+static int check_looks(const struct world *world, const struct loaded *loaded)
+{
+    struct err err;
+    if (fs_check(&loaded->fs, &err) == 0)
+        return 0;
+    say_err(world, &err);
+    return EXIT_REFUSED;
+}
+
 int load_plan(const struct world *world, const struct args *args, struct loaded *loaded)
 {
     int status = load_policy(world, args, loaded);
+    if (status == 0)
+        status = check_looks(world, loaded);
     if (status)
         return status;
     struct style style = style_for_err(world);
@@ -122,7 +134,7 @@ int load_plan(const struct world *world, const struct args *args, struct loaded 
         .cgroup_pids = loaded->machine.cgroup.holds_pids,
     };
     plan_make(&loaded->policy, &request, &loaded->plan);
-    return 0;
+    return check_looks(world, loaded);
 }
 
 int load_there(const struct world *world, const char *workspace, struct loaded *loaded)

@@ -277,6 +277,9 @@ void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
         vec_push(&repo.links, dot_git);
         git_dir = follow_symbolic_link(fs, root, dot_git, &repo);
         break;
+    case FILE_UNKNOWN:
+        vec_push(&repo.whole, dot_git); /* whatever it is */
+        break;
     default:
         git_dir = is_whole(fs, root) ? root : NULL; /* a bare one */
         break;

@@ -29,6 +29,24 @@ static int open_without_links(const struct fsview *fs, const char *path, int fla
     return (int)syscall(SYS_openat2, fs->root_fd, beneath_root(path), &how, sizeof(how));
 }
 
+/* Takes note of why something could not be looked at, where that must not pass for an answer. */
+static void note_trouble(struct fsview *fs, int errnum, const char *path)
+{
+    if (fs->trouble || !errno_is_of_machine(errnum))
+        return;
+    struct err *trouble = arena_new(fs->arena, struct err);
+    err_sys(trouble, errnum, "cannot look at %s", path);
+    fs->trouble = trouble;
+}
+
+int fs_check(const struct fsview *fs, struct err *err)
+{
+    if (!fs->trouble)
+        return 0;
+    *err = *fs->trouble;
+    return -1;
+}
+
 static enum file_kind kind_of_mode(mode_t mode)
 {
     switch (mode & S_IFMT) {
@@ -65,12 +83,15 @@ struct known {
     struct directory *directory;
 };
 
-static enum file_kind kind_by_itself(const struct fsview *fs, const char *path)
+static enum file_kind kind_by_itself(struct fsview *fs, const char *path)
 {
     struct stat status;
-    if (fstatat(fs->root_fd, beneath_root(path), &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT || errno == ENOTDIR ? FILE_MISSING : FILE_UNKNOWN;
-    return kind_of_mode(status.st_mode);
+    if (fstatat(fs->root_fd, beneath_root(path), &status, AT_SYMLINK_NOFOLLOW) == 0)
+        return kind_of_mode(status.st_mode);
+    if (errno == ENOENT || errno == ENOTDIR)
+        return FILE_MISSING;
+    note_trouble(fs, errno, path);
+    return FILE_UNKNOWN;
 }
 
 /* The kind of the name at the end of `path`, which lies in that place. */
@@ -123,7 +144,9 @@ static const struct known *follow(struct fsview *fs, const char *link_path, unsi
     not_zeroed char target[PATH_LONGEST];
     ssize_t size = readlinkat(fs->root_fd, beneath_root(link_path), target, sizeof(target));
     if (size <= 0 || (size_t)size == sizeof(target)) {
-        err_sys(err, size < 0 ? errno : ENAMETOOLONG, "cannot read the symbolic link %s", link_path);
+        int errnum = size < 0 ? errno : ENAMETOOLONG;
+        note_trouble(fs, errnum, link_path);
+        err_sys(err, errnum, "cannot read the symbolic link %s", link_path);
         return NULL;
     }
     if (links_left == 0) {
@@ -275,14 +298,18 @@ int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, 
         return 0;
     if (fd < 0 && errno == ELOOP)
         return err_set(err, "cannot read %s: it is, or lies behind, a symbolic link", path);
-    if (fd < 0)
-        return err_sys(err, errno, "cannot read %s", path);
-    return read_all(fd, path, most, fs->arena, ret_bytes, ret_size, err);
+    int result = fd < 0 ? err_sys(err, errno, "cannot read %s", path)
+                        : read_all(fd, path, most, fs->arena, ret_bytes, ret_size, err);
+    if (result < 0)
+        note_trouble(fs, err->errnum, path);
+    return result;
 }
 
 bool fs_can_list(struct fsview *fs, const char *path)
 {
     auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        note_trouble(fs, errno, path);
     return fd >= 0;
 }
 
@@ -310,14 +337,19 @@ void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_nam
 {
     auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    if (!directory)
+    if (!directory) {
+        note_trouble(fs, errno, path);
         return;
+    }
     fd_take(&fd); /* now the stream's */
     const struct dirent *entry;
+    errno = 0;
     while (ret_names->count < most && (entry = readdir(directory))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             vec_push(ret_names, arena_str(fs->arena, entry->d_name));
+        errno = 0;
     }
+    note_trouble(fs, errno, path);
     closedir(directory);
     fs_sort_names(ret_names);
 }

@@ -42,10 +42,17 @@ struct fs_place {
 struct fsview {
     int root_fd;
     struct arena *arena;
-    struct map places; /* path → what is known of it */
+    struct map places;         /* path → what is known of it */
+    const struct err *trouble; /* the first time that the machine let a look down, see fs_check() */
 };
 
 void fs_free(struct fsview *fs);
+
+/*
+ * Could everything be looked at that was asked for so far? Where memory or descriptors ran out, or a disk did not answer, a file
+ * seems to be missing, unreadable or another than it is, and nothing that was concluded from that may be acted upon.
+ */
+int fs_check(const struct fsview *fs, struct err *err) must_check;
 
 typedef VEC(const char *) fs_names;
 

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static bool tells_case_apart(int directory_fd, const struct listing *listing)
         const char *name = listing->types.slots[i].key;
         const char *changed = name ? changed_case(listing, name, space, sizeof(space)) : "";
         if (*changed)
-            return fstatat(directory_fd, changed, &status, AT_SYMLINK_NOFOLLOW) < 0;
+            return fstatat(directory_fd, changed, &status, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
     }
     return listing->types.count == 0;
 }
