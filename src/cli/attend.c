@@ -169,7 +169,7 @@ int attend_begin(struct attendance *attendance, struct err *err)
                : 0;
 }
 
-static void begin_flags(struct attendance *attendance)
+static int begin_flags(struct attendance *attendance, struct err *err)
 {
     attendance->asker = (struct git_asker){attendance->world, attendance->launch};
     attendance->flags =
@@ -179,6 +179,9 @@ static void begin_flags(struct attendance *attendance)
     attendance->has_flags = true;
     flags_begin(&attendance->flags);
     flags_read(&attendance->flags);
+    if (attendance->flags.before.trouble)
+        return err_sys(err, attendance->flags.before.trouble, "cannot read what is flagged in the workspace");
+    return fs_check(&attendance->loaded->fs, err);
 }
 
 static int take_checkpoint(void *self, struct err *err)
@@ -239,8 +242,8 @@ int attend_start(struct attendance *attendance, struct err *err)
         return -1;
     if (begin_checkpoints(attendance, err) < 0)
         return -1;
-    if (!attendance->trial_state)
-        begin_flags(attendance);
+    if (!attendance->trial_state && begin_flags(attendance, err) < 0)
+        return -1;
     network_watch(&attendance->network, attendance->launched, &attendance->loop);
     attendance->loop.rest_folder_fd = attendance->session.folder_fd;
     attendance->loop.heap = attendance->session.folder_fd < 0 ? NULL : attendance->world->heap;

@@ -1,6 +1,7 @@
 #include "hold/alias.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,17 +15,27 @@ struct search {
     struct arena *arena;
     const struct file_content *content;
     size_t entries;
+    int trouble; /* why a folder could not be searched, where that says nothing of the folder */
 };
+
+static void note_trouble(struct search *search, int errnum)
+{
+    if (errno_is_of_machine(errnum))
+        search->trouble = errnum;
+}
 
 /* Takes the descriptor over. The directory's own entries tell the inode: nothing has to be opened but directories. */
 static const char *search_directory(struct search *search, int directory_fd, const char *path, unsigned depth)
 {
     DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
     const char *found = NULL;
-    if (!directory)
+    if (!directory) {
+        note_trouble(search, depth > DEEPEST ? 0 : errno);
         close(directory_fd);
+    }
+    errno = 0; /* by which alone the end is told from an error */
     for (const struct dirent *entry;
-         directory && !found && search->entries < MOST_ENTRIES && (entry = readdir(directory));) {
+         directory && !found && search->entries < MOST_ENTRIES && (entry = readdir(directory)); errno = 0) {
         search->entries++;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
@@ -42,23 +53,33 @@ static const char *search_directory(struct search *search, int directory_fd, con
                 : -1;
         if (fd >= 0)
             found = search_directory(search, fd, path_join(search->arena, path, entry->d_name), depth + 1);
+        else if (entry->d_type == DT_DIR)
+            note_trouble(search, errno);
     }
+    note_trouble(search, errno);
     if (directory)
         closedir(directory);
     return found;
 }
 
-const char *alias_find(struct hold *hold, const struct file_content *content)
+int alias_find(struct hold *hold, const struct file_content *content, const char **ret_alias, struct err *err)
 {
     const char *found = NULL;
+    struct search search = {hold->arena, content, 0, 0};
     for (size_t i = 0; !found && i < hold->plan->operations.count; i++) {
         const struct operation *operation = &hold->plan->operations.at[i];
         if (operation->kind != OP_BIND_WRITE || !operation->is_directory)
             continue;
-        struct search search = {hold->arena, content, 0};
+        search.entries = 0;
         int fd = open_absolute(operation->path, O_RDONLY | O_DIRECTORY);
         if (fd >= 0)
             found = search_directory(&search, fd, operation->path, 0);
+        else
+            note_trouble(&search, errno);
     }
-    return found;
+    if (!found && search.trouble)
+        return err_sys(err, search.trouble, "cannot look for further names of %s, which is frozen",
+                       content->path);
+    *ret_alias = found;
+    return 0;
 }

@@ -23,15 +23,31 @@ struct reading {
     bool opens_up;
 };
 
-static bool read_bytes(int fd, struct arena *arena, struct file_content *content)
+static void note_trouble(const struct reading *reading, int errnum)
 {
-    size_t expected = (size_t)content->size, size = 0;
-    char *bytes = arena_alloc(arena, expected + 1);
-    for (ssize_t got; size < expected && (got = read(fd, bytes + size, expected - size)) > 0;)
+    if (!reading->contents->trouble && errno_is_of_machine(errnum))
+        reading->contents->trouble = errnum;
+}
+
+/* Half of a file is not what it held: it counts as one that was too large. */
+static void read_bytes(const struct reading *reading, int fd, struct file_content *content)
+{
+    size_t expected = content->size, size = 0;
+    char *bytes = arena_alloc(reading->arena, expected + 1);
+    ssize_t got = 1;
+    while (size < expected && got != 0) {
+        got = read(fd, bytes + size, expected - size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            note_trouble(reading, errno);
+            return;
+        }
         size += (size_t)got;
+    }
     content->bytes = bytes;
     content->size = size;
-    return size == expected;
+    reading->contents->bytes += size == expected ? size : 0;
 }
 
 static void add_entry(struct reading *reading, int parent_fd, const char *name, const char *path,
@@ -40,12 +56,16 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
 static void add_directory(struct reading *reading, int directory_fd, const char *path, unsigned depth)
 {
     DIR *directory = fdopendir(directory_fd);
+    if (directory)
+        errno = 0; /* by which alone the end is told from an error */
     for (const struct dirent *entry;
-         directory && reading->contents->count < reading->most_files && (entry = readdir(directory));) {
+         directory && reading->contents->count < reading->most_files && (entry = readdir(directory));
+         errno = 0) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             add_entry(reading, dirfd(directory), entry->d_name,
                       path_join(reading->arena, path, entry->d_name), depth);
     }
+    note_trouble(reading, errno);
     if (directory)
         closedir(directory);
     else
@@ -57,8 +77,10 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
 {
     struct stat status;
     file_contents *contents = reading->contents;
-    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        note_trouble(reading, errno);
         return;
+    }
     if (S_ISDIR(status.st_mode)) {
         int fd = depth >= DEEPEST ? -1
                  : reading->opens_up
@@ -66,6 +88,8 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
                      : openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
             add_directory(reading, fd, path, depth + 1);
+        else if (depth < DEEPEST)
+            note_trouble(reading, errno);
         if (fd >= 0 || !reading->opens_up)
             return;
         status.st_size = 0; /* it stands for all that lies in it */
@@ -79,8 +103,10 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
                                    .size = (size_t)status.st_size};
     if (S_ISREG(status.st_mode) && status.st_size <= reading->largest && contents->bytes < ALL_LARGEST) {
         auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd >= 0 && read_bytes(fd, reading->arena, &content))
-            contents->bytes += content.size;
+        if (fd < 0)
+            note_trouble(reading, errno);
+        else
+            read_bytes(reading, fd, &content);
         if (fd >= 0 && fstat(fd, &status) == 0)
             content.changed = status.st_ctim; /* while it was read, perhaps */
     } else if (S_ISLNK(status.st_mode)) {
@@ -97,7 +123,9 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
 static void add(struct reading *reading, const char *path)
 {
     auto_fd int parent_fd = open_parent_absolute(path);
-    if (parent_fd >= 0)
+    if (parent_fd < 0)
+        note_trouble(reading, errno);
+    else
         add_entry(reading, parent_fd, path_name(path), path, 0);
 }
 
@@ -170,7 +198,7 @@ static int make_aside(int parent_fd, const struct file_content *content)
 int content_restore(const struct file_content *content, struct err *err)
 {
     if (!content->bytes)
-        return err_set(err, "%s was too large to be kept as it was", content->path);
+        return err_set(err, "%s was too large to be kept as it was, or could not be read", content->path);
     auto_fd int parent_fd = open_parent_absolute(content->path);
     int result = parent_fd < 0            ? -1
                  : S_ISLNK(content->mode) ? symlinkat(content->bytes, parent_fd, path_name(content->path))

@@ -24,6 +24,7 @@ typedef struct {
     struct file_content *at;
     size_t count, capacity; /* as VEC has them */
     size_t bytes;           /* kept so far */
+    int trouble; /* where the machine let a look down, why: then something may be missing here. Otherwise 0 */
 } file_contents;
 
 /* Larger files are noticed when they change, and not brought back. */

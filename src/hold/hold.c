@@ -46,7 +46,9 @@ static int check_aliases(struct hold *hold, const struct frozen *frozen, struct 
 {
     for (size_t i = 0; i < frozen->before.count; i++) {
         const struct file_content *content = &frozen->before.at[i];
-        const char *alias = S_ISREG(content->mode) && content->links > 1 ? alias_find(hold, content) : NULL;
+        const char *alias = NULL;
+        if (S_ISREG(content->mode) && content->links > 1 && alias_find(hold, content, &alias, err) < 0)
+            return -1;
         if (alias) {
             err_set(err, "%s cannot be frozen: %s is the same file (a hard link) and could be written",
                     content->path, alias);
@@ -85,7 +87,10 @@ int hold_read(struct hold *hold, struct err *err)
 {
     for (size_t i = 0; i < hold->frozen.count; i++) {
         struct frozen *frozen = &hold->frozen.at[i];
-        content_add(hold->arena, hold->plan->operations.at[frozen->operation].path, &frozen->before);
+        const char *path = hold->plan->operations.at[frozen->operation].path;
+        content_add(hold->arena, path, &frozen->before);
+        if (frozen->before.trouble)
+            return err_sys(err, frozen->before.trouble, "cannot read %s, which is frozen", path);
         if (check_aliases(hold, frozen, err) < 0)
             return -1;
     }
@@ -204,6 +209,13 @@ static void settle_fallen(struct hold *hold, const struct frozen *frozen)
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
     file_contents now = {0};
     content_add(hold->arena, operation->path, &now);
+    if (now.trouble)
+        hold_note(
+            hold, "replaced", operation->path,
+            arena_printf(hold->arena,
+                         "%s was frozen, and was replaced on the host while the command ran, and cannot be "
+                         "read now: look at it before you rely on it",
+                         operation->path));
     for (size_t i = 0; i < now.count; i++) {
         const struct file_content *before = content_find(&frozen->before, now.at[i].path);
         if (before && content_equal(before, &now.at[i]))

@@ -31,6 +31,15 @@ static bool became_executable(const struct file_content *before, const struct fi
            memcmp(before->bytes, now->bytes, now->size) == 0 && !(before->mode & 0111) && now->mode & 0111;
 }
 
+/* Said always: what is new there was not found, and is not held aside. */
+static void say_unsearched(const struct walk *walk, const char *path)
+{
+    flags_add_sighting(walk->flags,
+                       (struct sighting){"something that could not be searched for what is new in "
+                                         "flagged places",
+                                         path, "look through it before you go on"});
+}
+
 /*
  * All that lies at a flagged path and is not as it was. `is_sure`: whatever the policy says of the path itself. Behind a link
  * that was there before counts what lies where it leads, if that is a place in the same tree: who opens the flagged name
@@ -41,6 +50,8 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
     struct flags *flags = walk->flags;
     file_contents found = {0};
     content_add_all(flags->hold->arena, path, &found);
+    if (found.trouble)
+        say_unsearched(walk, path);
     for (size_t i = 0; i < found.count; i++) {
         const struct file_content *now = &found.at[i], *before = NULL;
         if (!is_sure && !flags_is_flagged(flags, now->path))
@@ -96,6 +107,8 @@ static int open_directory(const struct walk *walk, int parent_fd, const char *na
 {
     struct stat status;
     int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno_is_of_machine(errno))
+        say_unsearched(walk, path);
     if (fd >= 0 || errno != EACCES || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return fd;
     fd = flags_is_since(walk->flags, status.st_ctim) ? directories_open_up(parent_fd, name) : -1;
@@ -123,6 +136,8 @@ static void look_behind_link(struct walk *walk, const char *link)
     struct arena *arena = walk->flags->hold->arena;
     file_contents found = {0};
     content_add_all(arena, place->real, &found);
+    if (found.trouble)
+        say_unsearched(walk, place->real);
     for (size_t i = 0; i < found.count; i++) {
         const char *alias = arena_printf(arena, "%s%s", link, found.at[i].path + strlen(place->real));
         const struct file_content *before = NULL;
@@ -166,13 +181,16 @@ static void walk_directory(struct walk *walk, int directory_fd, const char *path
     if (!directory)
         flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
                                                           "look what it is for"});
+    errno = 0; /* by which alone the end is told from an error */
     for (const struct dirent *entry;
-         directory && walk->entries < MOST_ENTRIES && (entry = readdir(directory));) {
+         directory && walk->entries < MOST_ENTRIES && (entry = readdir(directory)); errno = 0) {
         walk->entries++;
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             visit(walk, own_fd, path, entry))
             vec_push(&folders, arena_str(walk->flags->hold->arena, entry->d_name));
     }
+    if (errno)
+        say_unsearched(walk, path);
     if (directory)
         closedir(directory);
     for (size_t i = 0; i < folders.count && walk->entries < MOST_ENTRIES; i++) {
@@ -240,6 +258,9 @@ void flags_find(struct flags *flags)
         int fd = open_absolute(walk.tree, O_RDONLY | O_DIRECTORY);
         if (fd >= 0)
             walk_directory(&walk, fd, walk.tree, 0);
+        struct err ignored;
+        if ((fd < 0 && errno_is_of_machine(errno)) || fs_check(&walk.now, &ignored) < 0)
+            say_unsearched(&walk, walk.tree);
         fs_free(&walk.now);
         if (walk.entries >= MOST_ENTRIES)
             flags_add_sighting(
