@@ -142,11 +142,15 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
         return -1;
     remove_stub(record); /* a half-made one of a killed session */
     if (make_temporary(parent_fd, temporary, record) < 0) {
-        bool is_closed = errno == EACCES || errno == EPERM || errno == EROFS;
-        return is_closed ? 0 : err_sys(err, errno, "cannot hold %s with a stub", record->path);
+        int why = errno;
+        remove_stub(record);
+        bool is_closed = why == EACCES || why == EPERM || why == EROFS;
+        return is_closed ? 0 : err_sys(err, why, "cannot hold %s with a stub", record->path);
     }
-    if (write_record(record_fd, record, err) < 0)
+    if (write_record(record_fd, record, err) < 0) {
+        remove_stub(record);
         return -1;
+    }
     if (renameat2(parent_fd, temporary, parent_fd, path_name(record->path), RENAME_NOREPLACE) == 0)
         return 1;
     int why = errno;
