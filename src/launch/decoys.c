@@ -76,18 +76,18 @@ static void make_way(struct root *root, const char *path, struct err *err)
 
 /*
  * A home in which something else stands in the way, left there by an earlier run, has one decoy less: that is no reason to
- * run nothing.
+ * run nothing. A machine that lets the launcher down is.
  */
-void decoys_show(struct root *root, const struct operation *operation)
+int decoys_show(struct root *root, const struct operation *operation, struct err *err)
 {
-    struct err ignored;
     size_t index = decoy_find(operation->name);
     if (index == DECOY_COUNT)
-        return;
+        return 0;
     if (strchr(decoys[index].place, '/'))
-        make_way(root, operation->path, &ignored);
-    root->decoys.are_shown[index] =
-        place_attach(root, root->decoy_trees[index], operation->path, true, &ignored) == 0;
+        make_way(root, operation->path, err);
+    bool is_shown = place_attach(root, root->decoy_trees[index], operation->path, true, err) == 0;
+    root->decoys.are_shown[index] = is_shown;
+    return is_shown || !errno_is_of_machine(err->errnum) ? 0 : -1;
 }
 
 void decoys_arm(const struct decoy_fds *fds)

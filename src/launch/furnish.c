@@ -152,8 +152,9 @@ bool furnish_is_own_view(const char *path)
 int furnish_own_view(struct root *root, const char *path, struct err *err)
 {
     auto_fd int tree = mount_new("cgroup2", NULL, true, false, err);
-    /* -1: a kernel without them, and nothing to show */
-    return tree < 0 ? 0 : place_attach(root, tree, path, true, err);
+    if (tree < 0) /* a kernel without them has nothing to show */
+        return errno_is_of_machine(err->errnum) ? -1 : 0;
+    return place_attach(root, tree, path, true, err);
 }
 
 static int write_file(struct root *root, const char *path, const char *text, struct err *err)
@@ -199,6 +200,8 @@ static int explain_root(struct root *root, struct err *err)
     auto_fd int script = -1;
     for (size_t i = 0; i < array_len(programs); i++) {
         auto_fd int place = place_find(root, programs[i]);
+        if (place < 0 && errno_is_of_machine(errno))
+            return err_sys(err, errno, "cannot find %s", programs[i]);
         if (place < 0)
             continue;
         /* The first is shown itself, and the others are copies of it. */

@@ -141,7 +141,7 @@ int furnish_files(struct root *root, struct err *err) must_check;
 
 /* decoys.c: made before the plan is known, and shown where it says so. */
 int decoys_make(struct root *root, struct err *err) must_check;
-void decoys_show(struct root *root, const struct operation *operation);
+int decoys_show(struct root *root, const struct operation *operation, struct err *err) must_check;
 
 /* decoys.c: from now on this process gets a signal, once for each, when a decoy is read or listed. It must be blocked. */
 #define DECOY_SIGNAL (SIGRTMIN + 8)

@@ -172,8 +172,7 @@ static int carry_out(struct root *root, size_t index, struct err *err)
             return furnish_own_view(root, operation->path, err);
         return furnish_makes(operation) ? 0 : attach_tree(root, index, err);
     case OP_DECOY:
-        decoys_show(root, operation);
-        return 0;
+        return decoys_show(root, operation, err);
     case OP_BIND_WRITE:
         return attach_written(root, index, err);
     case OP_SEED:
