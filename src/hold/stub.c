@@ -26,7 +26,14 @@ struct record {
     char content[CONTENT_LONGEST];
     bool is_directory;
     uint64_t device, inode; /* 0: not known yet */
+    bool
+        is_unsure; /* the machine let a look at it, or at its stub, down: it stays, for the next bawn to see to */
 };
+
+static void note_failure(struct record *record)
+{
+    record->is_unsure |= errno_is_of_machine(errno);
+}
 
 static int format_error(struct err *err, const char *path)
 {
@@ -51,6 +58,9 @@ static bool read_record(int fd, struct record *ret_record)
 {
     char text[RECORD_LONGEST + 1];
     ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+    ret_record->is_unsure = false;
+    if (size < 0)
+        note_failure(ret_record);
     if (size <= 0 || memchr(text, '\0', (size_t)size))
         return false;
     text[size] = '\0';
@@ -76,11 +86,14 @@ static void temporary_name(const char *path, char ret_name[TEMPORARY_LONGEST])
 }
 
 /* Is this still what was made, with nothing added to it? An inode of 0 is any. */
-static bool is_our_stub(int parent_fd, const char *name, const struct record *record)
+static bool is_our_stub(int parent_fd, const char *name, struct record *record)
 {
     struct stat status;
-    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-        (record->inode && (status.st_ino != record->inode || status.st_dev != record->device)))
+    if (fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        note_failure(record);
+        return false;
+    }
+    if (record->inode && (status.st_ino != record->inode || status.st_dev != record->device))
         return false;
     if (record->is_directory)
         return S_ISDIR(status.st_mode); /* that it is empty, rmdir sees to */
@@ -89,25 +102,36 @@ static bool is_our_stub(int parent_fd, const char *name, const struct record *re
         return false;
     char content[CONTENT_LONGEST];
     auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    return fd >= 0 && read(fd, content, sizeof(content)) == (ssize_t)size &&
-           memcmp(content, record->content, size) == 0;
+    ssize_t got = fd < 0 ? -1 : read(fd, content, sizeof(content));
+    if (got < 0)
+        note_failure(record);
+    return got == (ssize_t)size && memcmp(content, record->content, size) == 0;
+}
+
+static bool remove_name(int parent_fd, const char *name, struct record *record)
+{
+    if (unlinkat(parent_fd, name, record->is_directory ? AT_REMOVEDIR : 0) == 0)
+        return true;
+    note_failure(record);
+    return false;
 }
 
 /* Removes the stub under both its names. Returns whether something went. */
-static bool remove_stub(const struct record *record)
+static bool remove_stub(struct record *record)
 {
     char temporary[TEMPORARY_LONGEST];
     temporary_name(record->path, temporary);
     auto_fd int parent_fd = open_parent_absolute(record->path);
-    if (parent_fd < 0)
+    if (parent_fd < 0) {
+        note_failure(record);
         return false;
-    int how = record->is_directory ? AT_REMOVEDIR : 0;
+    }
     struct stat status; /* no one else uses that name, but it may not have been written yet */
     bool removed = fstatat(parent_fd, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                    (record->is_directory || status.st_size <= CONTENT_LONGEST) &&
-                   unlinkat(parent_fd, temporary, how) == 0;
+                   remove_name(parent_fd, temporary, record);
     return removed | (record->inode && is_our_stub(parent_fd, path_name(record->path), record) &&
-                      unlinkat(parent_fd, path_name(record->path), how) == 0);
+                      remove_name(parent_fd, path_name(record->path), record));
 }
 
 static int make_temporary(int parent_fd, const char *name, struct record *record)
@@ -189,6 +213,9 @@ static int hold_recorded(int record_fd, struct record *record, bool *ret_shared,
     *ret_shared = true;
     if (is_there) {
         *ret_shared = is_recorded && is_our_stub(parent_fd, path_name(record->path), &found);
+        record->is_unsure = found.is_unsure;
+        if (found.is_unsure)
+            return err_set(err, "it cannot be told whether %s is a stub: it could not be read", record->path);
         return 1;
     }
     return make_stub(record_fd, record, err);
@@ -205,7 +232,7 @@ int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const c
     sha256_hex(path, strlen(path), key);
     /* In this order: a record goes after its stub, so that what is there without a record is nobody's stub. */
     struct stat status;
-    if (stat(arena_printf(stubs->arena, "%s/%s", stubs->folder, key), &status) < 0 &&
+    if (stat(arena_printf(stubs->arena, "%s/%s", stubs->folder, key), &status) < 0 && errno == ENOENT &&
         lstat(path, &status) == 0)
         return 1;
     auto_fd int folder_fd = lock_folder(stubs->folder, err);
@@ -218,7 +245,7 @@ int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const c
     int held = hold_recorded(fd, &record, &is_shared, err);
     if (held == 1 && is_shared)
         vec_push(&stubs->held, (struct stub){arena_str(stubs->arena, key), fd_take(&fd)});
-    else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    else if (!record.is_unsure && flock(fd, LOCK_EX | LOCK_NB) == 0)
         unlinkat(folder_fd, key, 0);
     return held;
 }
@@ -229,7 +256,8 @@ static bool finish(int folder_fd, const char *key, int record_fd, struct record 
     if (flock(record_fd, LOCK_EX | LOCK_NB) < 0)
         return false;
     bool removed = read_record(record_fd, ret_record) && remove_stub(ret_record);
-    unlinkat(folder_fd, key, 0);
+    if (!ret_record->is_unsure)
+        unlinkat(folder_fd, key, 0);
     return removed;
 }
 
