@@ -125,15 +125,17 @@ int aside_move(struct arena *arena, int session_fd, const char *path, struct err
     const char *name = path_name(path);
     int parent_size = (int)path_parent_size(path, strlen(path));
     auto_fd int parent_fd = open_parent_absolute(path);
-    if (parent_fd < 0 || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return 0;
+    if (parent_fd < 0 || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        bool is_gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+        return is_gone ? 0 : err_sys(err, errno, "cannot move %s aside", path);
+    }
     int number = first_free(arena, session_fd, path);
     for (errno = EEXIST; number <= MOST_OF_ONE_NAME; number++) {
         const char *folder = arena_printf(arena, "%s%.*s", folder_name(arena, number), parent_size, path);
         auto_fd int held_fd = directories_make_beneath(session_fd, folder);
         if (held_fd >= 0 && move(parent_fd, name, held_fd, name) == 0)
             return 1;
-        if (errno == ENOENT)
+        if (held_fd >= 0 && errno == ENOENT)
             return 0;
         /* Something is held there, perhaps a file where this one needs a directory. */
         if (errno != EEXIST && errno != ENOTDIR && errno != ELOOP)
