@@ -176,7 +176,11 @@ int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
         read_parent(ret_notice); /* it may have ended as soon as it goes on */
     said.answer =
         (struct seccomp_notif_resp){.id = asked.notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-    return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &said) < 0 ? 0 : 1; /* it was killed meanwhile */
+    int sent;
+    do {
+        sent = ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &said);
+    } while (sent < 0 && errno == EINTR);
+    return sent == 0 ? 1 : errno == ENOENT ? 0 : -1; /* ENOENT: it was killed meanwhile */
 }
 
 bool exec_read_end(int pid_fd, int *ret_status)

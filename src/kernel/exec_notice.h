@@ -26,8 +26,8 @@ struct exec_notice {
 };
 
 /*
- * Takes one, and lets the caller go on. Returns 1, 0 where there is none (any more), -1 with errno when nothing is left that
- * could ask.
+ * Takes one, and lets the caller go on. Returns 1, 0 where there is none (any more), -1 with errno where it cannot be heard or
+ * answered.
  */
 int exec_notice_take(int listener_fd, struct exec_notice *ret_notice) must_check;
 

@@ -1,5 +1,6 @@
 #include "supervise/execs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -92,14 +93,15 @@ const char *execs_line(const struct execs *execs, size_t back)
 
 static int somebody_executes(void *self, short events, struct err *err)
 {
-    (void)err;
     struct execs *execs = self;
     struct exec_notice notice;
-    int result = (events & POLLIN) ? exec_notice_take(execs->listener_fd, &notice) : -1;
-    if (result < 0)
+    if (!(events & POLLIN))
         loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
+    int result = (events & POLLIN) ? exec_notice_take(execs->listener_fd, &notice) : 0;
+    if (result < 0) /* who asked would wait for ever */
+        return err_sys(err, errno, "it cannot be heard any more what the command executes");
     execs->has_heard = true;
-    if (result <= 0 || !notice.is_there)
+    if (result == 0 || !notice.is_there)
         return 0;
     /* The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */
     watch_end(execs, notice.pid, notice.pid_fd);
