@@ -29,12 +29,13 @@ static const char *account_home(const struct world *world, char *room, size_t si
 }
 
 /* A standard stream that is closed stays closed for the command, and nothing that bawn opens takes its place. */
-static void occupy_closed_streams(void)
+static bool occupy_closed_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
-            return;
+            return false;
     }
+    return true;
 }
 
 /* What is given back to the kernel is soon wanted again, and asking for it in small pieces takes longer than having it. */
@@ -47,7 +48,7 @@ static void keep_memory(void)
 int main(int argument_count, char **arguments)
 {
     keep_memory();
-    occupy_closed_streams();
+    bool has_streams = occupy_closed_streams();
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_free char *directory = getcwd(NULL, 0);
     struct world world = {
@@ -64,7 +65,12 @@ int main(int argument_count, char **arguments)
         .out_is_terminal = isatty(STDOUT_FILENO),
         .err_is_terminal = isatty(STDERR_FILENO),
     };
-    if (root_fd < 0 || !directory || *directory != '/') {
+    if (!has_streams || root_fd < 0) {
+        say_problem(&world, root_fd < 0 ? "/ cannot be opened" : "/dev/null cannot be opened",
+                    "look whether the machine has memory and descriptors left");
+        return EXIT_REFUSED;
+    }
+    if (!directory || *directory != '/') {
         say_problem(&world, "the current directory cannot be found", "change into one that exists");
         return EXIT_BAD_INPUT;
     }
