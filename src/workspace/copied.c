@@ -45,7 +45,7 @@ bool copied_is_there(int folder_fd)
 bool copied_is_whole(int folder_fd)
 {
     struct stat status;
-    return fstatat(folder_fd, START, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    return fstatat(folder_fd, START, &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
 static const char *copied_path(struct arena *arena, const struct upper_request *request)

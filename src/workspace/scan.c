@@ -216,6 +216,16 @@ static const char *read_target(int fd, const char *name, struct arena *arena)
     return size < 0 ? "" : arena_copy(arena, target, (size_t)size);
 }
 
+/* A file that seems to be gone because the machine let the look down would be one that was removed, or that is new later on. */
+static int look_at(int fd, struct child *child, const char *path, struct arena *arena, struct err *err)
+{
+    errno = 0;
+    child->is_gone = fstatat(fd, child->name, &child->status, AT_SYMLINK_NOFOLLOW) < 0;
+    if (!child->is_gone && S_ISLNK(child->status.st_mode))
+        child->target = read_target(fd, child->name, arena);
+    return errno_is_of_machine(errno) ? err_sys(err, errno, "cannot look at %s in %s", child->name, path) : 0;
+}
+
 /* During one session a folder is left out at the end if it was at the start, whatever lies beside it by then. */
 static bool is_skipped(const struct walk *walk, const struct entry *before, const char *path,
                        const struct child *child, child_list *children)
@@ -314,17 +324,16 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
     }
     if (is_new)
         scan_attributes(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
-    for (size_t i = 0; i < children.count; i++) {
-        struct child *child = &children.at[i];
-        child->name = names.bytes + child->name_at;
-        child->is_gone = fstatat(fd, child->name, &child->status, AT_SYMLINK_NOFOLLOW) < 0;
-        if (!child->is_gone && S_ISLNK(child->status.st_mode))
-            child->target = read_target(fd, child->name, &walk->scan->tree.arena);
+    int result = 0;
+    for (size_t i = 0; i < children.count && result == 0; i++) {
+        children.at[i].name = names.bytes + children.at[i].name_at;
+        result = look_at(fd, &children.at[i], *path ? path : "the workspace", &walk->scan->tree.arena, err);
     }
     close(fd_take(&fd)); /* one descriptor a level would be too many in a deep tree */
-    if (children.count)
+    if (children.count && result == 0)
         qsort(children.at, children.count, sizeof(*children.at), compare_children);
-    int result = visit_children(walk, path, &children, err);
+    if (result == 0)
+        result = visit_children(walk, path, &children, err);
     vec_free(&children);
     return result;
 }

@@ -36,12 +36,25 @@ static bool is_whiteout(const struct entry *entry)
     return S_ISCHR(entry->mode) && entry->size == 0;
 }
 
-/* Does the directory hide all that the lower one holds? */
-static bool is_opaque(const struct reading *reading, const char *path)
+/* Does the directory hide all that the lower one holds? 1, 0, or -1 with *err filled. */
+static int is_opaque(const struct reading *reading, const char *path, struct err *err)
 {
     char value;
     auto_fd int fd = open_beneath(reading->upper_fd, path, O_RDONLY | O_DIRECTORY, 0);
-    return fd >= 0 && fgetxattr(fd, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
+    ssize_t size = fd < 0 ? -1 : fgetxattr(fd, "user.overlay.opaque", &value, 1);
+    if (fd < 0 || (size < 0 && errno_is_of_machine(errno)))
+        return err_sys(err, errno, "cannot read what the session wrote: %s", path);
+    return size == 1 && value == 'y';
+}
+
+/* Once it is read the layer goes. So all of it is read, or it stays as it is and is read by the next bawn. */
+static int check_whole(const struct tree *tree, struct err *err)
+{
+    for (size_t i = 0; i < tree->entries.count; i++) {
+        if (tree->entries.at[i].content == CONTENT_LEFT_OUT)
+            return err_set(err, "cannot read what the session wrote: %s", tree->entries.at[i].path);
+    }
+    return 0;
 }
 
 static bool is_covered(const struct reading *reading, const char *path)
@@ -111,8 +124,11 @@ static int read_one(struct reading *reading, const struct entry *upper, struct e
     int found = is_covered(reading, upper->path) ? 0 : add_lower(reading, upper, &lower, err);
     if (found < 0)
         return -1;
-    bool lower_goes = found && S_ISDIR(lower.mode) &&
-                      (is_whiteout(upper) || !S_ISDIR(upper->mode) || is_opaque(reading, upper->path));
+    int lower_goes = found && S_ISDIR(lower.mode);
+    if (lower_goes && S_ISDIR(upper->mode))
+        lower_goes = is_opaque(reading, upper->path, err);
+    if (lower_goes < 0)
+        return -1;
     if (lower_goes && add_lower_tree(reading, upper->path, err) < 0)
         return -1;
     if (!is_whiteout(upper))
@@ -136,7 +152,8 @@ static int read_all(struct reading *reading, const struct upper_request *request
     struct scan_request all = {.progress = request->progress};
     if (store_open(request->directory, &reading->store, err) < 0 ||
         scan_tree(reading->upper_fd, &all, &scan, err) < 0 ||
-        snapshot_contents(&reading->store, reading->upper_fd, &all, &scan, UINT64_MAX, err) < 0)
+        snapshot_contents(&reading->store, reading->upper_fd, &all, &scan, UINT64_MAX, err) < 0 ||
+        check_whole(&scan.tree, err) < 0)
         return -1;
     for (size_t i = 0; i < scan.tree.entries.count; i++) {
         progress_tell(request->progress, i, scan.tree.entries.count);
