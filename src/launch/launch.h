@@ -126,7 +126,7 @@ void launch_release(struct launched *launched);
 int launch_start(const struct launch *launch, struct launched *launched, struct err *err) must_check;
 
 /* Lets the command begin. */
-void launch_go(const struct launched *launched);
+int launch_go(const struct launched *launched, struct err *err) must_check;
 
 /* How a frozen path is held. Zero: not at all. */
 enum pin_state { PIN_LOST, PIN_MISSING, PIN_AGAIN, PIN_HELD };

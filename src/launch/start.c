@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/beneath.h"
 #include "kernel/cgroup.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
@@ -220,13 +221,15 @@ static void keep_apart(struct launched *launched)
         CPU_COUNT(&others) && sched_setaffinity(launched->pid, sizeof(others), &others) == 0;
 }
 
-void launch_go(const struct launched *launched)
+int launch_go(const struct launched *launched, struct err *err)
 {
     if (launched->is_kept_apart)
         sched_setaffinity(launched->pid, sizeof(launched->processors), &launched->processors);
     struct order begin = {0};
-    if (write(launched->control_fd, &begin, sizeof(begin)) < 0)
-        return; /* process 1 is gone, and its last report is on the way */
+    if (write_whole(launched->control_fd, &begin, sizeof(begin)) == 0)
+        return 0;
+    bool is_gone = errno == EPIPE || errno == ECONNRESET; /* and its last report is on the way */
+    return is_gone ? 0 : err_sys(err, errno, "process 1 cannot be told to begin");
 }
 
 void launch_begin(const struct launch *launch, struct launched *ret_launched)

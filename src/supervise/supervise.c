@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/beneath.h"
 
 /* Passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
@@ -27,7 +28,7 @@ struct supervision {
 static void pass_on(const struct launched *launched, int number, bool with_terminal)
 {
     struct order order = {number, with_terminal};
-    if (write(launched->control_fd, &order, sizeof(order)) < 0)
+    if (write_whole(launched->control_fd, &order, sizeof(order)) < 0)
         return; /* process 1 is gone, and its last report is on the way */
 }
 
@@ -147,17 +148,20 @@ static int end_in_time(void *self, short events, struct err *err)
     return 0;
 }
 
-/* Rings when the time is over, and once more after the grace. Returns -1 where there is no limit. */
-static int make_timer(uint64_t seconds)
+/* Rings when the time is over, and once more after the grace. *ret_fd is -1 where there is no limit. */
+static int make_timer(uint64_t seconds, int *ret_fd, struct err *err)
 {
     enum { LONGEST = 1000000000 };
+    *ret_fd = -1;
     if (seconds > LONGEST)
-        return -1;
-    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+        return 0;
+    auto_fd int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     struct itimerspec time = {.it_value = {.tv_sec = (time_t)seconds, .tv_nsec = seconds ? 0 : 1},
                               .it_interval = {.tv_sec = GRACE_SECONDS}};
-    timerfd_settime(fd, 0, &time, NULL);
-    return fd;
+    if (fd < 0 || timerfd_settime(fd, 0, &time, NULL) < 0)
+        return err_sys(err, errno, "the limit of time cannot be held");
+    *ret_fd = fd_take(&fd);
+    return 0;
 }
 
 int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
@@ -174,7 +178,9 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before;
     sigaction(SIGPIPE, &ignore, &pipe_before);
     auto_fd int signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    auto_fd int timer_fd = make_timer(launch->seconds);
+    auto_fd int timer_fd = -1;
+    int result = signal_fd < 0 ? err_sys(err, errno, "signals cannot be waited for")
+                               : make_timer(launch->seconds, &timer_fd, err);
     struct supervision supervision = {launch,
                                       launched,
                                       tripwires,
@@ -182,12 +188,15 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
                                       .timer_fd = timer_fd,
                                       .terminal_is_given = launch->foreground,
                                       .status = STATUS_REFUSED};
-    loop_add(loop, signal_fd, POLLIN, hand_on, &supervision);
+    if (signal_fd >= 0)
+        loop_add(loop, signal_fd, POLLIN, hand_on, &supervision);
     loop_add(loop, launched->report_fd, POLLIN, hear, &supervision);
     if (timer_fd >= 0)
         loop_add(loop, timer_fd, POLLIN, end_in_time, &supervision);
-    launch_go(launched);
-    int result = loop_run(loop, err);
+    if (result == 0)
+        result = launch_go(launched, err);
+    if (result == 0)
+        result = loop_run(loop, err);
     if (result < 0) {
         kill(launched->pid, SIGKILL);
         waitpid(launched->pid, NULL, 0);
