@@ -47,11 +47,26 @@ static uint32_t v4_in(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* Clouds' metadata in what are private networks else. */
+static bool is_metadata_v6(const uint8_t address[16])
+{
+    static const uint8_t known[][16] = {
+        {0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54},             /* fd00:ec2::254 */
+        {0xfd, 0x20, 0x00, 0xce, [14] = 0x02, 0x54},             /* fd20:ce::254 */
+        {0xfd, 0x00, 0x00, 0xc1, [12] = 0xa9, 0xfe, 0xa9, 0xfe}, /* fd00:c1::a9fe:a9fe */
+        {0xfd, 0x00, 0x00, 0x42, [15] = 0x42},                   /* fd00:42::42 */
+    };
+    for (size_t i = 0; i < array_len(known); i++) {
+        if (memcmp(address, known[i], sizeof(known[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 enum address_class address_classify(const struct endpoint *endpoint)
 {
     static const uint8_t loopback[16] = {[15] = 1}, zeros[16], nat64[12] = {0, 0x64, 0xff, 0x9b};
     static const uint8_t nat64_local[6] = {0, 0x64, 0xff, 0x9b, 0, 1};
-    static const uint8_t metadata[16] = {0xfd, 0, 0x0e, 0xc2, [14] = 2, [15] = 0x54};
     const uint8_t *a = endpoint->address;
     if (endpoint_is_v4(endpoint))
         return classify_v4(endpoint_v4_address(endpoint));
@@ -61,14 +76,17 @@ enum address_class address_classify(const struct endpoint *endpoint)
         return classify_v4(v4_in(a + 12));
     if (memcmp(a, zeros, 8) == 0)
         return ADDRESS_UNUSABLE; /* ::, and translated forms of IPv4 */
-    if (memcmp(a, nat64_local, 6) == 0)
-        return ADDRESS_PRIVATE;
+    if (memcmp(a, nat64_local, 6) ==
+        0) { /* a translator of one's own, behind which the private networks are */
+        enum address_class class = classify_v4(v4_in(a + 12));
+        return class == ADDRESS_PUBLIC ? ADDRESS_PRIVATE : class;
+    }
     if (a[0] == 0x20 && a[1] == 0x02) /* 6to4 */
         return classify_v4(v4_in(a + 2));
     if (a[0] == 0x20 && a[1] == 0x01 && a[2] == 0 && a[3] == 0) /* Teredo: the client's address is inverted */
         return classify_v4(~v4_in(a + 12));
-    if (memcmp(a, metadata, 16) == 0)
-        return ADDRESS_LINK_LOCAL; /* fd00:ec2::254 */
+    if (is_metadata_v6(a))
+        return ADDRESS_LINK_LOCAL;
     if (a[0] == 0xfe && (a[1] & 0xc0) == 0x80)
         return ADDRESS_LINK_LOCAL;
     if (a[0] == 0xff)

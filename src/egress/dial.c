@@ -238,7 +238,9 @@ void connection_dial(struct connection *connection)
         !proxy_is_excepted(&egress->proxy, connection_host(connection, text), connection->asked.port);
     connection->stage = STAGE_LOOKUP;
     if (connection->via_proxy) {
-        lookup_start(egress->lookup, egress->proxy.host, &egress->proxy);
+        if (!egress->proxy.is_looked_up)
+            lookup_start(egress->lookup, egress->proxy.host, &egress->proxy);
+        egress->proxy.is_looked_up = true;
     } else if (!name) {
         dial_address(connection);
     } else if (name->found_until > now_milliseconds()) {
@@ -280,6 +282,8 @@ static void looked_up_ready(struct watcher *watcher, uint32_t events)
             name->found = result;
             name->found_until = result.count ? now_milliseconds() + KEPT : 0;
             name->is_looked_up = false;
+        } else {
+            egress->proxy.is_looked_up = false;
         }
         for (struct connection *at = egress->connections, *next; at; at = next) {
             next = at->next;

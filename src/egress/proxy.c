@@ -49,7 +49,10 @@ int proxy_parse(struct arena *arena, const char *url, struct proxy *proxy, struc
     struct host_object parsed;
     const char *problem = NULL, *hint = NULL;
     if (host_parse(arena, host, &parsed, &problem, &hint) < 0)
-        return err_set(err, "the proxy %s: %s", host, problem);
+        /* What was taken for the host may be a part of the password. */
+        return err_set(err,
+                       "the proxy's address is not understood, %s (in a password / is %%2F and @ is %%40)",
+                       problem);
     if (at) {
         *at = '\0';
         size_t size = decode(authority);

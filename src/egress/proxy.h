@@ -14,6 +14,7 @@ struct proxy {
     uint16_t port;
     const char *authorization; /* in base64, or NULL */
     const char *exceptions;    /* NO_PROXY as it was written, or NULL */
+    bool is_looked_up;         /* just now: whoever waits for it waits for that */
 };
 
 /* "http://[user:password@]host[:port][/]" */

@@ -443,6 +443,11 @@ TEST(addresses_are_told_apart)
         {"100.100.100.200", ADDRESS_LINK_LOCAL},
         {"168.63.129.16", ADDRESS_LINK_LOCAL},
         {"fd00:ec2::254", ADDRESS_LINK_LOCAL},
+        {"fd20:ce::254", ADDRESS_LINK_LOCAL},
+        {"fd00:c1::a9fe:a9fe", ADDRESS_LINK_LOCAL},
+        {"fd00:42::42", ADDRESS_LINK_LOCAL},
+        {"64:ff9b:1::a9fe:a9fe", ADDRESS_LINK_LOCAL},
+        {"64:ff9b:1::808:808", ADDRESS_PRIVATE},
         {"fe80::1", ADDRESS_LINK_LOCAL},
         {"::ffff:169.254.169.254", ADDRESS_LINK_LOCAL},
         {"0.0.0.0", ADDRESS_UNUSABLE},
@@ -500,6 +505,9 @@ TEST(a_proxy_is_read_from_its_URL)
     CHECK_STR(request.bytes, "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n"
                              "Proxy-Authorization: Basic bWU6cEBzcw==\r\n\r\n");
     CHECK_INT(proxy_parse(&arena, "socks5://proxy.corp", &proxy, &err), -1);
+    /* What could be a password is not repeated. */
+    CHECK_INT(proxy_parse(&arena, "http://me:hunter2/x@proxy.corp:8080", &proxy, &err), -1);
+    CHECK(!strstr(err.message, "hunter2") && strstr(err.message, "%2F"));
     arena_free(&arena);
 }
 
