@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
@@ -17,7 +18,11 @@
 
 #define CONTROL_NAME "control"
 
-enum { LONGEST_LINE = 1024, PATIENCE = 5 /* seconds */ };
+enum {
+    LONGEST_LINE = 1024,
+    PATIENCE = 5 /* seconds */,
+    PEER_DESCRIPTOR = 77, /* SO_PEERPIDFD, which the distribution's headers may lack: Linux 6.5 */
+};
 
 /* A folder's path may be longer than a socket's address: it is named by its descriptor. */
 static struct sockaddr_un address_in(int folder_fd)
@@ -36,16 +41,29 @@ static struct ucred peer_of(int fd)
     return peer;
 }
 
+/* Is it still the process that connected? Its number may be another's by now. Kernels before 6.5 do not tell. */
+static bool is_still_there(int client)
+{
+    int fd = -1;
+    socklen_t size = sizeof(fd);
+    if (getsockopt(client, SOL_SOCKET, PEER_DESCRIPTOR, &fd, &size) < 0)
+        return errno == ENOPROTOOPT;
+    bool is_there = syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) == 0 || errno == EPERM;
+    close(fd);
+    return is_there;
+}
+
 /*
  * With --full-access, or where this folder was granted, the command can reach the socket as well as its user can. Every sandbox has
- * a process namespace of its own, below this one. Who has no number here is in none below.
+ * a process namespace of its own, below this one. Who has no number here is in none below. Who has ended may have been anybody.
  */
-static bool is_inside(pid_t pid)
+static bool is_inside(int client, pid_t pid)
 {
     char path[64];
     struct stat its, own;
     snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-    return pid && (stat(path, &its) < 0 || stat("/proc/self/ns/pid", &own) < 0 || its.st_ino != own.st_ino);
+    return pid && (stat(path, &its) < 0 || stat("/proc/self/ns/pid", &own) < 0 || its.st_ino != own.st_ino ||
+                   !is_still_there(client));
 }
 
 /* One line, one word back: now, or when *ret_number is confirmed. */
@@ -112,11 +130,16 @@ static int client_ready(void *self, short events, struct err *err)
     struct ucred peer = peer_of(client);
     if (client < 0 || peer.uid != geteuid())
         return 0;
-    /* The other side is bawn, and sends at once; a client that does not is not waited for. */
+    /*
+     * The other side is bawn, and sends at once; a client that does not is not waited for. Who is inside is looked at first: with many
+     * who say nothing it could hold this up until its number is another's, and everything else that stands by as well.
+     */
+    enum { LONG = 1000, SHORT = 20 /* milliseconds */ };
+    bool is_from_inside = is_inside(client, peer.pid);
     struct pollfd ready = {.fd = client, .events = POLLIN};
     char line[LONGEST_LINE + 1];
     int fd = -1;
-    if (poll(&ready, 1, 1000) != 1)
+    if (poll(&ready, 1, is_from_inside ? SHORT : LONG) != 1)
         return 0;
     ssize_t got = passing_receive(client, line, LONGEST_LINE, &fd);
     if (fd >= 0)
@@ -125,7 +148,7 @@ static int client_ready(void *self, short events, struct err *err)
         return 0;
     line[got] = '\0';
     /* Only now: who is answered before it has asked finds the socket closed, and reads nothing. */
-    if (is_inside(peer.pid)) {
+    if (is_from_inside) {
         tell(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
         return 0;
     }

@@ -77,6 +77,28 @@ on_terminal() {
     [ "$status" -eq 0 ]
 }
 
+@test "full access: a command that connects and says nothing holds nobody up" {
+    needs_walls
+    rm -f go
+    "$BAWN" --full-access --i-know -- /usr/bin/python3 -c '
+import glob, os, socket, time
+place = os.getcwd()
+state = os.environ.get("XDG_STATE_HOME") or os.environ["HOME"] + "/.local/state"
+while not (found := glob.glob(state + "/bawn/sessions/*/control")): time.sleep(0.05)
+os.chdir(os.path.dirname(found[0]))
+held = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(8)]
+for one in held: one.connect("control")
+os.chdir(place)
+open("held", "w").close()
+while not os.path.exists("go"): time.sleep(0.05)' 3>&- &
+    until test -e held; do sleep 0.05; done
+    run "$BAWN" allow example.com
+    touch go
+    wait
+    rm -f go held
+    [ "$status" -eq 0 ]
+}
+
 @test "full access makes nothing in the host's tree" {
     needs_walls
     made() { stat -c '%n %i %s %Z' /etc/hosts /etc/hostname /etc/resolv.conf /.empty /.no-root /usr/bin/su 2>&1 || true; }
