@@ -44,7 +44,11 @@ void refused_add_objects(struct buf *out, struct arena *arena, const struct netw
     for (size_t i = 0; network && i < network->refused.count; i++) {
         if (!is_opened_by_name(&network->refused.at[i]))
             continue;
-        const char *object = refused_object(arena, &network->refused.at[i]);
+        const char *object = refused_object(arena, &network->refused.at[i]), *problem = NULL, *hint = NULL;
+        struct host_object
+            host; /* what is asked for inside may be no host at all, but an option to who types it */
+        if (host_parse(arena, object, &host, &problem, &hint) < 0)
+            continue;
         buf_add_char(out, ' ');
         text_add_printable(out, object, strlen(object));
     }

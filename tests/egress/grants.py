@@ -201,6 +201,17 @@ for name in ("one", "two"):
 
 
 @test
+def what_is_offered_to_be_typed_holds_no_word_that_is_no_host(session):
+    """A question may hold any label, one that bawn would take for an option too."""
+    code = HELPERS + """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)
+for name in (b"--help", b"-x", b"evil"):
+    s.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" + bytes([len(name)]) + name + b"\\0\\0\\1\\0\\1", ("198.18.0.1", 53)); s.recv(512)"""
+    said = session.on_terminal(["connect allowed.test"], "/usr/bin/python3", "-c", code)
+    assert "refused   --help is not on the list" in said and "bawn allow --always evil  from now on\n" in said, said
+
+
+@test
 def the_end_tells_what_was_not_reached_and_offers_one_line_for_all_of_it(session):
     names = " ".join(f"host{i}.test" for i in range(14))
     said = session.on_terminal(["connect allowed.test:1", "connect corp.test", "connect *.test:9000"], "sh", "-c",
