@@ -179,6 +179,11 @@ static void begin_inward(struct egress *egress, int fd, uint16_t port)
         connection_reset(connection);
 }
 
+bool accept_has_no_room(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS || errnum == ENOMEM;
+}
+
 static void listener_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
@@ -193,7 +198,7 @@ static void listener_ready(struct watcher *watcher, uint32_t events)
             return;
         }
         int fd = accept4(watcher->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+        if (fd < 0 && accept_has_no_room(errno))
             listeners_pause(egress, true);
         if (fd < 0)
             return;
@@ -230,4 +235,6 @@ void listeners_pause(struct egress *egress, bool pause)
     egress->listeners_are_paused = pause;
     for (struct listener *at = egress->listeners; at; at = at->next)
         poller_change(&egress->poller, &at->watcher, pause ? 0 : EPOLLIN);
+    if (!pause)
+        poller_change(&egress->poller, &egress->streams, EPOLLIN);
 }

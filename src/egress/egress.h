@@ -156,6 +156,7 @@ struct connection {
 
 int listener_add(struct egress *egress, int fd, uint16_t published) must_check;
 void listeners_pause(struct egress *egress, bool pause);
+bool accept_has_no_room(int errnum);
 
 /* inspect.c: looks at the first words. Decides, refuses, or waits for more. */
 void connection_inspect(struct connection *connection);

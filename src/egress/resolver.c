@@ -292,6 +292,17 @@ static void stream_ready(struct watcher *watcher, uint32_t events)
     }
 }
 
+/* Without a descriptor left, who waits would be reported again and again. */
+static void make_room(struct egress *egress)
+{
+    if (egress->name_streams.count) {
+        stream_close(egress->name_streams.at[0]);
+        return;
+    }
+    listeners_pause(egress, true);
+    poller_change(&egress->poller, &egress->streams, 0);
+}
+
 static void streams_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
@@ -302,6 +313,8 @@ static void streams_ready(struct watcher *watcher, uint32_t events)
     int fd = accept4(watcher->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0 && !endpoint_from_socket(&address, &from))
         from = (struct endpoint){0};
+    if (fd < 0 && accept_has_no_room(errno))
+        make_room(egress);
     if (fd < 0)
         return;
     if (egress->name_streams.count >= MOST_STREAMS)

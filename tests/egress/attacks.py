@@ -419,6 +419,30 @@ def helpers_of(pid) -> list:
     return [int(child) for child in children if open(f"/proc/{child}/comm").read().strip() == "bawn-egress"]
 
 
+def processor_ticks(pid) -> int:
+    return sum(map(int, open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+
+
+@test
+def without_descriptors_left_the_helper_waits_and_does_not_spin(session):
+    process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + """
+held = [dial("allowed.test", 9000)]
+held += [attempt(lambda: socket.create_connection(("198.18.0.2", 9000), 0.2)) for i in range(150)]
+held += [attempt(lambda: socket.create_connection(("198.18.0.1", 53), 0.2)) for i in range(80)]
+print("held", flush=True)
+sys.stdin.read()""", prefix=["prlimit", "--nofile=200:200"])
+    assert process.stdout.readline() == "held\n"
+    (helper,) = helpers_of(process.pid)
+    until, before, is_quiet = time.monotonic() + 20, -100, False
+    while not is_quiet and time.monotonic() < until:
+        now = processor_ticks(helper)
+        is_quiet, before = now - before <= 2, now
+        time.sleep(0.5)
+    process.stdin.close()
+    process.wait(timeout=60)
+    assert is_quiet
+
+
 CHATTER = """
 held = dial("allowed.test", 9000)
 held.sendall(b"x")
