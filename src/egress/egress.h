@@ -146,7 +146,7 @@ struct connection {
     bool is_inspected, speaks_http /* or may */, via_proxy;
     uint16_t published;
     bool tried_v6; /* of a published port */
-    int64_t deadline /* 0: none */, next_attempt, began;
+    int64_t deadline /* 0: none */, next_attempt, began, moved /* while it gathers */;
     struct lookup_result addresses;
     size_t attempts_begun, attempts_open;
     struct attempt attempts[LOOKUP_MOST_ADDRESSES];
@@ -171,6 +171,9 @@ int dial_open(struct egress *egress) must_check;
 /* relay.c */
 void connection_relay(struct connection *connection);
 void relay_ready(struct watcher *watcher, uint32_t events); /* of both sides, at every stage */
+
+/* Lets flows hurry that gathered and fell silent (flow.h). Returns whether some gather on: then it wants to be called soon. */
+bool relay_keep_time(struct egress *egress);
 
 /* accept.c: how long it may take (milliseconds; 0: for ever), and its end. */
 void connection_set_deadline(struct connection *connection, int64_t milliseconds);
@@ -245,6 +248,8 @@ struct egress {
     name_streams;   /* connections that ask for names, the one that was quiet longest first */
     size_t pending; /* connections that have a deadline */
     int64_t next_look;
+    bool gathers; /* some connection does */
+    int64_t gathers_looked;
     struct pipes pipes;
     struct endpoint last_connected; /* of many connections to the same place only the first is told */
     question_list unlisted;         /* questions for names that are not on the list */

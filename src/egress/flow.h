@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -16,6 +17,9 @@ struct flow {
     size_t piped;
     bool is_bulk;          /* so much came at once that a pipe is worth its price */
     unsigned short_rounds; /* of such a flow, one after another: at last it is none any more */
+    uint64_t unbroken;     /* bytes spliced since it last fell silent while it gathered */
+    unsigned silences;     /* how often it did */
+    bool gathers;          /* is reported when much has come, no more at every packet */
     bool ended;            /* nothing more comes */
     bool is_shut;          /* and the other side was told */
 };
@@ -31,6 +35,13 @@ ssize_t flow_receive(struct flow *flow, int from, const char **ret_bytes);
 
 /* Sends what was added to `copied`, and the end after it. Returns false where the connection broke. */
 bool flow_send(struct flow *flow, int to);
+
+/*
+ * To be woken for every packet takes the processor from who sends or takes them. Of a flow that has come without a pause for
+ * long, a good part is waited for. Its end may be smaller: who does not see it move for a moment lets it hurry.
+ */
+void flow_gather(struct flow *flow, int from);
+void flow_hurry(struct flow *flow, int from);
 
 /* Gives back what it does not need now. */
 void flow_rest(struct flow *flow, struct pipes *pipes);

@@ -10,7 +10,7 @@
 
 #include "egress/egress.h"
 
-enum { TICK = 50 }; /* milliseconds */
+enum { TICK = 50, INSTANT = 1 }; /* milliseconds */
 
 int64_t now_milliseconds(void)
 {
@@ -23,7 +23,7 @@ int64_t now_milliseconds(void)
  * Who has waited too long is given up; who waits for an address that does not answer tries the next beside it. Returns
  * how long to wait for something to happen.
  */
-static int keep_time(struct egress *egress)
+static int keep_deadlines(struct egress *egress)
 {
     if (!egress->pending && !egress->listeners_are_paused)
         return -1;
@@ -46,6 +46,12 @@ static int keep_time(struct egress *egress)
             connection_attempt(at);
     }
     return TICK;
+}
+
+static int keep_time(struct egress *egress)
+{
+    int milliseconds = keep_deadlines(egress);
+    return relay_keep_time(egress) ? INSTANT : milliseconds;
 }
 
 static int start(struct egress *egress, int settings_fd, int link_fd, int channel_fd, struct err *err)

@@ -72,6 +72,42 @@ static void watch_sides(struct connection *connection)
     poller_change(poller, &connection->outer.watcher, outer);
 }
 
+static bool gathers(const struct connection *connection)
+{
+    return connection->stage == STAGE_RELAY && (connection->outward.gathers || connection->inward.gathers);
+}
+
+static void gather(struct connection *connection)
+{
+    struct egress *egress = connection->egress;
+    flow_gather(&connection->outward, connection->inner.watcher.fd);
+    flow_gather(&connection->inward, connection->outer.watcher.fd);
+    if (gathers(connection)) {
+        connection->moved = now_milliseconds();
+        egress->gathers = true;
+    }
+}
+
+bool relay_keep_time(struct egress *egress)
+{
+    enum { SILENCE = 2 }; /* milliseconds, of which the first may have been half over */
+    if (!egress->gathers)
+        return false;
+    int64_t now = now_milliseconds();
+    if (now == egress->gathers_looked)
+        return true;
+    egress->gathers_looked = now;
+    egress->gathers = false;
+    for (struct connection *at = egress->connections; at; at = at->next) {
+        if (gathers(at) && now - at->moved >= SILENCE) {
+            flow_hurry(&at->outward, at->inner.watcher.fd);
+            flow_hurry(&at->inward, at->outer.watcher.fd);
+        }
+        egress->gathers |= gathers(at);
+    }
+    return egress->gathers;
+}
+
 static void relay_round(struct connection *connection, bool from_inner, bool from_outer)
 {
     struct egress *egress = connection->egress;
@@ -97,10 +133,12 @@ static void relay_round(struct connection *connection, bool from_inner, bool fro
     egress->poller.moves_much |= connection->outward.is_bulk || connection->inward.is_bulk;
     flow_rest(&connection->outward, &egress->pipes);
     flow_rest(&connection->inward, &egress->pipes);
-    if (connection->outward.is_shut && connection->inward.is_shut)
+    if (connection->outward.is_shut && connection->inward.is_shut) {
         connection_close(connection);
-    else
-        watch_sides(connection);
+        return;
+    }
+    gather(connection);
+    watch_sides(connection);
 }
 
 void connection_relay(struct connection *connection)

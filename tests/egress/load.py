@@ -100,6 +100,23 @@ print(got >= 200000000)""", timeout=60)
 
 
 @test
+def the_end_of_a_long_transfer_arrives_while_the_connection_stays_open(session):
+    """However fast it came, nobody waits for more before its last bytes are handed on."""
+    done = session.python(["connect allowed.test:80"], """
+s = dial("allowed.test", 80)
+for size in (150000007, 300000001, 20, 400000003):
+    s.sendall(b"GET /bytes/%d HTTP/1.1\\r\\nHost: allowed.test\\r\\n\\r\\n" % size)
+    stream = s.makefile("rb")
+    while stream.readline() != b"\\r\\n":
+        pass
+    left = size
+    while left:
+        left -= len(stream.read(min(left, 1 << 20)))
+    print(size)""", timeout=60)
+    assert done.out == "150000007\n300000001\n20\n400000003\n", done
+
+
+@test
 def a_dead_peer_is_reported_and_holds_up_nobody_else(session):
     done = session.python(["connect nobody.test:9000", "connect allowed.test:9000"], """
 import threading
