@@ -2,10 +2,11 @@
  * Two ends for measuring a network path:
  *
  *     bench-net serve ADDRESS PORT
- *     bench-net connect|request|bulk ADDRESS PORT SECONDS [proxy]   prints how many a second: connections, requests, bytes
+ *     bench-net connect|request|work|bulk ADDRESS PORT SECONDS [proxy]   prints how many a second: connections, requests, bytes
  *
  * With `proxy` it asks the one that HTTPS_PROXY names (http://USER:PASSWORD@localhost:PORT) for each connection, as clients do.
  * connect: a new connection for each exchange of one byte. request: 16 kept connections, 100 bytes there and 1,000 back.
+ * work: the same, and the server takes 20 microseconds of its processor for each answer.
  * Time is taken from the first answer on: what a way has to start for the first connection is not what is measured here.
  */
 #include <arpa/inet.h>
@@ -22,11 +23,24 @@
 
 enum { CONNECTIONS = 16, REQUEST = 100, ANSWER = 1000, BLOCK = 1 << 18 };
 
-static double now(void)
+static double clock_now(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static double now(void)
+{
+    return clock_now(CLOCK_MONOTONIC);
+}
+
+/* By its own clock: while somebody else has the processor nothing is done. */
+static void work(void)
+{
+    double end = clock_now(CLOCK_THREAD_CPUTIME_ID) + 20e-6;
+    while (clock_now(CLOCK_THREAD_CPUTIME_ID) < end) {
+    }
 }
 
 static void must(bool fine, const char *what)
@@ -132,7 +146,9 @@ static bool answer(int fd)
         return false;
     if (request[0] == 'c')
         return send(fd, block, 1, MSG_NOSIGNAL) == 1;
-    if (request[0] == 'r')
+    if (request[0] == 'w')
+        work();
+    if (request[0] == 'r' || request[0] == 'w')
         return send(fd, block, ANSWER, MSG_NOSIGNAL) == ANSWER;
     if (fork() == 0) {
         while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) {
@@ -189,9 +205,9 @@ static double measure_connections(const struct target *target, double seconds)
     return count;
 }
 
-static double measure_requests(const struct target *target, double seconds)
+static double measure_requests(const struct target *target, double seconds, char kind)
 {
-    static char request[REQUEST] = "r";
+    char request[REQUEST] = {kind};
     int poller = epoll_create1(EPOLL_CLOEXEC);
     size_t got[4096] = {0};
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -241,15 +257,16 @@ int main(int count, char **arguments)
         serve(&address);
     }
     must(count == 5 || count == 6,
-         "usage: bench-net serve ADDRESS PORT | connect|request|bulk ADDRESS PORT SECONDS [proxy]");
+         "usage: bench-net serve ADDRESS PORT | connect|request|work|bulk ADDRESS PORT SECONDS [proxy]");
     struct target target = {.address = address_of(arguments + 2)};
     double seconds = strtod(arguments[4], NULL);
     if (count == 6)
         go_through_proxy(&target, arguments + 2);
     exchange(&target);
-    double done = arguments[1][0] == 'c'   ? measure_connections(&target, seconds)
-                  : arguments[1][0] == 'r' ? measure_requests(&target, seconds)
-                                           : measure_bulk(&target, seconds);
+    char kind = arguments[1][0];
+    double done = kind == 'c'   ? measure_connections(&target, seconds)
+                  : kind == 'b' ? measure_bulk(&target, seconds)
+                                : measure_requests(&target, seconds, kind);
     printf("%.0f\n", done / seconds);
     return 0;
 }
