@@ -75,6 +75,9 @@ struct path_verdict decide_path(const struct policy *policy, const char *path, c
 struct path_verdict decide_path_without(const struct policy *policy, const char *path,
                                         const struct rule *left_out);
 
+/* Every rule that reaches the path: those at it, and at each directory above it, deepest first. */
+void decide_collect(const struct policy *policy, const char *path, candidate_list *candidates);
+
 /* What the rule would give at its place, if it decided. */
 enum access access_of_rule(const struct rule *rule);
 

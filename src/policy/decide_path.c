@@ -54,78 +54,6 @@ static bool may_open_seals(const struct rule *rule)
     return layer == LAYER_ADMIN || layer == LAYER_USER || layer == LAYER_COMMAND_LINE;
 }
 
-static bool lies_in_workspace(const struct policy *policy, const char *path)
-{
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (path_is_beneath(path, policy->workspaces.at[i].path))
-            return true;
-    }
-    return false;
-}
-
-static void add_candidate(const struct policy *policy, const struct placed *placed, const char *path,
-                          size_t specificity, candidate_list *candidates)
-{
-    const char *unless = placed->rule->unless;
-    if (unless && strcmp(unless, "workspace") == 0 && lies_in_workspace(policy, path))
-        return;
-    struct candidate candidate = {.rule = placed->rule,
-                                  .placed = placed,
-                                  .specificity = specificity,
-                                  .is_literal = !placed->has_wildcard};
-    vec_push(candidates, candidate);
-}
-
-/* The depth of the deepest place at or above the path that the pattern matches; 0 for none. */
-static size_t matching_depth(const char *pattern, const char *path)
-{
-    size_t depth = path_depth(path);
-    /* Most names fail at the pattern's last one already, and that is the cheaper question. */
-    const char *last = strrchr(pattern, '/') + 1;
-    bool any_name = strcmp(last, "**") == 0;
-    for (size_t size = strlen(path), parent; size > 1; size = parent, depth--) {
-        parent = path_parent_size(path, size);
-        size_t name = parent + (parent > 1);
-        if ((any_name || pattern_matches_name(last, path + name, size - name)) &&
-            pattern_matches_path(pattern, path, size))
-            return depth;
-    }
-    return 0;
-}
-
-static bool has_candidate(const candidate_list *candidates, const struct placed *placed)
-{
-    for (size_t i = 0; i < candidates->count; i++) {
-        if (candidates->at[i].placed == placed)
-            return true;
-    }
-    return false;
-}
-
-/* Every rule that reaches the path: those at it, and at each directory above it, deepest first. */
-static void collect(const struct policy *policy, const char *path, candidate_list *candidates)
-{
-    enum { USUAL = 24 };
-    size_t depth = path_depth(path);
-    vec_reserve(candidates, USUAL);
-    for (size_t size = strlen(path), parent; size; size = parent, depth--) {
-        parent = path_parent_size(path, size);
-        size_t name = parent + (parent > 1);
-        const struct placed *here = map_get(&policy->by_path, path, size);
-        for (; here; here = here->next_here)
-            add_candidate(policy, here, path, depth, candidates);
-        for (here = map_get(&policy->by_name, path + name, size - name); here; here = here->next_here) {
-            if (pattern_matches_path(here->path, path, size) && !has_candidate(candidates, here))
-                add_candidate(policy, here, path, depth, candidates);
-        }
-        for (here = map_get(&policy->by_directory, path, size); here; here = here->next_here) {
-            size_t matched = matching_depth(here->path, path);
-            if (matched)
-                add_candidate(policy, here, path, matched, candidates);
-        }
-    }
-}
-
 static void shut_out_by_locks(candidate_list *candidates)
 {
     bool locked[2] = {false, false}; /* grants, modifiers */
@@ -384,7 +312,7 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
     if (policy->request.full_access)
         return (struct path_verdict){.access = ACCESS_WRITE}; /* no rule is asked */
     candidate_list all = {0};
-    collect(policy, path, &all);
+    decide_collect(policy, path, &all);
     if (considered)
         keep(&all, considered, rule);
     bool two_ways = any_only_tightens(&all);
