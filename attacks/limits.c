@@ -17,24 +17,43 @@
 
 #include "attack.h"
 
+static _Noreturn void tell_limit(rlim_t limit)
+{
+    printf("limit %llu\n", (unsigned long long)limit);
+    exit(0);
+}
+
 /* Asks for the highest that it may be set to, and uses none of it up: the control runs on a machine that is in use. */
-static _Noreturn void ask_for_limit(__rlimit_resource_t resource, long least, long most)
+static _Noreturn void ask_for_processes(rlim_t most)
 {
     struct rlimit limit;
-    must(getrlimit(resource, &limit), "getrlimit");
-    if (limit.rlim_max >= (rlim_t)least && limit.rlim_max <= (rlim_t)most)
+    must(getrlimit(RLIMIT_NPROC, &limit), "getrlimit");
+    if (limit.rlim_max <= most)
         saw("kept low");
-    printf("limit %llu\n", (unsigned long long)limit.rlim_max);
-    exit(0);
+    tell_limit(limit.rlim_max);
+}
+
+/* Sets the one with which the helper is started, as most callers have it already. */
+static _Noreturn void ask_for_helper(rlim_t harmless)
+{
+    struct rlimit limit;
+    must(getrlimit(RLIMIT_CORE, &limit), "getrlimit");
+    limit.rlim_cur = 0;
+    if (setrlimit(RLIMIT_CORE, &limit) < 0 && errno != EPERM)
+        must(-1, "setrlimit");
+    must(getrlimit(RLIMIT_CORE, &limit), "getrlimit");
+    if (limit.rlim_cur == harmless && limit.rlim_max == harmless)
+        saw("kept low");
+    tell_limit(limit.rlim_cur);
 }
 
 ATTACK(limits)
 {
     long most = number_argument(argc, argv, 2);
     if (strcmp(argument(argc, argv, 1), "core") == 0)
-        ask_for_limit(RLIMIT_CORE, most, most);
+        ask_for_helper((rlim_t)most);
     if (strcmp(argument(argc, argv, 1), "processes") == 0)
-        ask_for_limit(RLIMIT_NPROC, 0, most);
+        ask_for_processes((rlim_t)most);
     int hold[2], failed = 0;
     must(pipe(hold), "pipe");
     for (long i = 0; i < most && !failed; i++) {

@@ -178,7 +178,7 @@ static int restrict_files(struct err *err)
 int sandbox_enter(struct err *err)
 {
     /* No file of any size: there is none to write, and no core either. */
-    if (process_limit(RLIMIT_FSIZE, 0, err) < 0 || process_limit(RLIMIT_CORE, 0, err) < 0 ||
+    if (process_limit(RLIMIT_FSIZE, 0, err) < 0 || process_dump_no_core(err) < 0 ||
         process_no_new_privileges(err) < 0 || process_leave_root(err) < 0 || restrict_files(err) < 0 ||
         process_drop_capabilities(err) < 0)
         return -1;

@@ -268,6 +268,15 @@ int process_limit(int resource, uint64_t most, struct err *err)
     return 0;
 }
 
+int process_dump_no_core(struct err *err)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) < 0)
+        return err_sys(err, errno, "cannot read a limit");
+    limit.rlim_cur = limit.rlim_max = limit.rlim_max ? 1 : 0;
+    return setrlimit(RLIMIT_CORE, &limit) < 0 ? err_sys(err, errno, "cannot set a limit") : 0;
+}
+
 int process_close_descriptors(int spared, struct err *err)
 {
     unsigned first = STDERR_FILENO + 1, kept = (unsigned)spared;

@@ -76,6 +76,12 @@ int process_no_new_privileges(struct err *err) must_check;
 /* Soft and hard limit of a resource (RLIMIT_…), never raised above what it is. */
 int process_limit(int resource, uint64_t most, struct err *err) must_check;
 
+/*
+ * A crash writes no core, and where core_pattern is a pipe the kernel starts no helper of root's for it: a limit of 0, which most
+ * callers have, does not keep it from that, and one of 1 does. Only a caller's hard limit of 0 cannot be raised.
+ */
+int process_dump_no_core(struct err *err) must_check;
+
 /* Closes every descriptor above the standard three but one (-1: none is spared). */
 int process_close_descriptors(int spared, struct err *err) must_check;
 

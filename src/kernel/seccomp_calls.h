@@ -63,7 +63,7 @@ ALLOW(futex, futex_waitv, futex_wait, futex_wake, futex_requeue)
 ALLOW(getcpu, sched_yield, sched_getaffinity, sched_setaffinity, sched_getattr, sched_setattr, sched_getparam)
 ALLOW(sched_setparam, sched_getscheduler, sched_setscheduler, sched_get_priority_max, sched_get_priority_min)
 ALLOW(sched_rr_get_interval, getpriority, setpriority, ioprio_get, ioprio_set)
-ALLOW(getrlimit, setrlimit, getrusage, times)
+ALLOW(getrlimit, getrusage, times)
 /* The kernel itself sends a process through these two when somebody on the host traces it. */
 ALLOW(uretprobe, uprobe)
 
@@ -126,11 +126,30 @@ DEFINE_CHECK(shares_blocks,
     EQUAL(FIDEDUPERANGE, ALLOWED),
     OTHERWISE(ERRNO(ENOTTY)))
 
-/* Process 1 is bawn's own and bears the same id: its limits can be looked at, and not be set. */
+/*
+ * Process 1 is bawn's own and bears the same id: its limits can be looked at, and not be set. Nor can the size of a core, at 0 of which
+ * the kernel would start a helper of root's on the host for every crash. Who sets that wants no core, and there is none: it is told that it
+ * was set, unless it asks for the old one too, which nobody would write down.
+ */
 CHECK(limits_of, prlimit64)
 DEFINE_CHECK(limits_of,
     LOW(0),
     EQUAL(1, THEN(only_asks)),
+    LOW(1),
+    EQUAL(RLIMIT_CORE, THEN(core_of)),
+    OTHERWISE(ALLOWED))
+DEFINE_CHECK(core_of,
+    LOW(3),
+    ANY(0xffffffffU, THEN(only_asks)),
+    LOW(2),
+    ANY(0xffffffffU, ERRNO(0)),
+    HIGH(2),
+    ANY(0xffffffffU, ERRNO(0)),
+    OTHERWISE(ALLOWED))
+CHECK(own_limits, setrlimit)
+DEFINE_CHECK(own_limits,
+    LOW(0),
+    EQUAL(RLIMIT_CORE, ERRNO(0)),
     OTHERWISE(ALLOWED))
 DEFINE_CHECK(only_asks,
     LOW(2),

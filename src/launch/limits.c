@@ -63,8 +63,7 @@ int limits_set(const struct plan *plan, const struct rlimit *descriptors, struct
 
 int limits_set_fixed(struct err *err)
 {
-    /* With 0 a core_pattern that is a pipe would still run the host's helper, as root, on every crash in here. */
-    if (process_limit(RLIMIT_CORE, 1, err) < 0)
+    if (process_dump_no_core(err) < 0)
         return -1;
     /* With and without a control group: when the machine's memory runs out, the sandbox is the first to go. */
     auto_fd int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
