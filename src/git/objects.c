@@ -55,6 +55,7 @@ struct table {
     int fd;
     off_t fanout, first;
     size_t stride, hash_size;
+    uint32_t count; /* of all objects */
 };
 
 static bool read_at(int fd, void *bytes, size_t size, off_t at)
@@ -78,18 +79,17 @@ static bool open_table(int fd, size_t hash_size, struct table *ret_table)
     static const unsigned char second[] = {0xff, 't', 'O', 'c', 0, 0, 0, 2};
     unsigned char head[sizeof(second)];
     struct stat status;
-    uint32_t count = 0;
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || !read_at(fd, head, sizeof(head), 0))
         return false;
     bool is_second = memcmp(head, second, sizeof(head)) == 0;
     struct table table = {.fd = fd, .hash_size = hash_size, .stride = is_second ? hash_size : hash_size + 4};
     table.fanout = is_second ? (off_t)sizeof(second) : 0;
     table.first = table.fanout + FANOUT + (is_second ? 0 : 4);
-    if (!read_fanout(&table, 255, &count))
+    if (!read_fanout(&table, 255, &table.count))
         return false;
     /* What follows the names of version 2: sums and offsets, and at the end of both two hashes of the whole. */
     off_t each = (off_t)(is_second ? hash_size + 8 : hash_size + 4);
-    if (table.fanout + FANOUT + (off_t)count * each + (off_t)(2 * hash_size) > status.st_size)
+    if (table.fanout + FANOUT + (off_t)table.count * each + (off_t)(2 * hash_size) > status.st_size)
         return false;
     *ret_table = table;
     return true;
@@ -109,10 +109,10 @@ bool git_pack_index_has(int index_fd, const char *digits)
     unsigned char wanted[HASH_MOST] = {0}, found[HASH_MOST];
     struct table table;
     struct git_position sound;
-    uint32_t low = 0, high = 0, count = 0;
+    uint32_t low = 0, high = 0;
     if (!git_position_parse(digits, &sound) || !open_table(index_fd, parse_digits(digits, wanted), &table) ||
         (wanted[0] && !read_fanout(&table, wanted[0] - 1U, &low)) || !read_fanout(&table, wanted[0], &high) ||
-        !read_fanout(&table, 255, &count) || high > count)
+        high > table.count)
         return false;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
