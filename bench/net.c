@@ -2,22 +2,26 @@
  * Two ends for measuring a network path:
  *
  *     bench-net serve ADDRESS PORT
- *     bench-net connect|request|work|bulk ADDRESS PORT SECONDS [proxy]   prints how many a second: connections, requests, bytes
+ *     bench-net connect|request|work|alone|bulk ADDRESS PORT SECONDS [proxy]   prints how many a second: connections, requests, bytes
  *
  * With `proxy` it asks the one that HTTPS_PROXY names (http://USER:PASSWORD@localhost:PORT) for each connection, as clients do.
  * connect: a new connection for each exchange of one byte. request: 16 kept connections, 100 bytes there and 1,000 back.
- * work: the same, and the server takes 20 microseconds of its processor for each answer.
+ * work: the same, and the server takes 20 microseconds of its processor for each answer. alone: the same as request, with a
+ * process of its own for each connection on both sides, which sleeps until it is answered or asked.
  * Time is taken from the first answer on: what a way has to start for the first connection is not what is measured here.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,10 +138,29 @@ static void go_through_proxy(struct target *target, char **arguments)
     await_proxy(&target->address);
 }
 
-/* What a client's first byte asks for: 'b' for bytes without end, otherwise an answer a request. */
+static char block[BLOCK];
+
+static _Noreturn void answer_alone(int fd)
+{
+    char request[REQUEST];
+    while (send(fd, block, ANSWER, MSG_NOSIGNAL) == ANSWER && recv(fd, request, sizeof(request), 0) > 0) {
+    }
+    _exit(0);
+}
+
+static _Noreturn void send_bytes(int fd)
+{
+    while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) {
+    }
+    _exit(0);
+}
+
+/*
+ * What a client's first byte asks for: 'b' for bytes without end, 'a' for a process of its own, otherwise an answer a
+ * request. Returns whether the connection stays with this process.
+ */
 static bool answer(int fd)
 {
-    static char block[BLOCK];
     char request[REQUEST];
     ssize_t got = recv(fd, request, sizeof(request), MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN)
@@ -151,9 +174,9 @@ static bool answer(int fd)
     if (request[0] == 'r' || request[0] == 'w')
         return send(fd, block, ANSWER, MSG_NOSIGNAL) == ANSWER;
     if (fork() == 0) {
-        while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) {
-        }
-        _exit(0);
+        if (request[0] == 'a')
+            answer_alone(fd);
+        send_bytes(fd);
     }
     return false;
 }
@@ -167,6 +190,7 @@ static _Noreturn void serve(const struct sockaddr_in *address)
     must(bind(listener, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
              listen(listener, 4096) == 0,
          "listen");
+    signal(SIGCHLD, SIG_IGN); /* nobody waits for those who have a connection of their own */
     struct epoll_event event = {.events = EPOLLIN, .data.fd = listener}, ready[64];
     epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event);
     for (;;) {
@@ -174,8 +198,10 @@ static _Noreturn void serve(const struct sockaddr_in *address)
         for (int i = 0; i < count; i++) {
             int fd = ready[i].data.fd;
             if (fd != listener) {
-                if (!answer(fd))
+                if (!answer(fd)) {
+                    epoll_ctl(poller, EPOLL_CTL_DEL, fd, NULL); /* another process may have it open */
                     close(fd);
+                }
                 continue;
             }
             while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
@@ -236,9 +262,40 @@ static double measure_requests(const struct target *target, double seconds, char
     return count;
 }
 
+static _Noreturn void ask_alone(const struct target *target, double end, double *count)
+{
+    char request[REQUEST] = {'a'}, part[ANSWER];
+    int fd = dial(target);
+    while (now() < end) {
+        must(send(fd, request, sizeof(request), 0) == sizeof(request), "send");
+        must(recv(fd, part, sizeof(part), MSG_WAITALL) == sizeof(part), "receive");
+        ++*count;
+    }
+    _exit(0);
+}
+
+static double measure_alone(const struct target *target, double seconds)
+{
+    struct {
+        double count;
+        char apart[56]; /* what two processes write all the time is not in one line of a processor's cache */
+    } *asked =
+        mmap(NULL, sizeof(*asked) * CONNECTIONS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    must(asked != MAP_FAILED, "memory");
+    double sum = 0, end = now() + seconds;
+    for (int i = 0; i < CONNECTIONS; i++) {
+        if (fork() == 0)
+            ask_alone(target, end, &asked[i].count);
+    }
+    while (wait(NULL) > 0) {
+    }
+    for (int i = 0; i < CONNECTIONS; i++)
+        sum += asked[i].count;
+    return sum;
+}
+
 static double measure_bulk(const struct target *target, double seconds)
 {
-    static char block[BLOCK];
     int fd = dial(target);
     double bytes = 0, end = now() + seconds;
     must(send(fd, "b", 1, 0) == 1, "send");
@@ -256,8 +313,9 @@ int main(int count, char **arguments)
         struct sockaddr_in address = address_of(arguments + 2);
         serve(&address);
     }
-    must(count == 5 || count == 6,
-         "usage: bench-net serve ADDRESS PORT | connect|request|work|bulk ADDRESS PORT SECONDS [proxy]");
+    must(
+        count == 5 || count == 6,
+        "usage: bench-net serve ADDRESS PORT | connect|request|work|alone|bulk ADDRESS PORT SECONDS [proxy]");
     struct target target = {.address = address_of(arguments + 2)};
     double seconds = strtod(arguments[4], NULL);
     if (count == 6)
@@ -265,6 +323,7 @@ int main(int count, char **arguments)
     exchange(&target);
     char kind = arguments[1][0];
     double done = kind == 'c'   ? measure_connections(&target, seconds)
+                  : kind == 'a' ? measure_alone(&target, seconds)
                   : kind == 'b' ? measure_bulk(&target, seconds)
                                 : measure_requests(&target, seconds, kind);
     printf("%.0f\n", done / seconds);
