@@ -41,7 +41,8 @@ const char *path_next_folder(struct arena *arena, const char **list)
 
 const char *path_name(const char *path)
 {
-    return strrchr(path, '/') + 1;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 char *path_join(struct arena *arena, const char *directory, const char *relative)

@@ -17,7 +17,7 @@ size_t path_parent_size(const char *path, size_t size);       /* "/a/b" → 2, "
 /* The next folder of a list such as PATH's, which may be "", and moves on behind it; NULL at its end, and of a list that is NULL. */
 const char *path_next_folder(struct arena *arena, const char **list);
 
-const char *path_name(const char *path); /* the last component; "" for "/" */
+const char *path_name(const char *path); /* the last component; "" for "/"; the whole of "a" */
 
 char *path_join(struct arena *arena, const char *directory, const char *relative);
 char *path_parent(struct arena *arena, const char *path);

@@ -124,6 +124,22 @@ is() {
     [[ $output == *'--agent wants the name of an agent after it'* ]]
 }
 
+@test "every profile that is shipped holds together, whichever is named" {
+    local name count=0
+    for name in $("$BAWN" profiles | grep -o '^[a-z]*/[a-z0-9-]*'); do
+        case $name in
+        agent/*) run "$BAWN" show --agent "${name#agent/}" -- bash ;;
+        *) run "$BAWN" show --use "$name" -- bash ;;
+        esac
+        [ "$status" = 0 ] && [[ ${lines[0]} == *"$name"* ]] || {
+            echo "$name: status $status, ${lines[0]}"
+            return 1
+        }
+        count=$((count + 1))
+    done
+    [ "$count" -gt 50 ]
+}
+
 @test "toolchains are those that the workspace uses" {
     run "$BAWN" show -- bash
     [[ ${lines[0]} != *toolchain/* ]]

@@ -37,6 +37,7 @@ TEST(parents_and_depths)
     CHECK_STR(path_parent(&arena, "/usr"), "/");
     CHECK_STR(path_parent(&arena, "/"), "");
     CHECK_STR(path_name("/usr/bin"), "bin");
+    CHECK_STR(path_name("AGENTS.md"), "AGENTS.md");
     CHECK_STR(path_join(&arena, "/", "x"), "/x");
     CHECK_STR(path_join(&arena, "/a", ""), "/a");
 }
