@@ -64,7 +64,8 @@ bool standing_is_settled(const struct entry *now, const struct change *change)
     if (!looks_tell && !is_replaced)
         return false;
     return looks_tell || (from->inode && now->inode != from->inode) ||
-           (change->what & CHANGE_CONTENT && to->inode && now->inode == to->inode);
+           (change->what & CHANGE_CONTENT && to->inode && to->inode != from->inode &&
+            now->inode == to->inode);
 }
 
 /* Times differ: is the content what it was all the same? */
@@ -100,6 +101,17 @@ static int is_restated_index(int top_fd, struct store *store, const struct entry
                     : read;
 }
 
+/* Whoever writes a file can give it any size and time: that a content is there already, only the content says. */
+static int is_done(int top_fd, struct store *store, const struct entry *now, const struct change *change,
+                   struct err *err)
+{
+    if (!standing_is_settled(now, change))
+        return 0;
+    bool has_content = now->path && S_ISREG(now->mode) && change->after->content == CONTENT_STORED &&
+                       change->what & (CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT);
+    return has_content ? same_content(top_fd, store, now, change->after, err) : 1;
+}
+
 static int judge_one(int top_fd, struct store *store, const struct tree *from, struct judged *judged,
                      struct err *err)
 {
@@ -113,9 +125,10 @@ static int judge_one(int top_fd, struct store *store, const struct tree *from, s
     judged->standing = STANDING_CONFLICT;
     if (is_late)
         return 0;
-    if (standing_is_settled(now, change)) {
+    int done = is_done(top_fd, store, now, change, err);
+    if (done != 0) {
         judged->standing = STANDING_DONE;
-        return 0;
+        return done < 0 ? -1 : 0;
     }
     bool is_regular = now->path && before && S_ISREG(now->mode) && S_ISREG(before->mode);
     if (is_regular &&

@@ -292,6 +292,24 @@ static inline void write_arbitrary(const char *path)
     close(fd);
 }
 
+/* A file that looks as it did, to who does not read it. */
+static inline void rewrite_unseen(const char *path)
+{
+    char bytes[64];
+    struct stat status;
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        ssize_t size = pread(fd, bytes, sizeof(bytes), 0);
+        for (ssize_t i = 0; i < size; i++)
+            bytes[i] ^= (char)(1 + arbitrary(255));
+        struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, status.st_mtim};
+        if ((size > 0 && pwrite(fd, bytes, (size_t)size, 0) < 0) || futimens(fd, times) < 0)
+            abort();
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
 static inline int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
 {
     (void)status, (void)kind, (void)where;
@@ -320,7 +338,7 @@ static inline void do_something(const char *root)
     char *old = arbitrary_path(root, false);
     bool is_root = strcmp(old, root) == 0;
     arbitrary_new_path(root, path, sizeof(path));
-    switch (arbitrary(16)) {
+    switch (arbitrary(17)) {
     case 0:
     case 1:
     case 2:
@@ -380,6 +398,9 @@ static inline void do_something(const char *root)
         break;
     case 14:
         mkfifo(path, 0644);
+        break;
+    case 15:
+        rewrite_unseen(old);
         break;
     default:
         if (chance(5))
