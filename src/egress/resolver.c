@@ -185,11 +185,11 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
         struct sockaddr_storage address = {0};
         socklen_t address_size = sizeof(address);
         struct waiting_question waiting = {.answer = answer_datagram};
-        ssize_t got = recvfrom(watcher->fd, bytes, sizeof(bytes), MSG_DONTWAIT, (struct sockaddr *)&address,
-                               &address_size);
+        ssize_t got = recvfrom(watcher->fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_TRUNC,
+                               (struct sockaddr *)&address, &address_size);
         if (got < 0 && errno != ECONNREFUSED)
             return;
-        if (got < 0 || !endpoint_from_socket(&address, &waiting.from))
+        if (got < 0 || (size_t)got > sizeof(bytes) || !endpoint_from_socket(&address, &waiting.from))
             continue;
         struct dns_answer answer = {.code = dns_read(bytes, (size_t)got, &waiting.question)};
         question_list *waits_in = NULL;
@@ -243,7 +243,8 @@ static void answer_on_stream(struct egress *egress, const struct waiting_questio
 {
     struct stream *stream = waiting->stream;
     stream->waits_in = NULL;
-    poller_change(&egress->poller, &stream->watcher, EPOLLIN);
+    /* Further questions may have come with this one: they are taken in the next round, as if they came then. */
+    poller_change(&egress->poller, &stream->watcher, stream->size ? EPOLLIN | EPOLLOUT : EPOLLIN);
     if (!send_on_stream(stream, &waiting->question, answer))
         shutdown(stream->watcher.fd, SHUT_RDWR); /* and it is closed when that is seen */
 }
@@ -266,30 +267,45 @@ static bool take_question(struct stream *stream, size_t size)
     return true;
 }
 
+/* Takes what is whole, until one question has to wait. Returns false where the connection is over. */
+static bool take_questions(struct stream *stream)
+{
+    while (stream->size >= 2 && !stream->waits_in) {
+        size_t size = (size_t)stream->bytes[0] << 8 | stream->bytes[1];
+        if (size > DNS_LARGEST_QUESTION)
+            return false;
+        if (stream->size < size + 2)
+            return true;
+        if (!take_question(stream, size))
+            return false;
+    }
+    return true;
+}
+
+/* What was there before comes first; only after that there is room for more. Returns false where the connection is over. */
+static bool stream_read(struct stream *stream)
+{
+    if (!take_questions(stream))
+        return false;
+    if (stream->waits_in)
+        return true;
+    ssize_t got = recv(stream->watcher.fd, stream->bytes + stream->size, sizeof(stream->bytes) - stream->size,
+                       MSG_DONTWAIT);
+    if (got <= 0)
+        return got < 0 && errno == EAGAIN;
+    streams_remove(stream);
+    vec_push(&stream->egress->name_streams, stream);
+    stream->size += (size_t)got;
+    return take_questions(stream);
+}
+
 static void stream_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
     struct stream *stream = (struct stream *)watcher;
-    ssize_t got =
-        recv(watcher->fd, stream->bytes + stream->size, sizeof(stream->bytes) - stream->size, MSG_DONTWAIT);
-    if (got < 0 && errno == EAGAIN)
-        return;
-    if (got <= 0) {
+    poller_change(&stream->egress->poller, watcher, EPOLLIN);
+    if (!stream_read(stream))
         stream_close(stream);
-        return;
-    }
-    streams_remove(stream);
-    vec_push(&stream->egress->name_streams, stream);
-    stream->size += (size_t)got;
-    while (stream->size >= 2 && !stream->waits_in) {
-        size_t size = (size_t)stream->bytes[0] << 8 | stream->bytes[1];
-        if (size > DNS_LARGEST_QUESTION || (stream->size >= size + 2 && !take_question(stream, size))) {
-            stream_close(stream);
-            return;
-        }
-        if (stream->size < size + 2)
-            return;
-    }
 }
 
 /* Without a descriptor left, who waits would be reported again and again. */
