@@ -40,6 +40,10 @@
 
 #define array_len(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Requests of file systems, whose headers are not part of the kernel's for programs. */
+#define XFS_EXCHANGE_EXTENTS 0xc0c0586dU /* XFS_IOC_SWAPEXT */
+#define F2FS_MOVE_RANGE      0xc020f509U
+
 enum {
     JUST_O_TMPFILE = 020000000, /* without O_DIRECTORY, which is another number on each architecture */
     SOCKET_TYPE = 0xf, /* beside SOCK_CLOEXEC and SOCK_NONBLOCK; the kernel's headers for programs lack it */

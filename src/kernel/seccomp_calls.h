@@ -102,13 +102,18 @@ ALLOW(prctl, seccomp, landlock_create_ruleset, landlock_add_rule, landlock_restr
 
 /* --- what the arguments decide ------------------------------------------------------------------------------------- */
 
-/* Typing into the caller's terminal is the way out of every sandbox that shares one. */
+/*
+ * Typing into the caller's terminal is the way out of every sandbox that shares one. What defragments a file gives it the
+ * blocks of another, which may hold anything, and no time of either tells: a snapshot would take it for the file that it was.
+ */
 CHECK(requests, ioctl)
 DEFINE_CHECK(requests,
     LOW(1),
     EQUAL(TIOCSTI, ERRNO(EPERM)),
     EQUAL(TIOCLINUX, ERRNO(EPERM)),
     EQUAL(TIOCSETD, ERRNO(EPERM)), /* line disciplines: loaded for anybody who asks, and used by no program here */
+    EQUAL(XFS_EXCHANGE_EXTENTS, ERRNO(ENOTTY)),
+    EQUAL(F2FS_MOVE_RANGE, ERRNO(ENOTTY)),
     MASK(REQUEST_TYPE),
     EQUAL(BTRFS_REQUESTS, THEN(shares_blocks)),
     EQUAL(BCACHEFS_REQUESTS, ERRNO(ENOTTY)),

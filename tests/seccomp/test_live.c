@@ -101,6 +101,7 @@ static const struct refusal refusals[] = {
     {"ioctl TIOCLINUX", SYS_ioctl, {MINUS_1, TIOCLINUX}, EBADF, EPERM, EPERM},
     {"ioctl TIOCSETD", SYS_ioctl, {MINUS_1, TIOCSETD}, EBADF, EPERM, EPERM},
     {"ioctl BTRFS_IOC_SNAP_CREATE", SYS_ioctl, {MINUS_1, 0x50009401}, EBADF, ENOTTY, ENOTTY},
+    {"ioctl XFS_IOC_SWAPEXT", SYS_ioctl, {MINUS_1, 0xc0c0586d}, EBADF, ENOTTY, ENOTTY},
     {"ioctl FICLONE", SYS_ioctl, {MINUS_1, 0x40049409}, EBADF, EBADF, EBADF},
     {"ioctl FIONREAD", SYS_ioctl, {MINUS_1, FIONREAD}, EBADF, EBADF, EBADF},
     {"personality READ_IMPLIES_EXEC", SYS_personality, {READ_IMPLIES_EXEC}, 0, EPERM, EPERM},
