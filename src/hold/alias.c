@@ -8,6 +8,7 @@
 
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 
 enum { MOST_ENTRIES = 2000000, DEEPEST = 128 };
 
@@ -33,12 +34,10 @@ static const char *search_directory(struct search *search, int directory_fd, con
         note_trouble(search, depth > DEEPEST ? 0 : errno);
         close(directory_fd);
     }
-    errno = 0; /* by which alone the end is told from an error */
-    for (const struct dirent *entry;
-         directory && !found && search->entries < MOST_ENTRIES && (entry = readdir(directory)); errno = 0) {
+    int trouble = 0;
+    for (const struct dirent *entry; directory && !found && search->entries < MOST_ENTRIES &&
+                                     (entry = directories_next(directory, &trouble));) {
         search->entries++;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
         struct stat status;
         bool may_be = entry->d_ino == search->content->inode && entry->d_type != DT_DIR;
         if (may_be && fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -56,7 +55,7 @@ static const char *search_directory(struct search *search, int directory_fd, con
         else if (entry->d_type == DT_DIR)
             note_trouble(search, errno);
     }
-    note_trouble(search, errno);
+    note_trouble(search, trouble);
     if (directory)
         closedir(directory);
     return found;

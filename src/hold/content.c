@@ -56,20 +56,18 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
 static void add_directory(struct reading *reading, int directory_fd, const char *path, unsigned depth)
 {
     DIR *directory = fdopendir(directory_fd);
-    if (directory)
-        errno = 0; /* by which alone the end is told from an error */
-    for (const struct dirent *entry;
-         directory && reading->contents->count < reading->most_files && (entry = readdir(directory));
-         errno = 0) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            add_entry(reading, dirfd(directory), entry->d_name,
-                      path_join(reading->arena, path, entry->d_name), depth);
-    }
-    note_trouble(reading, errno);
-    if (directory)
-        closedir(directory);
-    else
+    if (!directory) {
+        note_trouble(reading, errno);
         close(directory_fd);
+        return;
+    }
+    int trouble = 0;
+    for (const struct dirent *entry;
+         reading->contents->count < reading->most_files && (entry = directories_next(directory, &trouble));)
+        add_entry(reading, dirfd(directory), entry->d_name, path_join(reading->arena, path, entry->d_name),
+                  depth);
+    note_trouble(reading, trouble);
+    closedir(directory);
 }
 
 static void add_entry(struct reading *reading, int parent_fd, const char *name, const char *path,

@@ -181,15 +181,14 @@ static void walk_directory(struct walk *walk, int directory_fd, const char *path
     if (!directory)
         flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
                                                           "look what it is for"});
-    errno = 0; /* by which alone the end is told from an error */
+    int trouble = 0;
     for (const struct dirent *entry;
-         directory && walk->entries < MOST_ENTRIES && (entry = readdir(directory)); errno = 0) {
+         directory && walk->entries < MOST_ENTRIES && (entry = directories_next(directory, &trouble));) {
         walk->entries++;
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            visit(walk, own_fd, path, entry))
+        if (visit(walk, own_fd, path, entry))
             vec_push(&folders, arena_str(walk->flags->hold->arena, entry->d_name));
     }
-    if (errno)
+    if (trouble)
         say_unsearched(walk, path);
     if (directory)
         closedir(directory);

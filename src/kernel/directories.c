@@ -82,16 +82,26 @@ DIR *directories_list(int directory_fd)
     return directory;
 }
 
+const struct dirent *directories_next(DIR *directory, int *trouble)
+{
+    for (;;) {
+        errno = 0; /* by which alone readdir tells the end from an error */
+        const struct dirent *entry = readdir(directory);
+        if (!entry && errno)
+            *trouble = errno;
+        if (!entry || (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0))
+            return entry;
+    }
+}
+
 bool directories_is_empty(int parent_fd, const char *name)
 {
     auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *directory = fd < 0 ? NULL : directories_list(fd);
-    bool is_empty = directory;
-    errno = 0; /* by which alone the end is told from an error */
-    for (const struct dirent *entry; is_empty && (entry = readdir(directory));)
-        is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    is_empty &= errno == 0;
-    if (directory)
-        closedir(directory);
+    if (!directory)
+        return false;
+    int trouble = 0;
+    bool is_empty = !directories_next(directory, &trouble) && trouble == 0;
+    closedir(directory);
     return is_empty;
 }

@@ -22,5 +22,11 @@ int directories_open_up(int parent_fd, const char *name);
 /* The entries of an open directory, from its beginning; the descriptor stays the caller's. NULL with errno. */
 DIR *directories_list(int directory_fd);
 
+/*
+ * The next entry, "." and ".." left out. NULL at the end, and where the directory cannot be read any further: then, and only
+ * then, trouble is the errno.
+ */
+const struct dirent *directories_next(DIR *directory, int *trouble);
+
 /* Is it a directory that can be read, with nothing in it? */
 bool directories_is_empty(int parent_fd, const char *name);

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "kernel/directories.h"
 #include "kernel/listing.h"
 
 enum { MOST_LINKS = 40 }; /* as the kernel's own limit */
@@ -342,14 +343,11 @@ void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_nam
         return;
     }
     fd_take(&fd); /* now the stream's */
-    const struct dirent *entry;
-    errno = 0;
-    while (ret_names->count < most && (entry = readdir(directory))) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            vec_push(ret_names, arena_str(fs->arena, entry->d_name));
-        errno = 0;
-    }
-    note_trouble(fs, errno, path);
+    int trouble = 0;
+    for (const struct dirent *entry;
+         ret_names->count < most && (entry = directories_next(directory, &trouble));)
+        vec_push(ret_names, arena_str(fs->arena, entry->d_name));
+    note_trouble(fs, trouble, path);
     closedir(directory);
     fs_sort_names(ret_names);
 }

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/pattern.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "kernel/unix_sockets.h"
 #include "launch/inside.h"
 
@@ -89,9 +90,9 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
     return enter(walk, fd, full, depth + 1, err);
 }
 
-static int cannot_search(const struct walk *walk, const char *path, struct err *err)
+static int cannot_search(const struct walk *walk, const char *path, int errnum, struct err *err)
 {
-    return err_sys(err, errno, "cannot search %s for %s", path, walk->pattern->path);
+    return err_sys(err, errnum, "cannot search %s for %s", path, walk->pattern->path);
 }
 
 /*
@@ -105,7 +106,7 @@ static int enter(struct walk *walk, int fd, const char *path, unsigned depth, st
     if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENOTCONN)
         return 0;
     if (errno != EACCES)
-        return cannot_search(walk, path, err);
+        return cannot_search(walk, path, errno, err);
     if (!leads_to_named(walk->root->launch->plan, path) && !is_masked(walk->root, path))
         vec_push(&walk->root->masked, path);
     return 0;
@@ -117,18 +118,15 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
 {
     DIR *directory = fdopendir(directory_fd);
     if (!directory) {
-        int result = cannot_search(walk, path, err);
+        int result = cannot_search(walk, path, errno, err);
         close(directory_fd);
         return result;
     }
-    int result = 0;
-    errno = 0;
-    for (const struct dirent *entry; result == 0 && (entry = readdir(directory)); errno = 0) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            result = visit(walk, dirfd(directory), path, entry, depth, err);
-    }
-    if (result == 0 && errno)
-        result = cannot_search(walk, path, err);
+    int result = 0, trouble = 0;
+    for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
+        result = visit(walk, dirfd(directory), path, entry, depth, err);
+    if (result == 0 && trouble)
+        result = cannot_search(walk, path, trouble, err);
     closedir(directory);
     return result;
 }
