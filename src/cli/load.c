@@ -81,6 +81,16 @@ int load_request(const struct world *world, struct loaded *loaded)
     return 0;
 }
 
+/* NULL for verbs that take the rules of the language, --workspace among them. */
+static const char *workspace_remedy(const struct verb_entry *verb)
+{
+    if (!verb || verb->flags & FLAG_POLICY)
+        return NULL;
+    return verb->words && text_starts_with(verb->words, "SESSION")
+               ? "start in a project directory, or name a session: `bawn sessions --all` lists them"
+               : "start in a project directory";
+}
+
 int load_policy(const struct world *world, const struct args *args, struct loaded *loaded)
 {
     int status = load_request(world, loaded);
@@ -97,6 +107,7 @@ int load_policy(const struct world *world, const struct args *args, struct loade
         world->look_at_machine(args->degraded, &loaded->machine);
     request->memory = loaded->machine.memory;
     request->fresh_home = args->flags & FLAG_FRESH_HOME;
+    request->workspace_remedy = workspace_remedy(args->verb);
     request->command = *args->command ? args->command : NULL;
     request->agent = args->agent;
     policy_compose(request, &loaded->arena, &loaded->policy, &loaded->diags);

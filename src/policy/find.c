@@ -49,7 +49,9 @@ const char *workspace_slug(struct arena *arena, const char *path)
 static void add_workspace(struct policy *policy, struct spot spot, const char *path, const char *chosen_by,
                           struct diags *diags)
 {
-    static const char remedy[] = "start in a project directory, or name one with --workspace";
+    const char *remedy = policy->request.workspace_remedy;
+    if (!remedy)
+        remedy = "start in a project directory, or name one with --workspace";
     const struct fs_place *place = NULL;
     struct err err;
     if (fs_resolve(policy->request.fs, path, &place, &err) < 0) {

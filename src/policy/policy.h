@@ -35,7 +35,9 @@ struct policy_request {
     bool full_access;                /* everything of the host may be written that the caller may write */
     uint64_t memory;                 /* of this machine, in bytes: what a share is a share of */
     bool fresh_home;                 /* the private home is thrown away at the end */
-    const char *const *environment;  /* the caller's, as NAME=VALUE, ended by NULL */
+    const char
+        *workspace_remedy; /* what helps where there can be no workspace; NULL: --workspace does, too */
+    const char *const *environment; /* the caller's, as NAME=VALUE, ended by NULL */
     const struct argument *arguments;
     size_t argument_count;
     bool (*is_trusted)(void *context, const char *workspace, const char *text, size_t size);

@@ -151,16 +151,17 @@ static void check_freeze(const struct policy *policy, const struct placed *place
 
 static void check_workspaces(const struct policy *policy, struct diags *diags)
 {
+    const char *remedy = policy->request.workspace_remedy;
+    if (!remedy)
+        remedy = "start in a project directory; --workspace opens a place that only a seal closes";
     for (size_t i = 0; i < policy->workspaces.count; i++) {
         const struct workspace *workspace = &policy->workspaces.at[i];
         struct path_verdict verdict = decide_path(policy, workspace->path, NULL);
         if (verdict.access != ACCESS_NONE || !verdict.decides)
             continue;
         const struct rule *rule = verdict.decides->rule;
-        diag_error(diags, spot_of_rule(rule),
-                   "start in a project directory; --workspace opens a place that only a seal closes",
-                   "cannot make %s the workspace: this rule keeps it %s", workspace->path,
-                   rule->verb == VERB_SEAL ? "sealed" : "hidden");
+        diag_error(diags, spot_of_rule(rule), remedy, "cannot make %s the workspace: this rule keeps it %s",
+                   workspace->path, rule->verb == VERB_SEAL ? "sealed" : "hidden");
     }
 }
 

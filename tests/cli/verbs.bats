@@ -262,3 +262,23 @@ teardown() {
     run diff <("$BAWN" --net off -- cat /run/bawn/BRIEFING.md) <("$BAWN" show --brief --net off -- cat)
     [ "$status" -eq 0 ]
 }
+
+@test "at home, a verb hints at what it takes: --workspace only where that is" {
+    cd "$HOME"
+    for verb in diff apply undo review; do
+        run "$BAWN" "$verb"
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"it is your home directory"* ]]
+        [[ "$output" == *"name a session: \`bawn sessions --all\`"* ]]
+        [[ "$output" != *--workspace* ]]
+    done
+    for verb in init trust; do
+        run "$BAWN" "$verb"
+        [ "$status" -eq 2 ]
+        [[ "$output" == *"start in a project directory"* ]]
+        [[ "$output" != *--workspace* ]]
+    done
+    run "$BAWN" show
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"name one with --workspace"* ]]
+}
