@@ -14,7 +14,7 @@
 #include "kernel/directories.h"
 #include "policy/decide.h"
 
-enum { MOST_ENTRIES = 2000000, DEEPEST = 128, MOST_LINKS = 8 };
+enum { MOST_ENTRIES = 2000000, MOST_KEPT_OPEN = 128, MOST_LINKS = 8 };
 
 struct walk {
     struct flags *flags;
@@ -102,22 +102,40 @@ static bool is_other_tree(const struct walk *walk, const char *path)
     return false;
 }
 
-/* A directory that the command closed to its owner could still be searched by name: it is opened. */
-static int open_directory(const struct walk *walk, int parent_fd, const char *name, const char *path)
+/* A folder that the command closed to its owner could still be searched by name: it is opened. */
+static DIR *list_closed(const struct walk *walk, int directory_fd, const char *path)
 {
     struct stat status;
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno_is_of_machine(errno))
-        say_unsearched(walk, path);
-    if (fd >= 0 || errno != EACCES || fstatat(parent_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return fd;
-    fd = flags_is_since(walk->flags, status.st_ctim) ? directories_open_up(parent_fd, name) : -1;
+    if (fstat(directory_fd, &status) < 0 || !flags_is_since(walk->flags, status.st_ctim))
+        return NULL;
+    DIR *directory = directories_allow_owner(directory_fd) == 0 ? directories_list(directory_fd) : NULL;
     if (walk->is_workspace)
         flags_add_sighting(
             walk->flags,
-            (struct sighting){fd < 0 ? "a folder that cannot be looked into"
-                                     : "a folder that could not be looked into, and is open to you now",
+            (struct sighting){directory ? "a folder that could not be looked into, and is open to you now"
+                                        : "a folder that cannot be looked into",
                               path});
+    return directory;
+}
+
+static DIR *list(const struct walk *walk, int directory_fd, const char *path)
+{
+    DIR *directory = directories_list(directory_fd);
+    if (!directory && errno == EACCES)
+        directory = list_closed(walk, directory_fd, path);
+    if (!directory && errno_is_of_machine(errno))
+        say_unsearched(walk, path);
+    return directory;
+}
+
+/* `parent_fd` is -1 where it is not kept open. */
+static int open_folder(const struct walk *walk, int parent_fd, const char *path)
+{
+    int fd = parent_fd < 0
+                 ? open_absolute(path, O_PATH | O_DIRECTORY)
+                 : openat(parent_fd, path_name(path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno_is_of_machine(errno))
+        say_unsearched(walk, path);
     return fd;
 }
 
@@ -172,15 +190,17 @@ static bool visit(struct walk *walk, int directory_fd, const char *path, const s
     return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
 }
 
-/* First all that lies in it, then what lies deeper: who fills a folder with millions of files hides nothing above it. */
+static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsigned depth);
+
+/*
+ * First all that lies in it, then what lies deeper: who fills a folder with millions of files hides nothing above it. Far down
+ * no descriptor is kept on the way, or there would be none left. Takes the descriptor over.
+ */
 static void walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth)
 {
     fs_names folders = {0};
     auto_fd int own_fd = directory_fd;
-    DIR *directory = depth > DEEPEST ? NULL : directories_list(own_fd);
-    if (!directory)
-        flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
-                                                          "look what it is for"});
+    DIR *directory = list(walk, own_fd, path);
     int trouble = 0;
     for (const struct dirent *entry;
          directory && walk->entries < MOST_ENTRIES && (entry = directories_next(directory, &trouble));) {
@@ -192,13 +212,23 @@ static void walk_directory(struct walk *walk, int directory_fd, const char *path
         say_unsearched(walk, path);
     if (directory)
         closedir(directory);
-    for (size_t i = 0; i < folders.count && walk->entries < MOST_ENTRIES; i++) {
-        const char *full = path_join(walk->flags->hold->arena, path, folders.at[i]);
-        int fd = is_other_tree(walk, full) ? -1 : open_directory(walk, own_fd, folders.at[i], full);
-        if (fd >= 0)
-            walk_directory(walk, fd, full, depth + 1);
-    }
+    if (depth >= MOST_KEPT_OPEN)
+        close(fd_take(&own_fd));
+    for (size_t i = 0; i < folders.count && walk->entries < MOST_ENTRIES; i++)
+        walk_folder(walk, own_fd, path_join(walk->flags->hold->arena, path, folders.at[i]), depth + 1);
     vec_free(&folders);
+}
+
+/* What has a longer path than the kernel takes can only be walked to by hand. */
+static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsigned depth)
+{
+    bool is_too_deep = strlen(path) >= PATH_LONGEST;
+    int fd = is_too_deep || is_other_tree(walk, path) ? -1 : open_folder(walk, parent_fd, path);
+    if (is_too_deep)
+        flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
+                                                          "look what it is for"});
+    if (fd >= 0)
+        walk_directory(walk, fd, path, depth);
 }
 
 /* Caches that a toolchain may write hold hundreds of thousands of files, and nothing that is flagged. */
@@ -254,11 +284,11 @@ void flags_find(struct flags *flags)
             .now = {.root_fd = plan->policy->request.fs->root_fd, .arena = flags->hold->arena},
             .tree = plan->operations.at[i].path,
             .is_workspace = plan->operations.at[i].is_workspace};
-        int fd = open_absolute(walk.tree, O_RDONLY | O_DIRECTORY);
+        int fd = open_folder(&walk, -1, walk.tree);
         if (fd >= 0)
             walk_directory(&walk, fd, walk.tree, 0);
         struct err ignored;
-        if ((fd < 0 && errno_is_of_machine(errno)) || fs_check(&walk.now, &ignored) < 0)
+        if (fs_check(&walk.now, &ignored) < 0)
             say_unsearched(&walk, walk.tree);
         fs_free(&walk.now);
         if (walk.entries >= MOST_ENTRIES)
