@@ -45,6 +45,19 @@ static int make_map_namespace(const struct id_map *map, struct err *err)
     return fd;
 }
 
+static int stream_is_frozen(const struct stat *stream, const struct operation *operation, struct err *err)
+{
+    struct stat frozen;
+    if (operation->kind != OP_FREEZE)
+        return 0;
+    if (stat(operation->path, &frozen) == 0)
+        return frozen.st_dev == stream->st_dev && frozen.st_ino == stream->st_ino;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return 0;
+    err_sys(err, errno, "cannot look at %s, which is frozen", operation->path);
+    return err_hint(err, "redirect the standard streams from or to something that is no file");
+}
+
 /*
  * The standard streams come from outside, on the host's own mounts: through a directory, or a file that is frozen, the
  * walls could be walked round.
@@ -52,16 +65,18 @@ static int make_map_namespace(const struct id_map *map, struct err *err)
 static int check_standard_streams(const struct plan *plan, struct err *err)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        struct stat stream, frozen;
-        if (fstat(fd, &stream) < 0)
-            continue;
-        bool is_refused = S_ISDIR(stream.st_mode);
-        for (size_t i = 0; !is_refused && S_ISREG(stream.st_mode) && i < plan->operations.count; i++) {
-            const struct operation *operation = &plan->operations.at[i];
-            is_refused = operation->kind == OP_FREEZE && stat(operation->path, &frozen) == 0 &&
-                         frozen.st_dev == stream.st_dev && frozen.st_ino == stream.st_ino;
+        struct stat stream;
+        int is_frozen = 0;
+        if (fstat(fd, &stream) < 0) {
+            if (errno == EBADF) /* it is closed */
+                continue;
+            return err_sys(err, errno, "cannot look at standard stream %d", fd);
         }
-        if (is_refused) {
+        for (size_t i = 0; is_frozen == 0 && S_ISREG(stream.st_mode) && i < plan->operations.count; i++)
+            is_frozen = stream_is_frozen(&stream, &plan->operations.at[i], err);
+        if (is_frozen < 0)
+            return -1;
+        if (is_frozen || S_ISDIR(stream.st_mode)) {
             err_set(err, "standard stream %d is a directory or a frozen file", fd);
             return err_hint(err, "redirect it from or to something else");
         }
