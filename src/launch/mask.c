@@ -27,6 +27,8 @@ struct walk {
     VEC(const char *) deep; /* folders that lie deeper than that: each is begun anew */
 };
 
+static const char remedy[] = "hide a directory by its name instead of with a pattern, or grant less";
+
 static bool is_named(const struct plan *plan, const char *path)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
@@ -59,7 +61,7 @@ static bool leads_to_named(const struct plan *plan, const char *path)
 static int refuse(const struct walk *walk, const char *why, struct err *err)
 {
     err_set(err, "%s %s to be searched for %s", walk->tree, why, walk->pattern->path);
-    return err_hint(err, "hide a directory by its name instead of with a pattern, or grant less");
+    return err_hint(err, remedy);
 }
 
 static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
@@ -97,7 +99,7 @@ static int cannot_search(const struct walk *walk, const char *path, int errnum, 
 
 /*
  * What is gone, no folder or a mount whose file system has ended hides nothing. One that cannot be listed can still be searched for a name, or be opened up by its owner:
- * it is hidden as a whole.
+ * it is hidden as a whole, unless that would hide what the plan shows there.
  */
 static int enter(struct walk *walk, int fd, const char *path, unsigned depth, struct err *err)
 {
@@ -107,8 +109,13 @@ static int enter(struct walk *walk, int fd, const char *path, unsigned depth, st
         return 0;
     if (errno != EACCES)
         return cannot_search(walk, path, errno, err);
-    if (!leads_to_named(walk->root->launch->plan, path) && !is_masked(walk->root, path))
-        vec_push(&walk->root->masked, path);
+    if (is_masked(walk->root, path))
+        return 0;
+    if (leads_to_named(walk->root->launch->plan, path)) {
+        cannot_search(walk, path, errno, err);
+        return err_hint(err, remedy);
+    }
+    vec_push(&walk->root->masked, path);
     return 0;
 }
 
