@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "git/config.h"
+#include "home/sift_parts.h"
 #include "policy/decide.h"
 
 enum { CONFIG_LARGEST = 256 * 1024, MOST_ALIASES = 200 };
@@ -20,9 +21,49 @@ static const char always[] = "[push]\n\tdefault = current\n"
 /* What is taken over, and in which section and under which name. */
 struct taken {
     const char *name, *email, *default_branch, *line_ends;
-    struct buf aliases;
+    struct buf aliases, system;
     size_t alias_count;
 };
+
+/*
+ * Of the machine's own settings, more: containers and corporate machines need what is in them (safe.directory, the filter of
+ * LFS, a certificate authority).
+ */
+static const char *const of_system[] = {"safe.*",
+                                        "filter.*",
+                                        "diff.*",
+                                        "merge.*",
+                                        "color.*",
+                                        "protocol.*",
+                                        "advice.*",
+                                        "column.*",
+                                        "commit.*",
+                                        "feature.*",
+                                        "fetch.*",
+                                        "gc.*",
+                                        "index.*",
+                                        "init.*",
+                                        "log.*",
+                                        "pack.*",
+                                        "pull.*",
+                                        "rebase.*",
+                                        "status.*",
+                                        "tag.*",
+                                        "user.*",
+                                        "submodule.recurse",
+                                        "http.sslcainfo",
+                                        "http.sslcapath",
+                                        "http.sslverify",
+                                        "http.postbuffer",
+                                        "core.autocrlf",
+                                        "core.eol",
+                                        "core.filemode",
+                                        "core.pager",
+                                        "core.editor",
+                                        "core.excludesfile",
+                                        "core.attributesfile",
+                                        "core.quotepath",
+                                        NULL};
 
 /* An alias of git's own commands. One that begins with '!' is a shell's, and may be anything. */
 static void take_alias(struct taken *taken, const struct git_setting *setting)
@@ -51,6 +92,21 @@ static void take(void *context, const struct git_setting *setting)
         take_alias(taken, setting);
 }
 
+static void take_of_system(void *context, const struct git_setting *setting)
+{
+    struct taken *taken = context;
+    auto_buf struct buf full = {0};
+    const char *subsection = setting->subsection;
+    if (setting->value && strcmp(setting->section, "alias") == 0)
+        take_alias(taken, setting);
+    buf_printf(&full, "%s%s%s.%s", setting->section, *subsection ? "." : "", subsection, setting->name);
+    if (!sift_is_listed(of_system, (struct span){full.bytes, full.size}) || strchr(subsection, '"') ||
+        !sift_is_plain_name((struct span){full.bytes, full.size}))
+        return;
+    buf_printf(&taken->system, *subsection ? "[%s \"%s\"]\n" : "[%s%s]\n", setting->section, subsection);
+    git_config_add(&taken->system, setting->name, setting->value ? setting->value : "true");
+}
+
 /* What a rule hides is not read here either. */
 static bool is_hidden(const struct policy *policy, const char *path)
 {
@@ -58,7 +114,8 @@ static bool is_hidden(const struct policy *policy, const char *path)
     return decides && (decides->rule->verb == VERB_HIDE || decides->rule->verb == VERB_SEAL);
 }
 
-static void take_from(const struct policy *policy, const char *path, struct taken *taken)
+static void take_from(const struct policy *policy, const char *path, git_setting_found *found,
+                      struct taken *taken)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
@@ -68,7 +125,7 @@ static void take_from(const struct policy *policy, const char *path, struct take
         is_hidden(policy, place->real) ||
         fs_read(policy->request.fs, place->real, CONFIG_LARGEST, &text, &size, &ignored) <= 0)
         return;
-    if (git_config_read(policy->arena, text, size, take, taken) < 0)
+    if (git_config_read(policy->arena, text, size, found, taken) < 0)
         return; /* git itself will say what is wrong with it, outside */
 }
 
@@ -82,10 +139,15 @@ static void add_if_set(struct buf *out, const char *section, const char *name, c
 
 const char *git_settings(const struct policy *policy)
 {
+    static const char system[] = "/etc/gitconfig";
     struct taken taken = {0};
-    take_from(policy, path_join(policy->arena, policy->request.starts[START_CONFIG], "git/config"), &taken);
-    take_from(policy, path_join(policy->arena, policy->request.home, ".gitconfig"), &taken);
+    if (decide_path(policy, system, NULL).access != ACCESS_NONE)
+        take_from(policy, system, take_of_system, &taken);
+    take_from(policy, path_join(policy->arena, policy->request.starts[START_CONFIG], "git/config"), take,
+              &taken);
+    take_from(policy, path_join(policy->arena, policy->request.home, ".gitconfig"), take, &taken);
     auto_buf struct buf out = {0};
+    buf_add(&out, taken.system.bytes, taken.system.size);
     buf_add_str(&out, always);
     add_if_set(&out, "user", "name", taken.name);
     add_if_set(&out, "user", "email", taken.email);
@@ -94,5 +156,6 @@ const char *git_settings(const struct policy *policy)
     if (taken.aliases.size)
         buf_printf(&out, "[alias]\n%s", buf_text(&taken.aliases));
     buf_free(&taken.aliases);
+    buf_free(&taken.system);
     return arena_copy(policy->arena, out.bytes, out.size);
 }

@@ -8,6 +8,7 @@
 
 /*
  * What keeps git quiet where its control files are frozen, and from the user's configuration who they are, what the first
- * branch is called, and aliases that run no program. Nothing else of it: it may hold tokens.
+ * branch is called, and aliases that run no program. Nothing else of it: it may hold tokens. Of the machine's own
+ * /etc/gitconfig, where a rule shows it, what a list names.
  */
 const char *git_settings(const struct policy *policy);

@@ -262,11 +262,10 @@ static int keep_path(struct root *root, struct err *err)
     return make_file(root, "/etc/profile", text, err);
 }
 
-/* git's system-wide settings are the host's, if the plan shows those, and then the launcher's. */
+/* git's system-wide settings are the launcher's: the host's may hold tokens. */
 static int configure_git(struct root *root, struct err *err)
 {
-    const char *text = arena_printf(&root->arena, "%s\n# Made by bawn.\n%s",
-                                    is_shown(root, "/etc/gitconfig") ? root->git_config : "",
+    const char *text = arena_printf(&root->arena, "# Made by bawn.\n%s",
                                     root->launch->git_config ? root->launch->git_config : "");
     return make_file(root, "/etc/gitconfig", text, err);
 }
@@ -300,7 +299,6 @@ static const char *read_host_file(struct root *root, const char *path)
 void furnish_prepare(struct root *root)
 {
     root->profile = read_host_file(root, "/etc/profile");
-    root->git_config = read_host_file(root, "/etc/gitconfig");
     if (!root->host_network)
         return;
     root->hosts = read_host_file(root, "/etc/hosts");

@@ -35,19 +35,19 @@ struct open_place {
 struct root {
     const struct launch *launch;
     struct arena arena;
-    int fd;                           /* of the new root's directory */
-    int empty_file, empty_directory;  /* of which mounts are made, to hide things behind */
-    int settings;                     /* /proc/sys of its own /proc, as long as it can be written, or -1 */
-    int host_dev;                     /* the host's /dev */
-    int terminal_tree;                /* a mount of the caller's terminal, or -1 */
-    struct shown *shown;              /* one for each operation of the plan */
-    bool ids_are_mapped;              /* the trees are real root's, opened outside */
-    bool host_network;                /* names are looked up as the host does */
-    const char *hosts, *resolvers;    /* the host's /etc/hosts and /etc/resolv.conf, where they count */
-    const char *profile, *git_config; /* the host's /etc/profile and /etc/gitconfig, "" where there is none */
-    const char *socket_list;          /* the host's Unix sockets, as unix_sockets.h has them */
-    struct open_place open[16];       /* directories whose entries were made last */
-    size_t opened;                    /* how many ever were */
+    int fd;                          /* of the new root's directory */
+    int empty_file, empty_directory; /* of which mounts are made, to hide things behind */
+    int settings;                    /* /proc/sys of its own /proc, as long as it can be written, or -1 */
+    int host_dev;                    /* the host's /dev */
+    int terminal_tree;               /* a mount of the caller's terminal, or -1 */
+    struct shown *shown;             /* one for each operation of the plan */
+    bool ids_are_mapped;             /* the trees are real root's, opened outside */
+    bool host_network;               /* names are looked up as the host does */
+    const char *hosts, *resolvers;   /* the host's /etc/hosts and /etc/resolv.conf, where they count */
+    const char *profile;             /* the host's /etc/profile, "" where there is none */
+    const char *socket_list;         /* the host's Unix sockets, as unix_sockets.h has them */
+    struct open_place open[16];      /* directories whose entries were made last */
+    size_t opened;                   /* how many ever were */
     struct decoy_fds decoys;
     int decoy_trees[DECOY_COUNT];
     VEC(const char *) to_close; /* hidden directories in which something is shown */
