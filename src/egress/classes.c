@@ -1,6 +1,5 @@
 #include "egress/classes.h"
 
-#include <ifaddrs.h>
 #include <string.h>
 
 static const char *const texts[] = {
@@ -63,28 +62,46 @@ static bool is_metadata_v6(const uint8_t address[16])
     return false;
 }
 
+static const uint8_t zeros[16], nat64[12] = {0, 0x64, 0xff, 0x9b};
+static const uint8_t nat64_local[6] = {0, 0x64, 0xff, 0x9b, 0, 1};
+
+static bool begins_with(const uint8_t address[16], const uint8_t *prefix, size_t size)
+{
+    return memcmp(address, prefix, size) == 0;
+}
+
+/* The IPv4 address in clothes that are the same everywhere. False: there is none. */
+static bool known_inner(const uint8_t a[16], uint32_t *ret_inner)
+{
+    bool is_last = begins_with(a, nat64, sizeof(nat64)) || begins_with(a, nat64_local, sizeof(nat64_local)) ||
+                   (begins_with(a, zeros, 12) && v4_in(a + 12) > 1);
+    bool is_6to4 = a[0] == 0x20 && a[1] == 0x02;
+    bool is_teredo = a[0] == 0x20 && a[1] == 0x01 && a[2] == 0 && a[3] == 0;
+    if (is_last)
+        *ret_inner = v4_in(a + 12);
+    else if (is_6to4)
+        *ret_inner = v4_in(a + 2);
+    else if (is_teredo)
+        *ret_inner = ~v4_in(a + 12); /* the client's address is inverted */
+    return is_last || is_6to4 || is_teredo;
+}
+
 enum address_class address_classify(const struct endpoint *endpoint)
 {
-    static const uint8_t loopback[16] = {[15] = 1}, zeros[16], nat64[12] = {0, 0x64, 0xff, 0x9b};
-    static const uint8_t nat64_local[6] = {0, 0x64, 0xff, 0x9b, 0, 1};
     const uint8_t *a = endpoint->address;
+    uint32_t inner;
     if (endpoint_is_v4(endpoint))
         return classify_v4(endpoint_v4_address(endpoint));
-    if (memcmp(a, loopback, 16) == 0)
-        return ADDRESS_LOOPBACK;
-    if (memcmp(a, nat64, 12) == 0 || (memcmp(a, zeros, 12) == 0 && v4_in(a + 12)))
-        return classify_v4(v4_in(a + 12));
-    if (memcmp(a, zeros, 8) == 0)
-        return ADDRESS_UNUSABLE; /* ::, and translated forms of IPv4 */
-    if (memcmp(a, nat64_local, 6) ==
-        0) { /* a translator of one's own, behind which the private networks are */
-        enum address_class class = classify_v4(v4_in(a + 12));
-        return class == ADDRESS_PUBLIC ? ADDRESS_PRIVATE : class;
+    if (known_inner(a, &inner)) {
+        enum address_class class = classify_v4(inner);
+        /* Behind a translator of one's own are the private networks. */
+        bool is_local = begins_with(a, nat64_local, sizeof(nat64_local));
+        return is_local && class == ADDRESS_PUBLIC ? ADDRESS_PRIVATE : class;
     }
-    if (a[0] == 0x20 && a[1] == 0x02) /* 6to4 */
-        return classify_v4(v4_in(a + 2));
-    if (a[0] == 0x20 && a[1] == 0x01 && a[2] == 0 && a[3] == 0) /* Teredo: the client's address is inverted */
-        return classify_v4(~v4_in(a + 12));
+    if (begins_with(a, zeros, 15) && a[15] == 1)
+        return ADDRESS_LOOPBACK;
+    if (begins_with(a, zeros, 8))
+        return ADDRESS_UNUSABLE; /* ::, and translated forms of IPv4 */
     if (is_metadata_v6(a))
         return ADDRESS_LINK_LOCAL;
     if (a[0] == 0xfe && (a[1] & 0xc0) == 0x80)
@@ -96,26 +113,57 @@ enum address_class address_classify(const struct endpoint *endpoint)
     return ADDRESS_PUBLIC;
 }
 
-void own_addresses_read(struct own_addresses *own)
+/* RFC 6052, 2.2: it follows the prefix, and byte 8 is passed over. */
+static uint32_t v4_after(const uint8_t address[16], size_t prefix_size)
 {
-    struct ifaddrs *all = NULL;
-    own->all.count = 0;
-    own->are_known = getifaddrs(&all) == 0;
-    for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
-        struct endpoint endpoint = {0};
-        if (at->ifa_addr && endpoint_from_socket((const void *)at->ifa_addr, &endpoint))
-            vec_push(&own->all, endpoint);
+    uint8_t bytes[4];
+    for (size_t i = 0, at = prefix_size; i < sizeof(bytes); at++) {
+        if (at != 8)
+            bytes[i++] = address[at];
     }
-    freeifaddrs(all);
+    return v4_in(bytes);
 }
 
-bool own_addresses_have(const struct own_addresses *own, const struct endpoint *endpoint)
+static bool is_known(const struct translators *translators, const uint8_t *prefix, size_t size)
 {
-    for (size_t i = 0; i < own->all.count; i++) {
-        if (memcmp(own->all.at[i].address, endpoint->address, sizeof(endpoint->address)) == 0)
+    for (size_t i = 0; i < translators->count; i++) {
+        if (translators->all[i].size == size && memcmp(translators->all[i].prefix, prefix, size) == 0)
             return true;
     }
-    return !own->are_known;
+    return false;
+}
+
+void translators_learn(struct translators *translators, const struct endpoint *found)
+{
+    static const uint32_t well_known = 0xc00000aa; /* 192.0.0.170, and .171 */
+    static const size_t sizes[] = {4, 5, 6, 7, 8, 12};
+    const uint8_t *a = found->address;
+    for (size_t i = 0; i < array_len(sizes) && !endpoint_is_v4(found); i++) {
+        if ((v4_after(a, sizes[i]) & ~UINT32_C(1)) != well_known || is_known(translators, a, sizes[i]) ||
+            translators->count == TRANSLATORS_MOST)
+            continue;
+        struct translator *new = &translators->all[translators->count++];
+        new->size = sizes[i];
+        memcpy(new->prefix, a, new->size);
+    }
+}
+
+size_t address_inner(const struct endpoint *endpoint, const struct translators *translators,
+                     struct endpoint ret_inner[ADDRESS_MOST_INNER])
+{
+    const uint8_t *a = endpoint->address;
+    size_t count = 0;
+    uint32_t inner;
+    if (endpoint_is_v4(endpoint))
+        return 0;
+    if (known_inner(a, &inner))
+        ret_inner[count++] = endpoint_v4(inner, endpoint->port);
+    for (size_t i = 0; i < translators->count; i++) {
+        const struct translator *at = &translators->all[i];
+        if (begins_with(a, at->prefix, at->size))
+            ret_inner[count++] = endpoint_v4(v4_after(a, at->size), endpoint->port);
+    }
+    return count;
 }
 
 bool address_is_meant(const struct host_object *rule, enum address_class class)

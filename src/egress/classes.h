@@ -5,7 +5,6 @@
 #pragma once
 
 #include "base/attr.h"
-#include "base/vec.h"
 #include "kernel/endpoint.h"
 #include "policy/host.h"
 
@@ -29,15 +28,28 @@ const char *address_class_text(enum address_class class);
 /* Of the address alone; an IPv4 address in IPv6 clothes (mapped, NAT64, 6to4, Teredo) is what it wears them over. */
 enum address_class address_classify(const struct endpoint *endpoint);
 
-/* This machine's own addresses, as they were a moment ago. */
-struct own_addresses {
-    VEC(struct endpoint) all;
-    bool are_known; /* false: they could not be read, and every address may be one */
-    int64_t until;
+enum { TRANSLATORS_MOST = 8 };
+
+/* Prefixes of this network behind which IPv4 is (NAT64): what goes there is sent on to the IPv4 address that follows it. */
+struct translators {
+    struct translator {
+        uint8_t prefix[12];
+        size_t size; /* of the prefix, in bytes */
+    } all[TRANSLATORS_MOST];
+    size_t count;
 };
 
-void own_addresses_read(struct own_addresses *own);
-bool own_addresses_have(const struct own_addresses *own, const struct endpoint *endpoint);
+/*
+ * One of the addresses to which the resolver leads a name that has well-known IPv4 addresses alone (RFC 7050). Where the same
+ * can be read in two ways, both count.
+ */
+#define TRANSLATORS_NAME "ipv4only.arpa"
+void translators_learn(struct translators *translators, const struct endpoint *found);
+
+/* The IPv4 addresses that it stands for, in clothes that everybody knows or in those of this network. Returns how many. */
+enum { ADDRESS_MOST_INNER = TRANSLATORS_MOST + 1 };
+size_t address_inner(const struct endpoint *endpoint, const struct translators *translators,
+                     struct endpoint ret_inner[ADDRESS_MOST_INNER]);
 
 /* May a rule for this address or network lead to an address of that class? A wide network does not mean what is special. */
 bool address_is_meant(const struct host_object *rule, enum address_class class);

@@ -1,67 +1,17 @@
-/* Looks a host up outside, checks where that leads, and connects to just that address. */
+/* Looks a host up outside, has it checked where that leads, and connects to just that address. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "egress/classes.h"
 #include "egress/egress.h"
 
 enum {
     KEPT = 5000,           /* milliseconds that the addresses of a name are used for further connections */
-    OWN_KEPT = 1000,       /* the same for this machine's own addresses */
     BEFORE_THE_NEXT = 250, /* milliseconds that an address may take before the next one is tried beside it */
 };
-
-static enum address_class class_of(struct egress *egress, const struct endpoint *address)
-{
-    enum address_class class = address_classify(address);
-    if (class != ADDRESS_PUBLIC && class != ADDRESS_PRIVATE)
-        return class;
-    if (egress->own.until <= now_milliseconds()) {
-        own_addresses_read(&egress->own);
-        egress->own.until = now_milliseconds() + OWN_KEPT;
-    }
-    return own_addresses_have(&egress->own, address) ? ADDRESS_OWN : class;
-}
-
-enum { SENTENCE_SIZE = 160 };
-
-/* May it be dialled for this name? If not, the sentence says why. */
-static bool is_permitted(struct connection *connection, const struct endpoint *address,
-                         char ret_sentence[SENTENCE_SIZE])
-{
-    struct egress *egress = connection->egress;
-    enum address_class class = class_of(egress, address);
-    if (class != ADDRESS_PUBLIC && !(class == ADDRESS_PRIVATE && table_trusts_name(&connection->rule))) {
-        snprintf(ret_sentence, SENTENCE_SIZE, "its name leads to %s, and %s", address_class_text(class),
-                 class == ADDRESS_PRIVATE ? "only your own rule for just that name opens it"
-                                          : "only a rule with the address itself opens it");
-        return false;
-    }
-    if (table_refuses(&egress->table, address, connection->asked.port)) {
-        char text[ENDPOINT_TEXT_SIZE];
-        endpoint_text(address, text);
-        snprintf(ret_sentence, SENTENCE_SIZE, "its name leads to %s, which a rule refuses", text);
-        return false;
-    }
-    return true;
-}
-
-/* Leaves the addresses that may be dialled for this name. */
-static void keep_permitted(struct connection *connection, char ret_sentence[SENTENCE_SIZE])
-{
-    struct lookup_result *found = &connection->addresses;
-    size_t kept = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        if (is_permitted(connection, &found->addresses[i], ret_sentence))
-            found->addresses[kept++] = found->addresses[i];
-    }
-    found->count = kept;
-}
 
 static void connected(struct connection *connection, struct attempt *attempt)
 {
@@ -201,8 +151,10 @@ void connection_found(struct connection *connection)
         connection_fail(connection, 0, name->found.problem);
         return;
     }
-    char sentence[SENTENCE_SIZE];
-    keep_permitted(connection, sentence);
+    if (leads_must_wait(connection, name->found.addresses, name->found.count))
+        return;
+    char sentence[LEADS_SENTENCE_SIZE];
+    leads_keep_permitted(connection, sentence);
     if (connection->addresses.count == 0) {
         connection_refuse(connection, sentence);
         return;
@@ -213,11 +165,17 @@ void connection_found(struct connection *connection)
 /* An address that a rule names is dialled as it is. */
 static void dial_address(struct connection *connection)
 {
-    enum address_class class = class_of(connection->egress, &connection->asked);
+    struct egress *egress = connection->egress;
+    const struct endpoint *asked = &connection->asked;
     bool has_rule = connection->rule.verb != VERB_NONE;
-    if (has_rule && !address_is_meant(&connection->rule.host, class)) {
+    bool is_network = has_rule && connection->rule.host.prefix < 128;
+    if (has_rule && !address_is_meant(&connection->rule.host, leads_class(egress, asked))) {
         connection_refuse(connection,
                           "a rule for a network does not mean what is special in it; name the address");
+        return;
+    }
+    if (is_network && leads_to_refused(egress, asked, asked->port)) {
+        connection_refuse(connection, "it stands for an address that a rule refuses");
         return;
     }
     connection->addresses = (struct lookup_result){.count = 1, .addresses = {connection->asked}};
@@ -232,11 +190,13 @@ void connection_dial(struct connection *connection)
     struct egress *egress = connection->egress;
     struct name *name = connection->name;
     char text[ENDPOINT_TEXT_SIZE];
-    bool is_special = !name && class_of(egress, &connection->asked) != ADDRESS_PUBLIC;
+    connection->stage = STAGE_LOOKUP;
+    if (!name && leads_must_wait(connection, &connection->asked, 1))
+        return;
+    bool is_special = !name && leads_class(egress, &connection->asked) != ADDRESS_PUBLIC;
     connection->via_proxy =
         egress->proxy.host && !is_special &&
         !proxy_is_excepted(&egress->proxy, connection_host(connection, text), connection->asked.port);
-    connection->stage = STAGE_LOOKUP;
     if (connection->via_proxy) {
         if (!egress->proxy.is_looked_up)
             lookup_start(egress->lookup, egress->proxy.host, &egress->proxy);
@@ -271,12 +231,44 @@ void connection_dial_inside(struct connection *connection)
     ask_port(connection->egress, PORT_CONNECTION, again ? v6 : connection->asked, inside_made, connection);
 }
 
+static void go_on_with_translators(struct egress *egress)
+{
+    for (struct connection *at = egress->connections, *next; at; at = next) {
+        next = at->next;
+        if (at->stage != STAGE_LOOKUP || !at->waits_for_translators)
+            continue;
+        if (at->name)
+            connection_found(at);
+        else
+            connection_dial(at);
+    }
+}
+
+/* `name` NULL: the proxy's. */
+static void go_on_with(struct egress *egress, const struct name *name, const struct lookup_result *result)
+{
+    for (struct connection *at = egress->connections, *next; at; at = next) {
+        next = at->next;
+        bool is_for =
+            at->stage == STAGE_LOOKUP && (name ? !at->via_proxy && at->name == name : at->via_proxy);
+        if (is_for && !name)
+            at->addresses = *result;
+        if (is_for)
+            connection_found(at);
+    }
+}
+
 static void looked_up_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
     struct egress *egress = container_of(watcher, struct egress, looked_up);
     struct lookup_result result;
     for (void *self; (self = lookup_next(egress->lookup, &result));) {
+        if (self == &egress->translators) {
+            leads_take_translators(egress, &result);
+            go_on_with_translators(egress);
+            continue;
+        }
         struct name *name = self == &egress->proxy ? NULL : self;
         if (name) {
             name->found = result;
@@ -285,15 +277,7 @@ static void looked_up_ready(struct watcher *watcher, uint32_t events)
         } else {
             egress->proxy.is_looked_up = false;
         }
-        for (struct connection *at = egress->connections, *next; at; at = next) {
-            next = at->next;
-            bool is_for =
-                at->stage == STAGE_LOOKUP && (name ? !at->via_proxy && at->name == name : at->via_proxy);
-            if (is_for && !name)
-                at->addresses = result;
-            if (is_for)
-                connection_found(at);
-        }
+        go_on_with(egress, name, &result);
     }
 }
 

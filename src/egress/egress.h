@@ -9,7 +9,8 @@
  *   asks.c        asks the sandbox's process 1 for sockets
  *   accept.c      takes connections and finds out what they are for
  *   inspect.c     the first words of a connection must name the same host            hello.c, http.c
- *   dial.c        looks the host up and connects to it                                 lookup.c, classes.c, proxy.c
+ *   dial.c        looks the host up and connects to it                                 lookup.c, proxy.c
+ *   leads.c       where that leads, and whether it may be dialled                      classes.c
  *   relay.c       moves bytes both ways                                                flow.c, pipes.c
  *   sandbox.c     what this program itself may do
  *
@@ -146,6 +147,7 @@ struct connection {
     bool is_inspected, speaks_http /* or may */, via_proxy;
     uint16_t published;
     bool tried_v6; /* of a published port */
+    bool waits_for_translators;
     int64_t deadline /* 0: none */, next_attempt, began, moved /* while it gathers */;
     struct lookup_result addresses;
     size_t attempts_begun, attempts_open;
@@ -167,6 +169,31 @@ void connection_found(struct connection *connection); /* its name's addresses ar
 void connection_attempt(struct connection *connection);
 void connection_dial_inside(struct connection *connection); /* a published port */
 int dial_open(struct egress *egress) must_check;
+
+/* leads.c */
+enum { ROUTES_MOST = 16, LEADS_SENTENCE_SIZE = 160 };
+
+struct routes {
+    int fd;
+    bool is_open;
+    struct known_route {
+        uint8_t address[16];
+        bool is_here;
+    } known[ROUTES_MOST]; /* the newest */
+    size_t count;         /* of all that were asked for */
+    int64_t until;        /* they are believed */
+};
+
+/* Whatever an address stands for, the most special of it counts. */
+enum address_class leads_class(struct egress *egress, const struct endpoint *address);
+bool leads_to_refused(const struct egress *egress, const struct endpoint *address, uint16_t port);
+
+/* Leaves of the connection's addresses those that may be dialled for its name. */
+void leads_keep_permitted(struct connection *connection, char ret_sentence[LEADS_SENTENCE_SIZE]);
+
+/* Must it be known first what this network translates (classes.h)? Then it is asked for. */
+bool leads_must_wait(struct connection *connection, const struct endpoint *addresses, size_t count);
+void leads_take_translators(struct egress *egress, const struct lookup_result *result);
 
 /* relay.c */
 void connection_relay(struct connection *connection);
@@ -232,7 +259,10 @@ struct egress {
     struct poller poller;
     struct table table;
     struct proxy proxy;
-    struct own_addresses own;
+    struct routes routes;
+    struct translators translators;
+    int64_t translators_until;
+    bool translators_are_asked;
     struct watcher link, channel, looked_up, datagrams, streams;
     VEC(struct ask) asks;
     uint64_t last_ask;

@@ -17,13 +17,6 @@ static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
                        });
 }
 
-/* Something wider, or a name that may lead to the address. */
-static bool may_reach(const struct host_object *connect, const struct host_object *refused)
-{
-    bool is_name = connect->kind != HOST_ADDRESS;
-    return host_covers(connect, refused) || (is_name && refused->kind == HOST_ADDRESS);
-}
-
 /* A refusal without a port is one for every port at which something would connect to what it refuses. */
 static void add_refusals(struct plan *plan, const struct rule *refuse)
 {
@@ -31,7 +24,7 @@ static void add_refusals(struct plan *plan, const struct rule *refuse)
     for (size_t i = 0; i < plan->policy->rules.count; i++) {
         const struct rule *rule = &plan->policy->rules.at[i];
         if (rule->verb != VERB_CONNECT || !policy_rule_counts(plan->policy, rule) ||
-            !may_reach(&rule->host, &refuse->host))
+            !(host_covers(&rule->host, &refuse->host) || host_may_lead_to(&rule->host, &refuse->host)))
             continue;
         bool is_known = false;
         for (size_t j = 0; j < ports.count; j++)

@@ -229,6 +229,13 @@ bool host_covers(const struct host_object *pattern, const struct host_object *as
            strcmp(asked->name + size - suffix, pattern->name) == 0;
 }
 
+bool host_may_lead_to(const struct host_object *host, const struct host_object *address)
+{
+    if (address->kind != HOST_ADDRESS)
+        return false;
+    return host->kind != HOST_ADDRESS || (host->prefix < 128 && !is_v4(host) && is_v4(address));
+}
+
 size_t host_specificity(const struct host_object *pattern)
 {
     switch (pattern->kind) {

@@ -38,6 +38,12 @@ bool port_parse(const char *text, uint16_t *ret_port);
 /* Does the pattern cover the host that is asked for? Ports are the caller's to compare. */
 bool host_covers(const struct host_object *pattern, const struct host_object *asked);
 
+/*
+ * May a connection to the host end at the address, though it does not cover it? A name leads anywhere, and a network of IPv6
+ * may hold addresses that stand for those of IPv4.
+ */
+bool host_may_lead_to(const struct host_object *host, const struct host_object *address);
+
 /* Of two patterns that cover the same host, the greater number says more about it. */
 size_t host_specificity(const struct host_object *pattern);
 

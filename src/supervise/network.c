@@ -214,11 +214,10 @@ static const struct rule *lock_on(const struct network *network, const struct ho
     return is_locked && decides && decides->verb == VERB_REFUSE ? decides : NULL;
 }
 
-/* Does the policy refuse this within the wider grant? A name may lead to any address. */
+/* Does the policy refuse this within the wider grant? */
 static bool is_carved_out(const struct host_object *refused, const struct host_object *host)
 {
-    bool is_name = host->kind != HOST_ADDRESS;
-    return (is_name && refused->kind == HOST_ADDRESS) ||
+    return host_may_lead_to(host, refused) ||
            (host_covers(host, refused) && host_specificity(refused) > host_specificity(host));
 }
 

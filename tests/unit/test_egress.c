@@ -465,6 +465,67 @@ TEST(addresses_are_told_apart)
     }
 }
 
+/* The addresses of RFC 6052, 2.4, each with what the resolver would say of its prefix. */
+TEST(what_a_translator_stands_for_is_found_behind_every_size_of_prefix)
+{
+    static const char *const cases[][2] = {
+        {"2001:db8:c000:aa::", "2001:db8:c000:221::"},
+        {"2001:db8:1c0:0:aa::", "2001:db8:1c0:2:21::"},
+        {"2001:db8:122:c000:0:aa00::", "2001:db8:122:c000:2:2100::"},
+        {"2001:db8:122:3c0:0:aa::", "2001:db8:122:3c0:0:221::"},
+        {"2001:db8:122:344:c0:0:ab00::", "2001:db8:122:344:c0:2:2100::"},
+        {"2001:db8:122:344::c000:ab", "2001:db8:122:344::192.0.2.33"},
+    };
+    struct endpoint inner[ADDRESS_MOST_INNER], expected = endpoint_of("192.0.2.33");
+    for (size_t i = 0; i < array_len(cases); i++) {
+        struct translators translators = {0};
+        struct endpoint told = endpoint_of(cases[i][0]), behind = endpoint_of(cases[i][1]);
+        CHECK_INT(address_inner(&behind, &translators, inner), 0);
+        translators_learn(&translators, &told);
+        translators_learn(&translators, &told);
+        CHECK_INT(translators.count, 1);
+        CHECK_INT(address_inner(&behind, &translators, inner), 1);
+        CHECK(endpoint_equal(&inner[0], &expected));
+        behind.address[3] ^= 1;
+        CHECK_INT(address_inner(&behind, &translators, inner), 0);
+    }
+}
+
+TEST(what_is_no_translator_is_not_taken_for_one)
+{
+    static const char *const others[] = {"192.0.0.170", "2001:db8::c000:ac",
+                                         "2001:db8::", "64:ff9b::808:808"};
+    struct translators translators = {0};
+    for (size_t i = 0; i < array_len(others); i++) {
+        struct endpoint other = endpoint_of(others[i]);
+        translators_learn(&translators, &other);
+    }
+    CHECK_INT(translators.count, 0);
+    for (unsigned i = 0; i < 2 * TRANSLATORS_MOST; i++) {
+        struct endpoint one = endpoint_of("2001:db8::c000:aa");
+        one.address[5] = (uint8_t)i;
+        translators_learn(&translators, &one);
+    }
+    CHECK_INT(translators.count, TRANSLATORS_MOST);
+}
+
+TEST(the_address_in_known_clothes_is_found)
+{
+    static const struct translators none;
+    static const char *const clothed[] = {"64:ff9b::c000:221", "64:ff9b:1::c000:221", "::192.0.2.33",
+                                          "2002:c000:221::1", "2001:0:1::3fff:fdde"};
+    struct endpoint inner[ADDRESS_MOST_INNER], expected = endpoint_of("192.0.2.33"),
+                                               plain = endpoint_of("2001:db8::c000:221");
+    for (size_t i = 0; i < array_len(clothed); i++) {
+        struct endpoint endpoint = endpoint_of(clothed[i]);
+        if (!CHECK_INT(address_inner(&endpoint, &none, inner), 1) ||
+            !CHECK(endpoint_equal(&inner[0], &expected)))
+            printf("# %s\n", clothed[i]);
+    }
+    CHECK_INT(address_inner(&expected, &none, inner), 0);
+    CHECK_INT(address_inner(&plain, &none, inner), 0);
+}
+
 TEST(a_wide_network_does_not_mean_what_is_special_in_it)
 {
     struct arena arena = {0};

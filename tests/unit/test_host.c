@@ -14,12 +14,23 @@ static const char *understood(const char *text)
                         host.may_be_unnamed ? HOST_UNNAMED : "");
 }
 
-static bool covers(const char *pattern, const char *asked)
+static bool are(bool (*relation)(const struct host_object *, const struct host_object *), const char *first,
+                const char *second)
 {
     struct host_object a, b;
     const char *problem = NULL, *hint = NULL;
-    return host_parse(&arena, pattern, &a, &problem, &hint) == 0 &&
-           host_parse(&arena, asked, &b, &problem, &hint) == 0 && host_covers(&a, &b);
+    return host_parse(&arena, first, &a, &problem, &hint) == 0 &&
+           host_parse(&arena, second, &b, &problem, &hint) == 0 && relation(&a, &b);
+}
+
+static bool covers(const char *pattern, const char *asked)
+{
+    return are(host_covers, pattern, asked);
+}
+
+static bool may_lead_to(const char *host, const char *address)
+{
+    return are(host_may_lead_to, host, address);
 }
 
 TEST(one_spelling_has_one_meaning)
@@ -126,6 +137,17 @@ TEST(networks_cover_their_addresses)
     CHECK(!covers("0.0.0.0/0", "2001:db8::1"));
     CHECK(covers("2001:db8::/32", "2001:db8:ffff::1"));
     CHECK(!covers("10.0.0.0/8", "ten.example.com"));
+}
+
+TEST(names_lead_anywhere_and_networks_of_IPv6_to_IPv4)
+{
+    CHECK(may_lead_to("example.com", "10.0.0.0/8"));
+    CHECK(may_lead_to("*.example.com", "2001:db8::1"));
+    CHECK(may_lead_to("[::/0]", "10.0.0.0/8"));
+    CHECK(!may_lead_to("[2001:db8::1]", "10.0.0.0/8")); /* named by itself, it is meant */
+    CHECK(!may_lead_to("[::/0]", "2001:db8::1"));
+    CHECK(!may_lead_to("0.0.0.0/0", "10.0.0.0/8"));
+    CHECK(!may_lead_to("example.com", "other.com"));
     arena_free(&arena);
 }
 
