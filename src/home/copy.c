@@ -185,8 +185,9 @@ static void copy_entry(struct copying *copying, int parent_fd, const char *sourc
         note_failure(copying, &err);
         return;
     }
-    if (fstatat(parent_fd, path_name(source), &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return; /* gone meanwhile */
+    if (memory_find(&copying->now, destination) ||
+        fstatat(parent_fd, path_name(source), &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return; /* made already, or gone meanwhile */
     if (S_ISDIR(status.st_mode)) {
         copy_directory(copying, parent_fd, source, destination, depth);
         return;
@@ -276,7 +277,8 @@ int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int sta
         if (path && !operation->is_pattern && operation->kind != OP_LINK)
             *map_at(&copying.named, path, strlen(path)) = (void *)operation;
     }
-    for (size_t i = 0; i < plan->operations.count; i++) {
+    /* From the last on: of two that go to the same place, as the machine's settings and the user's do, that one counts. */
+    for (size_t i = plan->operations.count; i-- > 0;) {
         if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SIFT)
             carry_out(&copying, &plan->operations.at[i]);
     }
