@@ -274,6 +274,7 @@ static const struct dialect *dialect_of(enum sifted file)
     case SIFTED_YARN:
     case SIFTED_CONDA:
     case SIFTED_MAVEN:
+    case SIFTED_MAVEN_SYSTEM:
     case SIFTED_NUGET:
     case SIFTED_CLAUDE:
     case SIFTED_UNKNOWN:
@@ -289,7 +290,8 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
     auto_buf struct buf bare = {0};
     if (size == 0 || memchr(text, '\0', size))
         return;
-    if (file == SIFTED_MAVEN || file == SIFTED_NUGET) {
+    bool is_maven = file == SIFTED_MAVEN || file == SIFTED_MAVEN_SYSTEM;
+    if (is_maven || file == SIFTED_NUGET) {
         sift_drop_comments(whole, &bare);
         whole = (struct span){bare.size ? bare.bytes : "", bare.size};
     }
@@ -299,7 +301,7 @@ void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
         sift_yarn(whole, out);
     else if (file == SIFTED_CONDA)
         sift_conda(whole, out);
-    else if (file == SIFTED_MAVEN)
+    else if (is_maven)
         sift_maven(whole, out);
     else if (file == SIFTED_NUGET)
         sift_nuget(whole, out);

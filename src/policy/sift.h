@@ -13,6 +13,7 @@
     X(PIP_SYSTEM, "/etc/pip.conf", "/.pip/pip.conf", false)                                                  \
     X(CARGO, "/.cargo/config.toml", "", false)                                                               \
     X(MAVEN, "/.m2/settings.xml", "", false)                                                                 \
+    X(MAVEN_SYSTEM, "/etc/maven/settings.xml", "/.m2/settings.xml", false)                                   \
     X(NUGET, "/NuGet/NuGet.Config", "", false)                                                               \
     X(PNPM, "/pnpm/rc", "", false)                                                                           \
     X(UV, "/uv/uv.toml", "", false)                                                                          \
