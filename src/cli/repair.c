@@ -10,6 +10,7 @@
 #include "cli/settle.h"
 #include "hold/aside.h"
 #include "home/home.h"
+#include "kernel/directories.h"
 #include "kernel/process.h"
 #include "kernel/remove.h"
 #include "report/glance.h"
@@ -89,6 +90,7 @@ static void bring_back(struct hold *hold, struct past *past)
 static void settle_flags(const struct world *world, struct flags *flags, const struct record *record)
 {
     struct hold *hold = flags->hold;
+    hold_reopen(hold);
     sweep(hold, &flags->past);
     bring_back(hold, &flags->past);
     flags_recall(flags, record->began);
@@ -149,8 +151,11 @@ static int repair_record(const struct world *world, struct session *session, str
                          struct err *err)
 {
     struct loaded loaded = {0};
-    if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING)
+    if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING) {
+        if (directories_reopen(record->workspace))
+            say(world, session, "the command had closed its workspace to you: it is open again", NULL);
         move_policy_aside(session, record);
+    }
     int result =
         load_there(world, record->workspace, &loaded) == 0
             ? 0

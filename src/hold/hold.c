@@ -7,6 +7,7 @@
 #include "git/running.h"
 #include "hold/alias.h"
 #include "hold/aside.h"
+#include "kernel/directories.h"
 
 void hold_note(struct hold *hold, const char *event, const char *path, const char *notice)
 {
@@ -259,9 +260,21 @@ void hold_look_at_fallen(struct hold *hold)
     }
 }
 
+void hold_reopen(struct hold *hold)
+{
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        const struct operation *tree = &hold->plan->operations.at[i];
+        if (tree->kind == OP_BIND_WRITE && tree->is_directory && directories_reopen(tree->path))
+            hold_note(
+                hold, "reopened", tree->path,
+                arena_printf(hold->arena, "the command had closed %s to you: it is open again", tree->path));
+    }
+}
+
 void hold_end(struct hold *hold)
 {
     struct err err = {0};
+    hold_reopen(hold);
     if (hold_sweep(hold, &err) < 0)
         hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
     hold_look_at_fallen(hold);

@@ -58,6 +58,9 @@ int hold_sweep(struct hold *hold, struct err *err) must_check;
 /* A frozen path is gone. Returns whether a stub stands there now, which can be pinned; without, it must not come back. */
 bool hold_stand_in(struct hold *hold, size_t operation);
 
+/* Trees that the command closed to their owner could not be looked through by what comes at the end: they are opened. */
+void hold_reopen(struct hold *hold);
+
 /* The command and all that it started have ended: compares, puts right, and removes the stubs. */
 void hold_end(struct hold *hold);
 

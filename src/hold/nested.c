@@ -247,6 +247,7 @@ void nested_look(struct flags *flags, const char *git_dir)
 {
     if (is_known(flags, git_dir))
         return;
+    directories_reopen(git_dir); /* closed, it would be none until somebody opens it */
     auto_fd int fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0) {
         file_contents found = {0};

@@ -65,6 +65,15 @@ int directories_allow_owner(int path_fd)
     return is_closed ? chmod(shown, (status.st_mode & 07777) | S_IRWXU) : 0;
 }
 
+bool directories_reopen(const char *path)
+{
+    const mode_t looks = S_IRUSR | S_IXUSR;
+    struct stat status;
+    auto_fd int path_fd = open_absolute(path, O_PATH | O_DIRECTORY);
+    return path_fd >= 0 && fstat(path_fd, &status) == 0 && (status.st_mode & looks) != looks &&
+           status.st_uid == geteuid() && directories_allow_owner(path_fd) == 0;
+}
+
 int directories_open_up(int parent_fd, const char *name)
 {
     auto_fd int path_fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

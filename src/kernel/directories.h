@@ -16,6 +16,9 @@ int directories_make_beneath(int top_fd, const char *path);
 /* Where a directory's mode forbids its owner to read, change or search it, it no longer does. */
 int directories_allow_owner(int path_fd);
 
+/* The same for one that cannot be read or searched, by an absolute path and through no link. Returns whether it was closed. */
+bool directories_reopen(const char *path);
+
 /* Opens a directory for reading, through no link, and allows its owner that first. */
 int directories_open_up(int parent_fd, const char *name);
 

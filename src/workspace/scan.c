@@ -29,7 +29,8 @@ struct child {
     const char *name;
     struct stat status;
     const char *target; /* of a link */
-    bool is_gone;
+    bool is_gone,
+        is_denied; /* the second: it is there, in a directory that can be read and not be searched */
 };
 
 typedef VEC(struct child) child_list;
@@ -221,6 +222,7 @@ static int look_at(int fd, struct child *child, const char *path, struct arena *
 {
     errno = 0;
     child->is_gone = fstatat(fd, child->name, &child->status, AT_SYMLINK_NOFOLLOW) < 0;
+    child->is_denied = child->is_gone && errno == EACCES;
     if (!child->is_gone && S_ISLNK(child->status.st_mode))
         child->target = read_target(fd, child->name, arena);
     return errno_is_of_machine(errno) ? err_sys(err, errno, "cannot look at %s in %s", child->name, path) : 0;
@@ -306,6 +308,16 @@ static int visit_children(struct walk *walk, const char *path, child_list *child
     return 0;
 }
 
+/* A directory that cannot be looked into; without the top there is nothing. */
+static int leave_out(struct walk *walk, const char *path, size_t own, int why, struct err *err)
+{
+    walk->scan->was_denied |= why == EACCES;
+    if (!*path)
+        return err_sys(err, why, "cannot look into the workspace");
+    walk->scan->tree.entries.at[own].content = CONTENT_LEFT_OUT;
+    return 0;
+}
+
 /* `own` is the directory's entry; the top has none. */
 static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err)
 {
@@ -315,21 +327,24 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
     auto_buf struct buf names = {0};
     child_list children = {0};
     if (fd < 0 || list_names(walk, fd, &names, &children) < 0) {
-        walk->scan->was_denied |= errno == EACCES;
+        int why = errno;
         vec_free(&children);
-        if (!*path)
-            return err_sys(err, errno, "cannot look into the workspace");
-        walk->scan->tree.entries.at[own].content = CONTENT_LEFT_OUT;
-        return 0;
+        return leave_out(walk, path, own, why, err);
     }
     if (is_new)
         scan_attributes(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
+    bool is_closed = false;
     int result = 0;
-    for (size_t i = 0; i < children.count && result == 0; i++) {
+    for (size_t i = 0; i < children.count && result == 0 && !is_closed; i++) {
         children.at[i].name = names.bytes + children.at[i].name_at;
         result = look_at(fd, &children.at[i], *path ? path : "the workspace", &walk->scan->tree.arena, err);
+        is_closed = children.at[i].is_denied;
     }
     close(fd_take(&fd)); /* one descriptor a level would be too many in a deep tree */
+    if (is_closed) {
+        vec_free(&children);
+        return leave_out(walk, path, own, EACCES, err);
+    }
     if (children.count && result == 0)
         qsort(children.at, children.count, sizeof(*children.at), compare_children);
     if (result == 0)
