@@ -103,7 +103,9 @@ static int settle(struct arena *arena, const char *store, struct kept_tree *kept
     bool is_free = true;
     for (size_t i = 0; i < decisions.count; i++) {
         is_free &= decisions.at[i].course == COURSE_GO || decisions.at[i].course == COURSE_DONE;
-        kept->is_broken |= decisions.at[i].breaks;
+        if (decisions.at[i].breaks && !kept->breaks)
+            kept->breaks =
+                arena_printf(arena, "%s: %s", decisions.at[i].judged.change.path, decisions.at[i].why);
     }
     int result;
     if (is_free) {

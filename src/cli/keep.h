@@ -16,7 +16,7 @@ struct kept_tree {
     bool is_on;
     bool is_copied;       /* the command works in a copy of it */
     bool has_checkpoints; /* taken by now */
-    bool is_broken;       /* a branch was left where it was: what the command left would break it */
+    const char *breaks;   /* why a branch was left where it was: what would break the repository; or NULL */
     struct record record;
     struct tree start;
 };

@@ -87,9 +87,8 @@ static void say_branch(const struct world *world, struct arena *arena, const str
     const struct record *record = &tree->record;
     if (record->state == STATE_WAITING)
         say_problem(world,
-                    arena_printf(arena, "the branch %s %s, so that what was committed waits", record->of,
-                                 tree->is_broken ? "would stand at a commit that is not in the repository"
-                                                 : "was moved by somebody else"),
+                    arena_printf(arena, "what was committed on the branch %s waits: %s", record->of,
+                                 tree->breaks ? tree->breaks : "somebody else has moved it"),
                     arena_printf(arena, "`bawn review %s` walks through it", record->name));
     else if (world->err_is_terminal)
         say_problem(world,

@@ -143,17 +143,22 @@ static bool has_bytes(int directory_fd, const char *path)
     return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
+/* How long a name is without its ending; 0 where it has another one. */
+static size_t stem_size(const char *name, const char *ending)
+{
+    size_t size = strlen(name), of_ending = strlen(ending);
+    return size > of_ending && strcmp(name + size - of_ending, ending) == 0 ? size - of_ending : 0;
+}
+
 static bool is_packed(const struct search *search, int objects_fd)
 {
-    static const char ending[] = ".idx";
     auto_fd int packs_fd = open_beneath(objects_fd, "pack", O_RDONLY | O_DIRECTORY, 0);
     DIR *list = packs_fd < 0 ? NULL : directories_list(packs_fd);
     bool found = false;
     for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
-        size_t size = strlen(entry->d_name);
-        if (size <= strlen(ending) || strcmp(entry->d_name + size - strlen(ending), ending) != 0)
+        size_t size = stem_size(entry->d_name, ".idx");
+        if (!size)
             continue;
-        size -= strlen(ending);
         auto_fd int fd = open_beneath(packs_fd, entry->d_name, O_RDONLY | O_NONBLOCK, 0);
         found = fd >= 0 && git_pack_index_has(fd, search->digits) &&
                 has_bytes(packs_fd, arena_printf(search->arena, "%.*s.pack", (int)size, entry->d_name));
@@ -206,6 +211,18 @@ static enum git_presence look(struct search *search, int objects_fd)
         is_packed(search, objects_fd))
         return GIT_THERE;
     return look_elsewhere(search, objects_fd);
+}
+
+bool git_objects_are_promised(int objects_fd)
+{
+    auto_fd int packs_fd = open_beneath(objects_fd, "pack", O_RDONLY | O_DIRECTORY, 0);
+    DIR *list = packs_fd < 0 ? NULL : directories_list(packs_fd);
+    bool found = false;
+    for (const struct dirent *entry; list && !found && (entry = readdir(list));)
+        found = stem_size(entry->d_name, ".promisor") > 0;
+    if (list)
+        closedir(list);
+    return found;
 }
 
 enum git_presence git_objects_have(int objects_fd, struct arena *arena, const char *digits)

@@ -20,4 +20,7 @@ const char *git_object_path(struct arena *arena, const char *digits);
 /* Does the index of a pack name the object? Of either version that git has; false where it is none. */
 bool git_pack_index_has(int index_fd, const char *digits);
 
+/* Is it a store of which the rest is fetched when it is wanted (a partial clone)? */
+bool git_objects_are_promised(int objects_fd);
+
 enum git_presence git_objects_have(int objects_fd, struct arena *arena, const char *digits);

@@ -29,10 +29,23 @@ static bool is_file(const struct entry *entry)
     return entry && S_ISREG(entry->mode) && entry->content == CONTENT_STORED;
 }
 
-bool outcome_read_entry(struct outcome *outcome, const struct entry *entry, size_t most, struct buf *ret_text)
+bool outcome_has(const struct outcome *outcome, const char *path)
+{
+    const struct decision *decision = outcome_of(outcome, path);
+    auto_fd int fd = decision ? -1 : open_beneath(outcome->top_fd, path, O_PATH, 0);
+    return fd >= 0 || (decision && decision->judged.change.after);
+}
+
+bool outcome_read_bytes(struct outcome *outcome, const struct entry *entry, size_t most,
+                        struct buf *ret_bytes)
 {
     struct err ignored;
-    return is_file(entry) && store_read(&outcome->store, &entry->blob, most, ret_text, &ignored) > 0 &&
+    return is_file(entry) && store_read(&outcome->store, &entry->blob, most, ret_bytes, &ignored) > 0;
+}
+
+bool outcome_read_entry(struct outcome *outcome, const struct entry *entry, size_t most, struct buf *ret_text)
+{
+    return outcome_read_bytes(outcome, entry, most, ret_text) &&
            !memchr(buf_text(ret_text), '\0', ret_text->size);
 }
 
@@ -43,6 +56,32 @@ bool outcome_read(struct outcome *outcome, const char *path, size_t most, struct
         return outcome_read_entry(outcome, decision->judged.change.after, most, ret_text);
     auto_fd int fd = open_beneath(outcome->top_fd, path, O_RDONLY | O_NONBLOCK, 0);
     return fd >= 0 && buf_read(ret_text, fd, most) == 0;
+}
+
+const char outcome_unreadable[] = "git could not read it";
+const char outcome_names_missing[] = "it names a commit that is not in the repository";
+
+const char *outcome_why_line(struct outcome *outcome, const struct change *change, size_t most,
+                             outcome_judge_line *why, void *context)
+{
+    auto_buf struct buf text = {0}, old = {0};
+    struct map known = {0};
+    const char *found = NULL;
+    if (!outcome_read_entry(outcome, change->after, most, &text))
+        return outcome_unreadable;
+    if (outcome_read_entry(outcome, change->before, most, &old)) {
+        for (const char *line = buf_text(&old), *end; *line; line = *end ? end + 1 : end) {
+            end = strchrnul(line, '\n');
+            *map_at(&known, line, (size_t)(end - line)) = outcome;
+        }
+    }
+    for (const char *line = buf_text(&text), *end; *line && !found; line = *end ? end + 1 : end) {
+        end = strchrnul(line, '\n');
+        if (!map_get(&known, line, (size_t)(end - line)))
+            found = why(context, arena_copy(outcome->arena, line, (size_t)(end - line)));
+    }
+    map_free(&known);
+    return found;
 }
 
 /* A file with bytes in it: one without is what a crash leaves of an object. */

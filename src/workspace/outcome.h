@@ -27,10 +27,23 @@ void outcome_end(struct outcome *outcome);
 const struct decision *outcome_decided(const struct outcome *outcome, const char *path);
 const struct decision *outcome_of(const struct outcome *outcome, const char *path);
 
-/* The text that an entry has, and that a path will have. False where there is none, or more than that. */
+/* Will there be something at a path? */
+bool outcome_has(const struct outcome *outcome, const char *path);
+
+/* The bytes or the text that an entry has, and the text that a path will have. False where there is none, or more than that. */
+bool outcome_read_bytes(struct outcome *outcome, const struct entry *entry, size_t most,
+                        struct buf *ret_bytes);
 bool outcome_read_entry(struct outcome *outcome, const struct entry *entry, size_t most,
                         struct buf *ret_text);
 bool outcome_read(struct outcome *outcome, const char *path, size_t most, struct buf *ret_text);
+
+/* Why a file of git's must not go. */
+extern const char outcome_unreadable[], outcome_names_missing[];
+
+/* What is said of the first line that `why` objects to, or NULL. Lines that were there before are the user's own. */
+typedef const char *outcome_judge_line(void *context, const char *line);
+const char *outcome_why_line(struct outcome *outcome, const struct change *change, size_t most,
+                             outcome_judge_line *why, void *context);
 
 /*
  * Will an object store ("….git/objects/") have that object? What could not be looked through, behind links of the user's own,

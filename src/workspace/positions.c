@@ -11,16 +11,16 @@
 #include "kernel/beneath.h"
 #include "workspace/gitdir.h"
 #include "workspace/outcome.h"
+#include "workspace/staged.h"
 
 enum { REF_LARGEST = 4096 };
 
 static const char no_commit[] = "it would stand at a commit that is not in the repository";
-static const char unreadable[] = "git could not read it";
 
 struct positions {
     struct outcome outcome;
     decision_list *decisions;
-    struct map broken; /* by directory: repositories of which something is held back */
+    struct map broken; /* by directory: repositories of which a position or an object is held back */
 };
 
 /* A path of a repository, in two parts. */
@@ -46,6 +46,17 @@ static bool is_position(const struct inner *inner)
 {
     return inner->git_size && (strcmp(inner->name, "HEAD") == 0 || strcmp(inner->name, "packed-refs") == 0 ||
                                text_starts_with(inner->name, "refs/"));
+}
+
+static bool is_index(const struct inner *inner)
+{
+    return inner->git_size &&
+           (strcmp(inner->name, "index") == 0 || text_starts_with(inner->name, "sharedindex."));
+}
+
+static bool is_shallow(const struct inner *inner)
+{
+    return inner->git_size && !inner->is_linked && strcmp(inner->name, "shallow") == 0;
 }
 
 static const char *sibling(const struct positions *positions, const struct inner *inner, const char *name)
@@ -75,61 +86,44 @@ static const char *symbolic_in(struct arena *arena, const char *text)
     return arena_copy(arena, text, strcspn(text, " \t\r\n"));
 }
 
+struct packed_refs {
+    const struct positions *positions;
+    const struct inner *inner;
+};
+
 /* One line of packed refs: "HASH REF", "^HASH" for what a tag stands for, or "# …". */
-static const char *why_line(const struct positions *positions, const struct inner *inner, const char *line)
+static const char *why_packed(void *context, const char *line)
 {
+    const struct packed_refs *refs = context;
     struct git_position position;
     bool is_peeled = *line == '^';
     const char *space = strchrnul(line, ' ');
     const char *digits =
-        arena_copy(positions->outcome.arena, line + is_peeled, (size_t)(space - line) - is_peeled);
+        arena_copy(refs->positions->outcome.arena, line + is_peeled, (size_t)(space - line) - is_peeled);
     if (*line == '#')
         return NULL;
     if (!git_position_parse(digits, &position) ||
         (is_peeled ? *space != '\0' : !*space || !ref_is_sound(space + 1)))
-        return unreadable;
-    return has_object(positions, inner, digits) ? NULL : "it names a commit that is not in the repository";
-}
-
-/* Lines that were there already are the user's own. */
-static const char *why_packed(struct positions *positions, const struct inner *inner,
-                              const struct change *change, const struct buf *text)
-{
-    auto_buf struct buf old = {0};
-    struct map known = {0};
-    const char *why = NULL;
-    if (outcome_read_entry(&positions->outcome, change->before, GIT_PACKED_REFS_MOST, &old)) {
-        for (const char *line = buf_text(&old), *end; *line; line = *end ? end + 1 : end) {
-            end = strchrnul(line, '\n');
-            *map_at(&known, line, (size_t)(end - line)) = positions->outcome.arena;
-        }
-    }
-    for (const char *line = buf_text(text), *end; *line && !why; line = *end ? end + 1 : end) {
-        end = strchrnul(line, '\n');
-        if (!map_get(&known, line, (size_t)(end - line)))
-            why =
-                why_line(positions, inner, arena_copy(positions->outcome.arena, line, (size_t)(end - line)));
-    }
-    map_free(&known);
-    return why;
+        return outcome_unreadable;
+    return has_object(refs->positions, refs->inner, digits) ? NULL : outcome_names_missing;
 }
 
 static const char *why_content(struct positions *positions, const struct inner *inner,
                                const struct change *change)
 {
-    bool is_packed = strcmp(inner->name, "packed-refs") == 0;
     auto_buf struct buf text = {0};
     struct git_position position;
-    if (!outcome_read_entry(&positions->outcome, change->after,
-                            is_packed ? GIT_PACKED_REFS_MOST : REF_LARGEST, &text))
-        return unreadable;
-    if (is_packed)
-        return why_packed(positions, inner, change, &text);
+    if (strcmp(inner->name, "packed-refs") == 0) {
+        struct packed_refs refs = {positions, inner};
+        return outcome_why_line(&positions->outcome, change, GIT_PACKED_REFS_MOST, why_packed, &refs);
+    }
+    if (!outcome_read_entry(&positions->outcome, change->after, REF_LARGEST, &text))
+        return outcome_unreadable;
     const char *led_to = symbolic_in(positions->outcome.arena, buf_text(&text));
     if (led_to)
-        return ref_is_sound(led_to) ? NULL : unreadable;
+        return ref_is_sound(led_to) ? NULL : outcome_unreadable;
     if (!git_position_parse(buf_text(&text), &position))
-        return unreadable;
+        return outcome_unreadable;
     return has_object(positions, inner, position.digits) ? NULL : no_commit;
 }
 
@@ -144,10 +138,25 @@ static bool goes_as_a_whole(const struct positions *positions, const struct inne
     return decision && !decision->judged.change.after;
 }
 
+/* The commits before those that it names come with further objects. */
+static bool gets_objects(const struct positions *positions, const struct inner *inner)
+{
+    const char *objects = sibling(positions, inner, "objects/");
+    for (size_t i = 0; i < positions->decisions->count; i++) {
+        const struct decision *decision = &positions->decisions->at[i];
+        if (decision->course == COURSE_GO && decision->judged.change.after &&
+            text_starts_with(decision->judged.change.path, objects))
+            return true;
+    }
+    return false;
+}
+
 static const char *why_removal(const struct positions *positions, const struct inner *inner)
 {
     static const char *const needed[] = {"HEAD", "refs", "objects"};
     bool is_needed = false;
+    if (is_shallow(inner) && !gets_objects(positions, inner) && !goes_as_a_whole(positions, inner))
+        return "without it git would look for commits that are not there";
     for (size_t i = 0; i < (inner->is_linked ? 1 : array_len(needed)); i++)
         is_needed |= strcmp(inner->name, needed[i]) == 0;
     return is_needed && !goes_as_a_whole(positions, inner) ? "without it there would be no repository" : NULL;
@@ -159,7 +168,7 @@ static const char *why_object(const struct inner *inner, const struct decision *
     if (!git_is_object_path(inner->name + strlen("objects/")))
         return NULL;
     return decision->judged.now.path                  ? "git never changes an object"
-           : decision->judged.change.after->size == 0 ? unreadable
+           : decision->judged.change.after->size == 0 ? outcome_unreadable
                                                       : NULL;
 }
 
@@ -176,6 +185,10 @@ static const char *why_broken(struct positions *positions, const struct inner *i
         return NULL;
     if (text_starts_with(inner->name, "objects/"))
         return is_directory ? NULL : why_object(inner, decision);
+    if (is_index(inner))
+        return staged_why_index(&positions->outcome, change, sibling(positions, inner, "objects/"));
+    if (is_shallow(inner))
+        return staged_why_shallow(&positions->outcome, change, sibling(positions, inner, "objects/"));
     bool is_ref = text_starts_with(inner->name, "refs/");
     if (!is_position(inner) || (is_ref && is_directory))
         return NULL;
@@ -187,12 +200,9 @@ static const char *why_broken(struct positions *positions, const struct inner *i
 
 static bool will_be_there(struct positions *positions, const struct inner *inner, const char *ref)
 {
-    const char *path = sibling(positions, inner, ref);
-    const struct decision *decision = outcome_of(&positions->outcome, path);
     auto_buf struct buf packed = {0};
     struct git_position position;
-    auto_fd int fd = decision ? -1 : open_beneath(positions->outcome.top_fd, path, O_PATH, 0);
-    if (fd >= 0 || (decision && decision->judged.change.after))
+    if (outcome_has(&positions->outcome, sibling(positions, inner, ref)))
         return true;
     return outcome_read(&positions->outcome, sibling(positions, inner, "packed-refs"), GIT_PACKED_REFS_MOST,
                         &packed) &&
@@ -214,7 +224,8 @@ static void hold(struct positions *positions, const struct inner *inner, struct 
     decision->course = COURSE_HELD;
     decision->why = why;
     decision->breaks = true;
-    *map_at(&positions->broken, inner->path, inner->git_size) = decision;
+    if (!is_index(inner) && !is_shallow(inner))
+        *map_at(&positions->broken, inner->path, inner->git_size) = decision;
 }
 
 /* A branch that does not exist yet is a HEAD's alone to name, and not one that is held back. */

@@ -1,7 +1,7 @@
 /*
  * What a sandbox wrote of where a repository's branches stand is taken over only where git can go on with it: a branch
- * whose commit is not there, or a HEAD that says nothing, would leave the user with a repository that is broken. Objects are looked
- * for by their names; none is unpacked, and git is not asked.
+ * whose commit is not there, a HEAD that says nothing or an index of junk would leave the user with a repository that is broken.
+ * Objects are looked for by their names; none is unpacked, and git is not asked.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* Files of git's that are read without git: configuration, index, objects, refs. */
 #include <sys/mman.h>
 
+#include "git/branch.h"
 #include "git/index.h"
 #include "git/objects.h"
 #include "git/refs.h"
@@ -78,6 +79,116 @@ TEST(names_in_an_index)
     names = "";
     git_index_read(index, sizeof(index) - 20, add_name, &names);
     CHECK_STR(names, "");
+}
+
+static void add_object(void *context, const char *digits)
+{
+    const char **found = context;
+    *found = arena_printf(&arena, "%s%.4s ", *found, digits);
+}
+
+enum { INDEX_FIRST = 12, INDEX_SECOND = INDEX_FIRST + 64, INDEX_PART = INDEX_SECOND + 72 };
+
+/* Two entries, "a" and "d/b", and what follows them; with the hash of it all. */
+static size_t make_index(unsigned char *index, const char *part, size_t part_size)
+{
+    memset(index, 0, INDEX_PART);
+    memcpy(index, "DIRC\0\0\0\2\0\0\0\2", INDEX_FIRST);
+    index[INDEX_FIRST + 40] = 0x11, index[INDEX_SECOND + 40] = 0x22;
+    index[INDEX_FIRST + 61] = 1, index[INDEX_SECOND + 61] = 3;
+    index[INDEX_FIRST + 62] = 'a';
+    memcpy(index + INDEX_SECOND + 62, "d/b", 3);
+    memcpy(index + INDEX_PART, part, part_size);
+    return INDEX_PART + part_size;
+}
+
+static size_t checked(unsigned char *index, size_t size)
+{
+    sha1_of("", 0, index, size, index + size);
+    return git_index_check(index, size + SHA1_SIZE);
+}
+
+TEST(indexes_that_git_could_read)
+{
+    unsigned char index[INDEX_PART + 64];
+    size_t size = make_index(index, "TREE\0\0\0\1x", 9);
+    const char *objects = "";
+    CHECK_INT(checked(index, size), 20);
+    git_index_objects(index, size + 20, 20, add_object, &objects);
+    CHECK_STR(objects, "1100 2200 ");
+    for (size_t cut = 1; cut <= size + 20; cut++)
+        CHECK_INT(git_index_check(index, size + 20 - cut), 0);
+    for (size_t i = 0; i < size + 20; i++) {
+        index[i] ^= 1;
+        CHECK_INT(git_index_check(index, size + 20), 0);
+        index[i] ^= 1;
+    }
+    memset(index + size, 0, 20); /* as with index.skipHash */
+    CHECK_INT(git_index_check(index, size + 20), 20);
+    /* A submodule's commit is none of the repository's. */
+    index[INDEX_FIRST + 26] = 0xe0;
+    objects = "";
+    git_index_objects(index, size + 20, 20, add_object, &objects);
+    CHECK_STR(objects, "2200 ");
+}
+
+TEST(indexes_that_git_could_not_read)
+{
+    /* With the right hash: a wrong size of a name, a flag that nobody knows, names out of order, another version, more entries. */
+    static const struct {
+        size_t at;
+        unsigned char byte;
+    } wrong[] = {{INDEX_FIRST + 61, 2},
+                 {INDEX_SECOND + 61, 0},
+                 {INDEX_FIRST + 60, 0x40},
+                 {INDEX_SECOND + 62, 'A'},
+                 {INDEX_SECOND + 62, 0},
+                 {7, 1},
+                 {7, 5},
+                 {11, 3},
+                 {INDEX_PART, 't'},
+                 {INDEX_PART + 7, 2},
+                 {INDEX_PART + 4, 0xff},
+                 {0, 'd'}};
+    unsigned char index[INDEX_PART + 64];
+    for (size_t i = 0; i < array_len(wrong); i++) {
+        size_t size = make_index(index, "TREE\0\0\0\1x", 9);
+        index[wrong[i].at] = wrong[i].byte;
+        CHECK_INT(checked(index, size), 0);
+    }
+}
+
+TEST(an_index_with_the_sides_of_a_conflict)
+{
+    enum { SIZE = INDEX_SECOND + 64 };
+    unsigned char index[INDEX_PART + 64];
+    make_index(index, "", 0);
+    memcpy(index + INDEX_SECOND + 61, "\1a\0\0", 5);
+    CHECK_INT(checked(index, SIZE), 0);
+    index[INDEX_FIRST + 60] = 0x10, index[INDEX_SECOND + 60] = 0x20;
+    CHECK_INT(checked(index, SIZE), 20);
+    index[INDEX_FIRST + 60] = 0x30;
+    CHECK_INT(checked(index, SIZE), 0);
+}
+
+TEST(an_index_that_adds_to_another)
+{
+    struct git_position base;
+    unsigned char index[INDEX_PART + 64];
+    size_t size = make_index(index, "link\0\0\0\24\253\315\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 28);
+    CHECK_INT(checked(index, size), 20);
+    CHECK(git_index_base(index, size + 20, 20, &base));
+    CHECK_STR(base.digits, "abcd000000000000000000000000000000000000");
+    index[INDEX_PART + 8] = index[INDEX_PART + 9] = 0;
+    CHECK_INT(checked(index, size), 20);
+    CHECK(!git_index_base(index, size + 20, 20, &base));
+    /* Its names are in the other one. */
+    memcpy(index + INDEX_FIRST + 61, "\0\0", 2);
+    CHECK_INT(checked(index, size), 20);
+    memcpy(index + INDEX_PART, "TREE", 4);
+    CHECK_INT(checked(index, size), 0);
+    size = make_index(index, "link\0\0\0\1x", 9);
+    CHECK_INT(checked(index, size), 0);
 }
 
 TEST(indexes_that_say_the_same)
