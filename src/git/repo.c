@@ -261,6 +261,14 @@ static void add_common_dir(struct fsview *fs, const char *root, const char *git_
     add_git_dir(fs, root, place->real, 0, repo);
 }
 
+/* A submodule's is in the tree, if it is one. */
+static const char *work_tree_of(struct fsview *fs, const char *root, const char *git_dir)
+{
+    const char *worktree = configured_worktree(fs, git_dir);
+    const struct fs_place *place = worktree ? lead_to(fs, git_dir, worktree) : NULL;
+    return place && path_is_beneath(place->real, root) ? place->real : root;
+}
+
 void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
 {
     struct git_repo repo = {0};
@@ -288,8 +296,11 @@ void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
         add_git_dir(fs, root, git_dir, 0, &repo);
         add_common_dir(fs, root, git_dir, &repo);
     }
-    for (size_t i = 0; i < repo.dirs.count; i++)
-        git_follow_config(fs, root, repo.dirs.at[i], &repo);
+    for (size_t i = 0; i < repo.dirs.count; i++) {
+        const char *base = i ? work_tree_of(fs, root, repo.dirs.at[i]) : root;
+        struct git_owner owner = {repo.dirs.at[i], base, root};
+        git_follow_config(fs, &owner, &repo);
+    }
     *ret_repo = repo;
 }
 

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "git/indirect.h"
 #include "git/running.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
@@ -117,7 +118,64 @@ static void look_at_files(struct flags *flags, const char *git_dir, const char *
     vec_free(&found);
 }
 
-static void look_inside(struct flags *flags, const char *git_dir, bool is_new)
+static bool is_written_inside(const struct flags *flags, const char *path)
+{
+    enum access access = decide_path(flags->hold->plan->policy, path, NULL).access;
+    return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
+}
+
+/* A target itself (a file of configuration, a program), or what git would take for a hook in it. */
+static void look_at_target(struct flags *flags, const char *git_dir, const char *target)
+{
+    struct arena *arena = flags->hold->arena;
+    file_contents found = {0};
+    content_add_all(arena, target, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct file_content *before = NULL, *file = &found.at[i];
+        bool is_hook = file->mode & 0111 && !strstr(path_name(file->path), ".sample");
+        if ((is_hook || strcmp(file->path, target) == 0) && is_written_inside(flags, file->path) &&
+            flags_is_new(flags, file, &before))
+            flags_add_change(
+                flags, (struct new_content){
+                           file, before, .may_be_old = true,
+                           .runs = arena_printf(arena, "what the configuration in %s leads to", git_dir)});
+    }
+    vec_free(&found);
+}
+
+/*
+ * The configuration may lead to places in the workspace, as it is and as it was: what of it is new is held aside, and then it is
+ * as it was.
+ */
+static void look_where_it_leads(struct flags *flags, const char *git_dir, const char *base)
+{
+    static const char *const names[] = {"config", "config.worktree"};
+    struct arena *arena = flags->hold->arena;
+    struct fsview now = {.root_fd = flags->hold->plan->policy->request.fs->root_fd, .arena = arena};
+    struct git_owner owner = {git_dir, base, "/"};
+    struct git_repo leads = {0};
+    file_contents found = {0};
+    for (size_t i = 0; i < array_len(names); i++)
+        content_add(arena, path_join(arena, git_dir, names[i]), &found);
+    for (size_t i = 0; i < found.count; i++) {
+        const struct file_content *before = NULL, *config = &found.at[i];
+        flags_is_new(flags, config, &before);
+        if (config->bytes)
+            git_follow_text(&now, &owner, config->path, config->bytes, config->size, &leads);
+        if (before && before->bytes)
+            git_follow_text(&now, &owner, config->path, before->bytes, before->size, &leads);
+    }
+    for (size_t i = 0; i < leads.whole.count; i++)
+        look_at_target(flags, git_dir, leads.whole.at[i]);
+    for (size_t i = 0; i < leads.flagged.count; i++)
+        look_at_target(flags, git_dir, leads.flagged.at[i]);
+    vec_free(&found);
+    git_repo_free(&leads);
+    fs_free(&now);
+}
+
+/* `base` is its work tree, or itself. */
+static void look_inside(struct flags *flags, const char *git_dir, const char *base, bool is_new)
 {
     static const char *const running[] = {"config",
                                           "config.worktree",
@@ -127,6 +185,7 @@ static void look_inside(struct flags *flags, const char *git_dir, bool is_new)
                                           "branches",
                                           "rebase-merge/git-rebase-todo"};
     look_at_files(flags, git_dir, running, array_len(running), is_new);
+    look_where_it_leads(flags, git_dir, base);
 }
 
 /* Did the repository come into being since the start, wherever its parts come from? */
@@ -154,7 +213,7 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
         if (part_fd < 0 || is_known(flags, path))
             continue;
         if (is_repository(part_fd))
-            look_inside(flags, path, true);
+            look_inside(flags, path, path, true);
         else
             look_for_new_parts(flags, path, depth + 1);
     }
@@ -182,12 +241,6 @@ static const char *named_directory(struct arena *arena, const struct file_conten
     return *text ? path_clean(arena, path_parent(arena, link->path),
                               arena_copy(arena, text, strcspn(text, "\n")))
                  : NULL;
-}
-
-static bool is_written_inside(const struct flags *flags, const char *path)
-{
-    enum access access = decide_path(flags->hold->plan->policy, path, NULL).access;
-    return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
 }
 
 /* Of the `.git` and the links on the way from it, the first that came new. */
@@ -239,7 +292,7 @@ static void look_at_repository_link(struct flags *flags, const struct file_conte
                            (struct sighting){"a new link to a git repository", link.now->path, obeyed});
     }
     if (leads_inside)
-        look_inside(flags, place->real, is_new);
+        look_inside(flags, place->real, path_parent(arena, dot_git->path), is_new);
     fs_free(&now);
 }
 
@@ -262,7 +315,8 @@ void nested_look(struct flags *flags, const char *git_dir)
     bool is_new = is_new_repository(flags, git_dir);
     if (is_new)
         flags_add_sighting(flags, (struct sighting){"a new git repository", git_dir, obeyed});
-    look_inside(flags, git_dir, is_new);
+    bool has_work_tree = strcmp(path_name(git_dir), ".git") == 0;
+    look_inside(flags, git_dir, has_work_tree ? path_parent(flags->hold->arena, git_dir) : git_dir, is_new);
 }
 
 void nested_look_at_own(struct flags *flags)
