@@ -108,7 +108,7 @@ void connection_refuse(struct connection *connection, const char *sentence)
 {
     char text[ENDPOINT_TEXT_SIZE];
     const char *host = connection_host(connection, text);
-    tell(connection->egress, "refused %s %u %s", host, connection->asked.port, sentence);
+    tell_connection(connection, TOLD_REFUSED, sentence);
     if (connection->speaks_http)
         say_no(connection, host, sentence);
     else
@@ -117,9 +117,7 @@ void connection_refuse(struct connection *connection, const char *sentence)
 
 void connection_fail(struct connection *connection, int errnum, const char *sentence)
 {
-    char text[ENDPOINT_TEXT_SIZE];
-    tell(connection->egress, "failed %s %u %s", connection_host(connection, text), connection->asked.port,
-         errnum ? strerrordesc_np(errnum) : sentence);
+    tell_connection(connection, TOLD_FAILED, errnum ? strerrordesc_np(errnum) : sentence);
     connection_reset(connection);
 }
 

@@ -18,7 +18,7 @@ void connection_account(const struct connection *connection)
         egress->accounts > MOST_ACCOUNTS)
         return;
     if (egress->accounts++ == MOST_ACCOUNTS) {
-        tell(egress, "trouble what further connections carry is not recorded: there were %d", MOST_ACCOUNTS);
+        tell_trouble(egress, "what further connections carry is not recorded: there were %d", MOST_ACCOUNTS);
         return;
     }
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &information, &size) < 0)

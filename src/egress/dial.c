@@ -34,8 +34,7 @@ static void connected(struct connection *connection, struct attempt *attempt)
         endpoint_from_socket(&peer, &connection->reached) && is_news)
         endpoint_text(&connection->reached, reached);
     if (is_news)
-        tell(egress, "%s %s %u %s", connection->published ? "published" : "connected",
-             connection_host(connection, text), connection->asked.port, reached);
+        tell_connection(connection, connection->published ? TOLD_PUBLISHED : TOLD_CONNECTED, reached);
     if (!connection->via_proxy) {
         connection_relay(connection);
         return;

@@ -2,7 +2,7 @@
  * The network's helper: a program of its own, outside, that holds the other ends of the sandbox's sockets.
  *
  *   main.c        starts, locks itself in, goes round
- *   settings.c    what bawn tells it: rules, sockets, names; and what it tells bawn
+ *   settings.c    what bawn tells it: rules, sockets, names                            tell.c   what it tells bawn
  *   table.c       what may be reached
  *   resolver.c    answers questions for names, with addresses that stand for them    dns.c    as spoken on the wire
  *   names.c       which address stands for which name, and where connections to it are taken
@@ -37,7 +37,6 @@ enum {
     MOST_NAMES = 4096 /* below wildcards; beside them as many that a rule spells out */,
     MOST_CONNECTIONS = 4096,
     MOST_ASKS = 1024,
-    MOST_TOLD = 4096
 };
 
 struct egress;
@@ -222,20 +221,43 @@ int settings_open_link(struct egress *egress, int link_fd) must_check;
 /* bawn waits for what it said to come to be: it may have now. */
 void settings_confirm(struct egress *egress);
 
-/* One line for bawn; the same only once. */
-void tell(struct egress *egress, const char *format, ...) printf_like(2, 3);
+/* --- tell.c ----------------------------------------------------------------------------------------------------- */
 
 /*
- * The same for a name that is not on the list, told once for each. Returns false where it was told before, or too many were.
- * They have a bound of their own: whoever asks for thousands hides nothing else behind them.
+ * The same line is told only once. Of each kind there is a bound, and one for hosts that a rule spells out beside one for those
+ * that come by a wildcard or a network: whoever asks for thousands of those hides nothing else behind them.
  */
-bool tell_asked(struct egress *egress, const char *name, const char *line);
+#define TOLD_KINDS(X)                                                                                        \
+    X(TROUBLE, "trouble", "so much happened that the rest is not recorded")                                  \
+    X(CONNECTED, "connected", "so many hosts were reached that further ones are not recorded")               \
+    X(PUBLISHED, "published", "so many ports were reached that further ones are not recorded")               \
+    X(REFUSED, "refused", "so many connections were refused that further ones are not recorded")             \
+    X(FAILED, "failed", "so many hosts could not be reached that further ones are not recorded")             \
+    X(ASKED, "asked",                                                                                        \
+      "so many names that are not on the list were asked for that further ones are not recorded")
 
-/* Waits a while for bawn to read what it has not been told yet. */
-void tell_rest(struct egress *egress);
+enum told {
+#define X(id, word, last) TOLD_##id,
+    TOLD_KINDS(X)
+#undef X
+        TOLD_COUNT
+};
+
+enum { TELL_LONGEST = 1024 };
+
+void tell_trouble(struct egress *egress, const char *format, ...) printf_like(2, 3);
+void tell_name_trouble(const struct name *name, const char *sentence);
+void tell_connection(const struct connection *connection, enum told kind, const char *detail);
+
+/* A name that is not on the list. Returns false where it was told before, or too many were. */
+bool tell_asked(struct egress *egress, const char *name, bool by_stream, uint16_t port);
 
 /* However much was told before: the caller sees to a bound. */
 void tell_always(struct egress *egress, const char *line);
+
+/* What bawn has not been told yet: as far as it reads, or until it has read all, for a while. */
+void tell_more(struct egress *egress);
+void tell_rest(struct egress *egress);
 
 /* --- sandbox.c -------------------------------------------------------------------------------------------------- */
 
@@ -284,8 +306,8 @@ struct egress {
     struct endpoint last_connected; /* of many connections to the same place only the first is told */
     question_list unlisted;         /* questions for names that are not on the list */
     struct map told;
-    size_t told_count, asked_count;
-    VEC(const char *) untold; /* lines that wait for bawn to read */
+    size_t told_count[TOLD_COUNT][2]; /* the second: of those that are one of many */
+    VEC(const char *) untold;         /* lines that wait for bawn to read */
     size_t untold_sent;
     VEC(struct confirmation) unconfirmed;
     const char *trouble; /* since the last confirmation; NULL: none */

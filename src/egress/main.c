@@ -92,7 +92,7 @@ int main(int argument_count, char **arguments)
     static struct egress egress;
     struct err err = {0};
     if (start(&egress, settings_fd, link_fd, channel_fd, &err) < 0) {
-        tell(&egress, "trouble the network's helper cannot start: %s", err.message);
+        tell_trouble(&egress, "the network's helper cannot start: %s", err.message);
         return 1;
     }
     while (!egress.is_over)

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "egress/egress.h"
@@ -41,15 +42,21 @@ struct name *name_of_address(struct egress *egress, const struct endpoint *addre
     return endpoint_is_v4(address) && index < egress->by_address.count ? egress->by_address.at[index] : NULL;
 }
 
+static void tell_no_socket(const struct name *name, int errnum)
+{
+    char sentence[128];
+    snprintf(sentence, sizeof(sentence), "cannot be reached: no socket could be made for it inside: %s",
+             errnum == EADDRINUSE ? "a server has its port on all addresses" : strerrordesc_np(errnum));
+    tell_name_trouble(name, sentence);
+}
+
 static void listener_made(void *self, int fd, int errnum)
 {
     struct name *name = self;
     if (fd >= 0 && listener_add(name->egress, fd, 0) == 0)
         name->listening++;
     else
-        tell(name->egress, "trouble %s cannot be reached: no socket could be made for it inside: %s",
-             name->text,
-             errnum == EADDRINUSE ? "a server has its port on all addresses" : strerrordesc_np(errnum));
+        tell_no_socket(name, errnum);
     if (--name->outstanding == 0)
         resolver_answer(name);
 }
@@ -66,7 +73,7 @@ void name_listen(struct name *name)
         if (is_known)
             continue;
         if (egress->listener_count >= egress->most_listeners) {
-            tell(egress, "trouble so many names were asked for that there are no more sockets for them");
+            tell_trouble(egress, "so many names were asked for that there are no more sockets for them");
             break;
         }
         vec_push(&name->ports, port);

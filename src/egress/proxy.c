@@ -109,14 +109,33 @@ void proxy_add_request(const struct proxy *proxy, const char *host, uint16_t por
     buf_add_str(out, "\r\n");
 }
 
+/* "HTTP/1.1 200", as far as it is there. */
+static bool agrees(const char *bytes, size_t size)
+{
+    static const char pattern[] = "HTTP/1.# 2##"; /* #: a digit */
+    for (size_t i = 0; i < size && pattern[i]; i++) {
+        if (pattern[i] == '#' ? !isdigit((unsigned char)bytes[i]) : bytes[i] != pattern[i])
+            return false;
+    }
+    return size < sizeof(pattern) || bytes[sizeof(pattern) - 1] == ' ' || bytes[sizeof(pattern) - 1] == '\r';
+}
+
+static bool has_plain_feed(const char *bytes, size_t size)
+{
+    for (const char *at = bytes; (at = memchr(at, '\n', size - (size_t)(at - bytes))); at++) {
+        if (at == bytes || at[-1] != '\r')
+            return true;
+    }
+    return false;
+}
+
 ptrdiff_t proxy_read_answer(const char *bytes, size_t size)
 {
-    static const char agreed[] = "HTTP/1.";
-    size_t known = size < sizeof(agreed) - 1 ? size : sizeof(agreed) - 1;
-    if (memcmp(bytes, agreed, known) != 0 || (size >= 10 && memcmp(bytes + 8, " 2", 2) != 0))
-        return -1;
     const char *end = memmem(bytes, size, "\r\n\r\n", 4);
+    size_t head = end ? (size_t)(end - bytes) + 4 : size;
+    if (!agrees(bytes, head) || has_plain_feed(bytes, head))
+        return -1;
     if (!end)
         return size >= PROXY_LARGEST_ANSWER ? -1 : 0;
-    return end - bytes + 4;
+    return (ptrdiff_t)head;
 }

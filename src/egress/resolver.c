@@ -1,7 +1,6 @@
 /* Answers questions for names. Who is on the list has an address of its own in here; nobody else exists. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -101,9 +100,7 @@ static question_list *consider_unlisted(struct egress *egress, const struct wait
         ret_answer->reason = NULL;
         return NULL;
     }
-    char line[NAME_LONGEST + 32];
-    snprintf(line, sizeof(line), "asked %s %s %u", name, waiting->stream ? "tcp" : "udp", waiting->from.port);
-    bool is_told = tell_asked(egress, name, line);
+    bool is_told = tell_asked(egress, name, waiting->stream != NULL, waiting->from.port);
     return is_told && egress->unlisted.count < MOST_WAITING ? &egress->unlisted : NULL;
 }
 
@@ -124,7 +121,7 @@ static question_list *consider(struct egress *egress, const struct waiting_quest
                     map_get(&egress->names, question->name, strlen(question->name));
     struct name *name = has_room ? name_enter(egress, question->name, 0) : NULL;
     if (!name) {
-        tell(egress, "trouble more than %d different names were asked for", (int)MOST_NAMES);
+        tell_trouble(egress, "more than %d different names were asked for", (int)MOST_NAMES);
         return NULL;
     }
     name_listen(name);

@@ -1,6 +1,5 @@
-/* What bawn tells this program, and what it tells bawn: lines of words. */
+/* What bawn tells this program: lines of words. */
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "egress/egress.h"
 #include "kernel/passing.h"
 
-enum { LONGEST_LINE = 1024, LARGEST_SETTINGS = 16 << 20, MOST_WORDS = 3 };
+enum { LARGEST_SETTINGS = 16 << 20, MOST_WORDS = 3 };
 
 static bool parse_fd(const char *text, int *ret_fd)
 {
@@ -51,13 +50,13 @@ static int take_published(struct egress *egress, const char *port_text, int fd, 
 /* What bawn asked for later cannot be had: told for the journal, and to whoever waits for it. */
 printf_like(2, 3) static void note_trouble(struct egress *egress, const char *format, ...)
 {
-    char sentence[LONGEST_LINE / 2];
+    char sentence[TELL_LONGEST / 2];
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
     egress->trouble = arena_str(&egress->arena, sentence);
-    tell(egress, "trouble %s", sentence);
+    tell_trouble(egress, "%s", sentence);
 }
 
 /* An address that was granted later has no socket yet. */
@@ -193,39 +192,14 @@ int settings_read(struct egress *egress, int settings_fd, struct err *err)
     return 0;
 }
 
-/* Sends what bawn has not been told yet, as far as it reads. */
-static void tell_untold(struct egress *egress)
-{
-    while (egress->untold_sent < egress->untold.count) {
-        const char *line = egress->untold.at[egress->untold_sent];
-        if (send(egress->link.fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-            egress->is_over |= errno != EAGAIN && errno != ENOBUFS && errno != EINTR;
-            poller_change(&egress->poller, &egress->link, EPOLLIN | EPOLLOUT);
-            return;
-        }
-        egress->untold_sent++;
-    }
-    egress->untold.count = egress->untold_sent = 0;
-    poller_change(&egress->poller, &egress->link, EPOLLIN);
-}
-
-void tell_rest(struct egress *egress)
-{
-    enum { PATIENCE = 2000 }; /* milliseconds; bawn ends this program before that */
-    struct pollfd ready = {.fd = egress->link.fd, .events = POLLOUT};
-    do
-        tell_untold(egress);
-    while (egress->untold.count && poll(&ready, 1, PATIENCE) > 0 && !(ready.revents & (POLLERR | POLLHUP)));
-}
-
 static void link_ready(struct watcher *watcher, uint32_t events)
 {
     struct egress *egress = container_of(watcher, struct egress, link);
     if (events & EPOLLOUT)
-        tell_untold(egress);
-    char line[LONGEST_LINE + 1];
+        tell_more(egress);
+    char line[TELL_LONGEST + 1];
     int fd = -1;
-    ssize_t got = passing_receive(watcher->fd, line, LONGEST_LINE, &fd);
+    ssize_t got = passing_receive(watcher->fd, line, TELL_LONGEST, &fd);
     if (got < 0 && errno == EAGAIN)
         return;
     if (got <= 0) {
@@ -241,42 +215,4 @@ static void link_ready(struct watcher *watcher, uint32_t events)
 int settings_open_link(struct egress *egress, int link_fd)
 {
     return poller_add(&egress->poller, &egress->link, link_fd, EPOLLIN, link_ready);
-}
-
-void tell_always(struct egress *egress, const char *line)
-{
-    vec_push(&egress->untold, arena_str(&egress->arena, line));
-    tell_untold(egress);
-}
-
-/* What is asked for a million times is one line of the journal. */
-static bool tell_once(struct egress *egress, const char *subject, const char *line, size_t *count,
-                      const char *last)
-{
-    size_t size = strlen(subject);
-    if (*count > MOST_TOLD || map_get(&egress->told, subject, size))
-        return false;
-    *map_at(&egress->told, arena_copy(&egress->arena, subject, size), size) = egress;
-    bool is_one_too_many = ++*count > MOST_TOLD;
-    tell_always(egress, is_one_too_many ? last : line);
-    return !is_one_too_many;
-}
-
-void tell(struct egress *egress, const char *format, ...)
-{
-    char line[LONGEST_LINE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    tell_once(egress, line, line, &egress->told_count,
-              "trouble so much happened that the rest is not recorded");
-}
-
-bool tell_asked(struct egress *egress, const char *name, const char *line)
-{
-    return tell_once(
-        egress, name, line, &egress->asked_count,
-        "trouble so many names that are not on the list were asked for that further ones are not "
-        "recorded");
 }

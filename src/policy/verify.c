@@ -205,6 +205,31 @@ static void check_locks(const struct policy *policy, struct diags *diags)
     }
 }
 
+static bool is_host_port(const struct policy *policy, uint16_t inside)
+{
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb == VERB_HOST_PORT && rule->port.inside == inside && policy_rule_counts(policy, rule))
+            return true;
+    }
+    return false;
+}
+
+/* Inside, a port is the host's or a server's of the sandbox. As both it would lead from the host to the host, and perhaps to itself. */
+static void check_ports(const struct policy *policy, struct diags *diags)
+{
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct rule *rule = &policy->rules.at[i];
+        if (rule->verb == VERB_PUBLISH && policy_rule_counts(policy, rule) &&
+            is_host_port(policy, rule->port.inside))
+            diag_error(diags, spot_of_rule(rule),
+                       "leave one of them out, or let the server inside listen at another port",
+                       "port %u inside is the host's own, by `host-port %u`: published, it would lead back "
+                       "to the host",
+                       rule->port.inside, rule->port.inside);
+    }
+}
+
 void verify_places(struct policy *policy, struct diags *diags)
 {
     for (size_t i = 0; i < policy->places.count; i++) {
@@ -215,6 +240,7 @@ void verify_places(struct policy *policy, struct diags *diags)
             check_freeze(policy, placed, diags);
     }
     check_workspaces(policy, diags);
+    check_ports(policy, diags);
     check_locks(policy, diags);
     check_full_access(policy, diags);
 }

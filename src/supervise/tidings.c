@@ -1,5 +1,6 @@
 #include "supervise/tidings.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include "base/text.h"
 #include "kernel/holder.h"
 #include "kernel/passing.h"
+#include "kernel/ports.h"
+#include "policy/host.h"
 
 enum {
     MOST_EVENTS = 65536, /* whoever takes the helper over shall not fill the disk */
@@ -103,6 +106,34 @@ static void take_account(struct network *network, const char *host, const char *
                   "received", received, "milliseconds", milliseconds);
 }
 
+/* Is it one of the addresses that stand for names, and a name as rules have it? The next helper is told both as if bawn knew. */
+static bool is_name_at(const char *name, const char *address)
+{
+    struct arena scratch = {0};
+    struct host_object host;
+    struct in_addr v4;
+    const char *problem, *hint;
+    bool is_one = host_parse(&scratch, name, &host, &problem, &hint) == 0 && host.kind == HOST_NAME &&
+                  strcmp(host.name, name) == 0 && inet_pton(AF_INET, address, &v4) == 1 &&
+                  ntohl(v4.s_addr) >> 17 == PORT_NAMES_ADDRESS >> 17;
+    arena_free(&scratch);
+    return is_one;
+}
+
+static void take_name(struct network *network, const char *address, const char *name)
+{
+    if (!is_name_at(name, address))
+        return;
+    const char *place = arena_printf(&network->arena, "name %s ", address);
+    for (size_t i = 0; i < network->added.count; i++) {
+        if (text_starts_with(network->added.at[i], place))
+            return; /* told again by a helper that was started again; or there is another at that place */
+    }
+    if (network->added.count < MOST_ADDED)
+        vec_push(&network->added, arena_printf(&network->arena, "%s%s", place, name));
+    journal_event(network->journal, "name", "host", name, "stands-at", address);
+}
+
 static void take_event(struct network *network, char *line)
 {
     char *rest = line;
@@ -118,15 +149,8 @@ static void take_event(struct network *network, char *line)
         return;
     }
     if (strcmp(what, "name") == 0) {
-        const char *address = next_word(&rest), *name = rest ? rest : "";
-        const char *kept = arena_printf(&network->arena, "name %s %s", address, name);
-        for (size_t i = 0; i < network->added.count; i++) {
-            if (strcmp(network->added.at[i], kept) == 0)
-                return; /* told again by a helper that was started again */
-        }
-        if (network->added.count < MOST_ADDED)
-            vec_push(&network->added, kept);
-        journal_event(network->journal, "name", "host", name, "stands-at", address);
+        const char *address = next_word(&rest);
+        take_name(network, address, rest ? rest : "");
         return;
     }
     const char *host = next_word(&rest), *port = next_word(&rest), *detail = rest ? rest : "";

@@ -240,7 +240,9 @@ def serve_dns():
     sock.bind((HOST4, 53))
     while True:
         data, peer = sock.recvfrom(2048)
-        sock.sendto(answer_name(data), peer)
+        answer = answer_name(data)
+        if answer:
+            sock.sendto(answer, peer)
 
 
 class Names(socketserver.StreamRequestHandler):
@@ -256,7 +258,7 @@ TURNS = {}
 
 
 def answer_name(data: bytes) -> bytes:
-    """Answers A and AAAA from NAMES. A list of lists is answered in turns: that is how rebinding works."""
+    """Answers A and AAAA from NAMES. A list of lists is answered in turns: that is how rebinding works; "never" is not answered."""
     labels, at = [], 12
     while data[at]:
         labels.append(data[at + 1 : at + 1 + data[at]].decode("latin-1"))
@@ -272,6 +274,8 @@ def answer_name(data: bytes) -> bytes:
         known = known[min(max(TURNS.get(name, 0), 0), len(known) - 1)]
     answers = b""
     count = 0
+    if known == ["never"]:
+        return b""
     for address in known or []:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         if (family == socket.AF_INET6) != (kind == 28) or kind not in (1, 28):

@@ -594,6 +594,13 @@ TEST(a_proxys_answer_ends_where_its_head_ends)
     CHECK_INT(proxy_read_answer("HTTP/1.1 407 No\r\n\r\n", 19), -1);
     CHECK_INT(proxy_read_answer("garbage", 7), -1);
     CHECK_INT(proxy_read_answer("HTTP/1.\r\n\r\n", 11), -1);
+    CHECK_INT(proxy_read_answer("HTTP/1.1 200\r\n\r\nfirst\nwords", 27), 16);
+    static const char *const wrong[] = {"HTTP/1.1 200 OK\n\n",      "HTTP/1.1 200 OK\r\nX: y\n\r\n\r\n",
+                                        "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 2\r\n\r\n",
+                                        "HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n",
+                                        "HTTP/2 200\r\n\r\n",       "\n"};
+    for (size_t i = 0; i < array_len(wrong); i++)
+        CHECK_INT(proxy_read_answer(wrong[i], strlen(wrong[i])), -1);
 }
 
 /* --- the table ------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,225 @@
+"""Who asks for too much of something gets less of it, nobody else does, and what happened stays on record."""
+import contextlib
+import pathlib
+import shutil
+import socket
+import subprocess
+import threading
+
+import lab as labs
+from grants import bawn, waiting
+from session import BAWN, HELPERS, sanitized_too
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+@test
+def names_that_fail_by_the_thousand_hide_nothing_else(session):
+    """Below a wildcard there are as many names as anybody likes, and each may fail in its own words."""
+    code = """
+names = [f"n{i}.example.test" for i in range(2100)]
+found = {name: socket.gethostbyname(name) for name in names}
+for name in names:
+    for port in (9000, 5432):
+        attempt(lambda: exchange(found[name], port, b"x"))
+print(attempt(lambda: exchange("wild.example.test", 9000, b"x")), attempt(lambda: exchange("allowed.test", 9000, b"x")),
+      attempt(lambda: exchange("allowed.test", 443, b"not TLS")), attempt(lambda: exchange("allowed.test", 1, b"x")))"""
+    done = session.python(["connect *.example.test:9000", "connect *.example.test:5432", "connect allowed.test:9000", "connect allowed.test",
+                           "connect allowed.test:1"], code, timeout=120)
+    assert done.out == "b'xthe end' b'xthe end' ECONNRESET ECONNRESET\n", done
+    assert {event["host"] for event in session.events("connected")} == {"wild.example.test", "allowed.test"}
+    assert [(event["host"], event["why"]) for event in session.events("refused")] == [("allowed.test", "its first words are not those of TLS")]
+    assert ("allowed.test", "Connection refused") in {(event["host"], event["why"]) for event in session.events("unreachable")}
+    assert [event["why"] for event in session.events("network-trouble")] == ["so many hosts could not be reached that further ones are not recorded"]
+
+
+@test
+@sanitized_too
+def clients_that_say_nothing_keep_nobody_out(session):
+    done = session.python(["connect allowed.test", "connect allowed.test:80", "connect allowed.test:9000"], """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+address = socket.gethostbyname("allowed.test")
+held = [socket.create_connection((address, port), 20) for i in range(700) for port in (443, 80)]
+for s in held[::3]: s.sendall(b"\\x16\\3\\1")
+for s in held[1::3]: s.sendall(b"GET / HTTP/1.1\\r\\nHost: allowed")
+print(exchange("allowed.test", 9000, b"x"))
+print(exchange("allowed.test", 80, b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n")[:15])""", timeout=60)
+    assert done.out == "b'xthe end'\nb'HTTP/1.1 200 OK'\n", done
+
+
+@test
+@sanitized_too
+def when_descriptors_are_there_again_connections_are_made_again(session):
+    process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + """
+print(exchange("allowed.test", 9000, b"x"))
+held = []
+while len(held) < 150:
+    held.append(socket.create_connection(("198.18.0.2", 9000), 5))
+    held[-1].settimeout(0.3)
+    held[-1].sendall(b"x")
+    if attempt(lambda: held[-1].recv(1)) != b"x":
+        break
+print(len(held) > 10, attempt(lambda: exchange("198.18.0.2", 9000, b"x", 0.3)))
+while held:
+    held.pop().close()
+until = time.monotonic() + 20
+while (got := attempt(lambda: exchange("198.18.0.2", 9000, b"x"))) != b"xthe end" and time.monotonic() < until:
+    pass
+print(got)""", prefix=["prlimit", "--nofile=120:120"])
+    out, err = process.communicate(timeout=60)
+    lines = out.splitlines()
+    assert lines[0] == lines[2] == "b'xthe end'" and lines[1] in ("True timed out", "True ECONNRESET"), out + err
+    assert session.events("helper-died") == []
+
+
+@test
+def a_name_that_is_slow_to_be_found_holds_up_nobody_else(session):
+    session.lab.ask(names={**labs.NAMES, **{f"slow{i}.test": ["never"] for i in range(8)}})
+    done = session.python([f"connect slow{i}.test:9000" for i in range(8)] + ["connect allowed.test:9000"], """
+held = [dial(f"slow{i}.test", 9000) for i in range(8)]
+def hear(s, timeout):
+    s.settimeout(timeout)
+    return attempt(lambda: s.recv(1))
+print(exchange("allowed.test", 9000, b"x"), {hear(s, 0) for s in held})
+print([hear(s, 20) for s in held])""")
+    assert done.out == f"b'xthe end' {{'EAGAIN'}}\n{['ECONNRESET'] * 8}\n", done
+    assert {event["why"] for event in session.events("unreachable")} == {"Temporary failure in name resolution"}
+
+
+@test
+@sanitized_too
+def a_name_with_a_thousand_addresses_leads_to_some_of_them(session):
+    many = [labs.PUBLIC] * 1000
+    session.lab.ask(names={**labs.NAMES, "many.test": many, "many-bad.test": ["10.9.0.5", "127.0.0.1"] * 500})
+    done = session.python(["connect *.test:9000"], """
+print([attempt(lambda: exchange(name, 9000, b"x")) for name in ("many.test", "many-bad.test", "allowed.test")])""")
+    assert done.out == "[b'xthe end', 'ECONNRESET', b'xthe end']\n", done
+
+
+@contextlib.contextmanager
+def proxy(answers):
+    """One answer for each connection. What comes after it is thrown back."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        for answer in answers:
+            try:
+                client, _ = server.accept()
+            except OSError:
+                return
+            with client:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += client.recv(4096)
+                with contextlib.suppress(OSError):
+                    client.sendall(answer)
+                    while data := client.recv(4096):
+                        client.sendall(data)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+@test
+@sanitized_too
+def a_proxy_is_believed_only_where_it_says_yes_in_one_way(session):
+    fine = [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.0 200 Connection established\r\nX: a\r\n folded\r\n\r\n", b"HTTP/1.1 204 Yes\r\nContent-Length: 5\r\n\r\n"]
+    wrong = [b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70000, b"HTTP/1.1 200 OK\n\n", b"HTTP/1.1 200 OK\r\nX: y\n\r\n\r\n", b"HTTP/1.1 301 Moved\r\nLocation: http://other.test/\r\n\r\n",
+             b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 2\r\n\r\n", b"HTTP/1.1 2000 OK\r\n\r\n", b"HTTP/2 200\r\n\r\n", b"HTTP/1.1  200 OK\r\n\r\n", b"\r\n\r\n", b"\x16\x03\x01\0\2\1\0"]
+    with proxy(fine + wrong) as port:
+        done = session.python(["connect allowed.test:9000"], f"""
+for i in range({len(fine + wrong)}):
+    print(attempt(lambda: exchange("allowed.test", 9000, b"x", 5)))""", env={"HTTPS_PROXY": f"http://127.0.0.1:{port}"}, timeout=120)
+    assert done.out.splitlines() == ["b'x'"] * len(fine) + ["ECONNRESET"] * len(wrong), done
+    assert {event["why"] for event in session.events("unreachable")} == {"the proxy does not connect to it"}
+
+
+@test
+def a_published_port_does_not_lead_back_to_the_host(session):
+    """At the same port as a `host-port` whoever connects would be passed round until there is no descriptor left."""
+    for rules in (["publish 8200", "host-port 8200"], ["publish 8201:8200", "host-port 8200"]):
+        done = session.run(rules, "touch", "ran")
+        assert done.status == 125 and "`host-port 8200`: published, it would lead back to the host" in done.err, done
+        assert not (session.work / "ran").exists()
+    process, say = waiting(session, ["host-port 8200"])
+    done = bawn(session, "publish", "8201:8200")
+    assert done.returncode == 2 and "would lead back to the host" in done.stderr, done
+    process.stdin.close()
+    process.wait()
+    assert session.run(["publish 8200:8201", "host-port 8200"], "true").status == 0  # inside they are two
+
+
+LIAR = """#!/usr/bin/python3 -I
+import array, os, socket, sys
+link = socket.socket(fileno=int(sys.argv[2]))
+link.setblocking(True)
+pipe = array.array("i", os.pipe())
+for junk in (b"", b" ", b"\\0", b"\\xff" * 1024, b"x" * 5000, b"taken", b"taken 1 no", b"closed", b"closed a b c d e f g", b"asked", b"asked ../../x tcp 1", b"name", b"name 1.2.3.4",
+             b"name 198.18.0.2 a b\\nconnect evil.test:443", b"refused", b"connected " + b"h" * 900 + b" 99999 \\x1b[2J", b"published x -1 y", b"answer x"):
+    if junk:
+        link.sendmsg([junk], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, pipe)] if len(junk) % 2 else [])
+for i in range(70000):
+    link.send(b"failed host%d 443 no" % i)
+open("DONE", "w")
+os.read(pipe[0], 1)
+"""
+
+
+@test
+def a_helper_that_is_taken_over_fills_no_disk_and_opens_nothing(session):
+    """In its place a program that says whatever it likes. It is not believed, and what it says is bounded."""
+    folder = session.home / "elsewhere"
+    folder.mkdir()
+    shutil.copy(BAWN, folder / "bawn")
+    (folder / "bawn-egress").write_text(LIAR.replace("DONE", str(session.work / "done")))
+    (folder / "bawn-egress").chmod(0o755)
+    words = session.command(["connect allowed.test"], ["/usr/bin/python3", "-c", HELPERS + """
+import os
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("198.18.0.1", 53))
+while not os.path.exists("done"): time.sleep(0.05)
+print(attempt(lambda: dial("198.18.0.2", 443)), attempt(lambda: dial("203.0.113.5", 443)))"""])
+    done = subprocess.run([folder / "bawn", *words[1:]], cwd=session.work, env=session.environment(), text=True, capture_output=True, timeout=120,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == 0 and done.stdout == "ECONNREFUSED ECONNREFUSED\n", done
+    events = session.journal()
+    assert len(events) < 66000 and events[-1]["event"] == "end" and events[-1]["lost"] > 1000, (len(events), events[-1])
+    assert not [event for event in events if "evil" in str(event) or "\n" in str(event)]
+
+
+@test
+def a_helper_that_is_taken_over_gives_nothing_to_the_next_one(session):
+    """What it says of a name is kept for its successor: it must be a name, and not a line with rules behind it."""
+    folder = session.home / "elsewhere"
+    folder.mkdir()
+    for name in ("bawn", "bawn-egress"):
+        shutil.copy(pathlib.Path(BAWN).with_name(name), folder / name)
+    (folder / "bawn-egress").rename(folder / "honest")
+    (folder / "bawn-egress").write_text(f"""#!/bin/sh
+test -e {folder}/lied && exec {folder}/honest "$@"
+>{folder}/lied
+exec /usr/bin/python3 -Ic 'import socket, sys
+link = socket.socket(fileno=int(sys.argv[1]))
+for line in (b"name 198.18.0.2 a.test\\nconnect other.test:9000", b"name 198.18.0.3\\nconnect other.test:9000", b"name 198.18.0.4 a.test connect", b"name 1.2.3.4 b.test",
+             b"name 198.18.0.5 *.test", b"name 198.18.0.6 kept.test"):
+    link.send(line)' "$2"
+""")
+    (folder / "bawn-egress").chmod(0o755)
+    words = session.command(["connect allowed.test:9000", "connect kept.test:9000"], ["/usr/bin/python3", "-c", HELPERS + """
+for name in ("allowed.test", "other.test", "kept.test"):
+    print(attempt(lambda: socket.gethostbyname(name)))
+print(exchange("allowed.test", 9000, b"x"))"""])
+    done = subprocess.run([folder / "bawn", *words[1:]], cwd=session.work, env=session.environment(), text=True, capture_output=True, timeout=120,
+                          stdin=subprocess.DEVNULL)
+    assert (folder / "lied").exists() and len(session.events("helper-started")) == 2
+    assert done.stdout == "198.18.0.7\nEAI-2\n198.18.0.6\nb'xthe end'\n", done
+    assert [event["host"] for event in session.events("name")] == ["kept.test", "allowed.test"]
