@@ -29,7 +29,6 @@ int keep_take(const struct loaded *loaded, const char *store, const struct kept_
         .most_bytes = limit ? limit->limit.most : UINT64_MAX,
         .most_milliseconds = MOST_MILLISECONDS,
         .start = has_begun ? &tree->start : NULL,
-        .has_checkpoints = tree->has_checkpoints,
         .folder_fd = has_begun ? -1 : tree->session.folder_fd,
         .name = "start",
         .progress = progress,

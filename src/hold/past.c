@@ -1,8 +1,13 @@
 #include "hold/past.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
+#include "kernel/beneath.h"
+#include "kernel/times.h"
 
 /* Was the file changed so shortly before the snapshot that one more change could bear the same time? */
 static bool is_too_young(const struct past *past, const struct entry *entry)
@@ -21,6 +26,13 @@ static bool is_looked_at(const struct past *past, struct arena *arena, const cha
             return !above; /* a directory that was not there held nothing */
     }
     return true;
+}
+
+/* May it look unchanged and be another? */
+static bool is_doubted(const struct past *past, const struct entry *entry, const char *path)
+{
+    auto_fd int fd = is_too_young(past, entry) ? -1 : open_absolute(path, O_PATH);
+    return fd < 0 || !times_tell(fd);
 }
 
 static void read_bytes(struct past *past, struct arena *arena, const struct entry *entry,
@@ -65,7 +77,7 @@ enum past_answer past_find(struct past *past, struct arena *arena, const struct 
         before.bytes = arena_str(arena, entry->target);
         before.size = strlen(entry->target);
     } else if (entry->content == CONTENT_STORED &&
-               (is_too_young(past, entry) || !content_equal(&before, now))) {
+               (!content_equal(&before, now) || is_doubted(past, entry, now->path))) {
         read_bytes(past, arena, entry, &before);
     }
     *ret_before = before;

@@ -6,19 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "kernel/beneath.h"
+#include "kernel/times.h"
 
 enum {
     MOST_ENTRIES = 2000000,
-    ATTRIBUTES_LARGEST = 64 * 1024,
     /* Kernels stamp files with the time of the last tick. What changed this shortly before a walk may have changed once
      * more after it, and carry the same stamp. */
     TICK_NANOSECONDS = 20 * 1000 * 1000,
@@ -35,13 +33,19 @@ struct child {
 
 typedef VEC(struct child) child_list;
 
+struct file_system {
+    uint64_t device;
+    bool times_tell;
+};
+
 struct walk {
     int top_fd;
     const struct scan_request *request;
     struct scan *scan;
-    size_t cursor;     /* in the earlier tree */
-    struct map inodes; /* of files with several names: device and inode → the first path */
-    char *listing;     /* room for names as the kernel gives them */
+    size_t cursor;             /* in the earlier tree */
+    struct map inodes;         /* of files with several names: device and inode → the first path */
+    char *listing;             /* room for names as the kernel gives them */
+    struct file_system system; /* of the directory that is walked */
 };
 
 enum { LISTING_SIZE = 64 * 1024 };
@@ -82,59 +86,6 @@ struct entry scan_entry_of(const struct stat *status, const char *path)
         .linked_to = "",
         .attributes = "",
     };
-}
-
-/* --- attributes ------------------------------------------------------------------------------------------------- */
-
-/* Others belong to the kernel or ask for root; the overlay's own marks are no part of the file. */
-static bool is_kept_attribute(const char *name)
-{
-    return (text_starts_with(name, "user.") && !text_starts_with(name, "user.overlay.")) ||
-           text_starts_with(name, "system.posix_acl_");
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void add_attribute(struct buf *out, int fd, const char *name)
-{
-    char *value = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
-    ssize_t size = fgetxattr(fd, name, value, ATTRIBUTES_LARGEST);
-    if (size >= 0) {
-        uint32_t stored = (uint32_t)size;
-        buf_add(out, name, strlen(name) + 1);
-        buf_add(out, (const char *)&stored, sizeof(stored));
-        buf_add(out, value, stored);
-    }
-    free(value);
-}
-
-void scan_attributes(int fd, struct arena *arena, struct entry *entry)
-{
-    char few[1024], *names = few;
-    ssize_t size = flistxattr(fd, names, sizeof(few));
-    if (size < 0 && errno == ERANGE) {
-        names = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
-        size = flistxattr(fd, names, ATTRIBUTES_LARGEST);
-    }
-    VEC(const char *) kept = {0};
-    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
-        if (is_kept_attribute(name))
-            vec_push(&kept, name);
-    }
-    if (kept.count) {
-        qsort(kept.at, kept.count, sizeof(*kept.at), compare_texts);
-        auto_buf struct buf out = {0};
-        for (size_t i = 0; i < kept.count; i++)
-            add_attribute(&out, fd, kept.at[i]);
-        entry->attributes = arena_copy(arena, buf_text(&out), out.size);
-        entry->attributes_size = (uint32_t)out.size;
-    }
-    vec_free(&kept);
-    if (names != few)
-        free(names);
 }
 
 /* --- one directory ---------------------------------------------------------------------------------------------- */
@@ -253,6 +204,10 @@ static bool add_entry(struct walk *walk, const struct child *child, const char *
                    !(S_ISREG(entry.mode) && before->content != CONTENT_STORED);
     if (!S_ISDIR(entry.mode) && entry.links > 1)
         note_hard_link(walk, &entry);
+    bool is_doubted =
+        S_ISREG(entry.mode) && !(walk->system.times_tell && entry.device == walk->system.device);
+    if (is_same && is_doubted)
+        vec_push(&scan->doubted, scan->tree.entries.count);
     if (is_same)
         inherit(&scan->tree.arena, before, &entry);
     else if (S_ISLNK(entry.mode))
@@ -280,6 +235,13 @@ static int check_bounds(const struct walk *walk, struct err *err)
             return err_sys(err, ETIME, "it takes too long to look through");
     }
     return 0;
+}
+
+static struct file_system system_of(int fd)
+{
+    struct stat status = {0};
+    bool is_known = fstat(fd, &status) == 0;
+    return (struct file_system){status.st_dev, is_known && times_tell(fd)};
 }
 
 static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err);
@@ -340,15 +302,19 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
         result = look_at(fd, &children.at[i], *path ? path : "the workspace", &walk->scan->tree.arena, err);
         is_closed = children.at[i].is_denied;
     }
-    close(fd_take(&fd)); /* one descriptor a level would be too many in a deep tree */
     if (is_closed) {
         vec_free(&children);
         return leave_out(walk, path, own, EACCES, err);
     }
+    const struct file_system above = walk->system;
+    if (own != SIZE_MAX && walk->scan->tree.entries.at[own].device != above.device)
+        walk->system = system_of(fd);
+    close(fd_take(&fd)); /* one descriptor a level would be too many in a deep tree */
     if (children.count && result == 0)
         qsort(children.at, children.count, sizeof(*children.at), compare_children);
     if (result == 0)
         result = visit_children(walk, path, &children, err);
+    walk->system = above;
     vec_free(&children);
     return result;
 }
@@ -356,7 +322,7 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
 {
     *ret_scan = (struct scan){0};
-    struct walk walk = {.top_fd = top_fd, .request = request, .scan = ret_scan};
+    struct walk walk = {.top_fd = top_fd, .request = request, .scan = ret_scan, .system = system_of(top_fd)};
     clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
     walk.listing = must_realloc(NULL, LISTING_SIZE, 1);
     int result = walk_directory(&walk, "", SIZE_MAX, false, err);
@@ -391,4 +357,5 @@ void scan_free(struct scan *scan)
 {
     tree_free(&scan->tree);
     vec_free(&scan->fresh);
+    vec_free(&scan->doubted);
 }

@@ -1,6 +1,7 @@
 /*
  * Walks a tree and writes down what it holds. A file whose size, times and inode are those of an earlier walk is taken to
- * be the same file and is never read; the others are listed as fresh. Reads, and changes nothing.
+ * be the same file and is never read, unless its file system is one whose times do not tell; the others are listed as
+ * fresh. Reads, and changes nothing.
  *
  * The tree may be hostile: links are not followed, names are any bytes, and entries, depth and time are bounded.
  */
@@ -21,9 +22,10 @@ struct scan_request {
 
 struct scan {
     struct tree tree;
-    VEC(size_t) fresh; /* entries whose content is not known yet */
-    size_t differing;  /* entries that the earlier walk has otherwise or not at all */
-    bool was_denied;   /* something could not be looked at for want of permission */
+    VEC(size_t) fresh;   /* entries whose content is not known yet */
+    VEC(size_t) doubted; /* entries that look as the earlier walk had them, where looks do not tell */
+    size_t differing;    /* entries that the earlier walk has otherwise or not at all */
+    bool was_denied;     /* something could not be looked at for want of permission */
 };
 
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)

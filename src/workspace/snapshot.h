@@ -16,7 +16,6 @@ struct snapshot_request {
     uint64_t most_bytes;        /* that may be added; what is too large is left out, largest first */
     uint64_t most_milliseconds; /* 0: as long as it takes */
     const struct tree *start;   /* of this session, where it has begun already; NULL: it begins */
-    bool has_checkpoints;       /* so that the last snapshot is closer to what is there than the start */
     int folder_fd;              /* where the tree is kept for the session, or -1 … */
     const char *name;           /* … and under which name */
     struct progress *progress;  /* may be NULL */

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "git/index.h"
 #include "kernel/beneath.h"
+#include "kernel/times.h"
 #include "workspace/gitdir.h"
 #include "workspace/scan.h"
 
@@ -112,12 +113,22 @@ static int is_done(int top_fd, struct store *store, const struct entry *now, con
     return has_content ? same_content(top_fd, store, now, change->after, err) : 1;
 }
 
-static int judge_one(int top_fd, struct store *store, const struct tree *from, struct judged *judged,
+/* The very file that was written down, and not written since, as far as its looks tell. */
+static bool is_untouched(const struct entry *now, const struct entry *before, bool looks_tell)
+{
+    return standing_looks_the_same(now, before) && now->changed.tv_sec == before->changed.tv_sec &&
+           now->changed.tv_nsec == before->changed.tv_nsec &&
+           (looks_tell || before->content != CONTENT_STORED);
+}
+
+static int judge_one(const struct settlement *settlement, bool looks_tell, struct judged *judged,
                      struct err *err)
 {
+    int top_fd = settlement->top_fd;
+    struct store *store = settlement->store;
     const struct change *change = &judged->change;
     const struct entry *now = &judged->now, *before = change->before;
-    struct timespec taken = from->taken;
+    struct timespec taken = settlement->from->taken;
     /* A state that was written down later than it was meant: the host changed the file in between. */
     bool is_late = before && !S_ISDIR(before->mode) &&
                    (before->changed.tv_sec > taken.tv_sec ||
@@ -131,9 +142,7 @@ static int judge_one(int top_fd, struct store *store, const struct tree *from, s
         return done < 0 ? -1 : 0;
     }
     bool is_regular = now->path && before && S_ISREG(now->mode) && S_ISREG(before->mode);
-    if (is_regular &&
-        !(standing_looks_the_same(now, before) && now->changed.tv_sec == before->changed.tv_sec &&
-          now->changed.tv_nsec == before->changed.tv_nsec)) {
+    if (is_regular && !is_untouched(now, before, looks_tell)) {
         int same = same_content(top_fd, store, now, before, err);
         if (same > 0)
             judged->standing = STANDING_READY;
@@ -153,6 +162,7 @@ int settle_judge(const struct settlement *settlement, judged_list *ret_judged, s
     change_list changes;
     compare_trees(settlement->from, settlement->to, &changes);
     judged_list judged = {0};
+    bool looks_tell = times_tell(settlement->top_fd);
     int result = 0;
     for (size_t i = 0; result == 0 && i < changes.count; i++) {
         struct judged one = {.change = changes.at[i]};
@@ -160,7 +170,7 @@ int settle_judge(const struct settlement *settlement, judged_list *ret_judged, s
         if (scan_entry(settlement->top_fd, one.change.path, settlement->arena, &one.now, err) < 0)
             result = -1;
         else
-            result = judge_one(settlement->top_fd, settlement->store, settlement->from, &one, err);
+            result = judge_one(settlement, looks_tell, &one, err);
         vec_push(&judged, one);
     }
     vec_free(&changes);

@@ -1,5 +1,6 @@
 /* The engine against arbitrary trees: what changed, undo and redo. See arbitrary.h. */
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <time.h>
 
@@ -140,6 +141,37 @@ TEST(undo_and_redo_of_arbitrary_work_are_exact)
         if (!one_case(seed + i))
             return;
     }
+}
+
+/* The tree lies in memory, where the kernel does not hear of what is written through a mapping. */
+TEST(what_was_written_through_a_mapping_is_a_change)
+{
+    struct timespec pause = {.tv_nsec = 25000000}; /* more than a tick: what is younger is read in any case */
+    char path[96];
+    place_make();
+    snprintf(path, sizeof(path), "%s/file", place.tree);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    CHECK_INT(write(fd, "before", 6), 6);
+    nanosleep(&pause, NULL);
+    auto_tree struct tree before = {0}, after = {0};
+    CHECK_INT(snapshot(&before), 0);
+    volatile char *mapped = mmap(NULL, 6, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(mapped != MAP_FAILED && *mapped == 'b'); /* read once, it can be written */
+    *mapped = 'B';
+    change_list changes;
+    CHECK_INT(snapshot(&after), 0);
+    compare_trees(&before, &after, &changes);
+    CHECK(changes.count == 1 && changes.at[0].what & CHANGE_CONTENT);
+    vec_free(&changes);
+    CHECK(settle(&after, &before));
+    CHECK_INT(*mapped, 'B'); /* it was replaced, and not written */
+    char content[7] = "";
+    int again = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK_INT(read(again, content, 6), 6);
+    CHECK_STR(content, "before");
+    close(again);
+    close(fd);
+    place_remove();
 }
 
 /* --- under review ------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,61 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "workspace/scan.h"
+
+enum { ATTRIBUTES_LARGEST = 64 * 1024 };
+
+/* Others belong to the kernel or ask for root; the overlay's own marks are no part of the file. */
+static bool is_kept_attribute(const char *name)
+{
+    return (text_starts_with(name, "user.") && !text_starts_with(name, "user.overlay.")) ||
+           text_starts_with(name, "system.posix_acl_");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_attribute(struct buf *out, int fd, const char *name)
+{
+    char *value = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
+    ssize_t size = fgetxattr(fd, name, value, ATTRIBUTES_LARGEST);
+    if (size >= 0) {
+        uint32_t stored = (uint32_t)size;
+        buf_add(out, name, strlen(name) + 1);
+        buf_add(out, (const char *)&stored, sizeof(stored));
+        buf_add(out, value, stored);
+    }
+    free(value);
+}
+
+void scan_attributes(int fd, struct arena *arena, struct entry *entry)
+{
+    char few[1024], *names = few;
+    ssize_t size = flistxattr(fd, names, sizeof(few));
+    if (size < 0 && errno == ERANGE) {
+        names = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
+        size = flistxattr(fd, names, ATTRIBUTES_LARGEST);
+    }
+    VEC(const char *) kept = {0};
+    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        if (is_kept_attribute(name))
+            vec_push(&kept, name);
+    }
+    if (kept.count) {
+        qsort(kept.at, kept.count, sizeof(*kept.at), compare_texts);
+        auto_buf struct buf out = {0};
+        for (size_t i = 0; i < kept.count; i++)
+            add_attribute(&out, fd, kept.at[i]);
+        entry->attributes = arena_copy(arena, buf_text(&out), out.size);
+        entry->attributes_size = (uint32_t)out.size;
+    }
+    vec_free(&kept);
+    if (names != few)
+        free(names);
+}
