@@ -9,6 +9,11 @@
 
 enum { MOST_NAMED = 5, MOST_ASKED = 1000 };
 
+struct named {
+    const char *names; /* of the first few */
+    size_t count;
+};
+
 static bool became_program(const struct policy *policy, const struct change *change)
 {
     const struct entry *before = change->before, *after = change->after;
@@ -18,37 +23,69 @@ static bool became_program(const struct policy *policy, const struct change *cha
            strncmp(change->path, ".git/", strlen(".git/")) != 0;
 }
 
-void programs_look(struct flags *flags, const char *workspace, const struct tree *start,
-                   const struct tree *end)
+static void add_name(struct flags *flags, const char *workspace, const char *path, struct named *named)
 {
     struct arena *arena = flags->hold->arena;
-    change_list changes = {0};
+    bool is_first = flags->past.workspace && strcmp(workspace, flags->past.workspace) == 0;
+    if (named->count++ < MOST_NAMED)
+        named->names = arena_printf(arena, "%s%s%s", named->names, *named->names ? ", " : "",
+                                    is_first ? path : path_join(arena, workspace, path));
+}
+
+static void add_sighting(struct flags *flags, const struct named *named, const char *one, const char *several,
+                         const char *hint)
+{
+    const char *names = named->count <= MOST_NAMED ? named->names
+                                                   : arena_printf(flags->hold->arena, "%s and %zu more",
+                                                                  named->names, named->count - MOST_NAMED);
+    if (named->count)
+        flags_add_sighting(flags, (struct sighting){named->count == 1 ? one : several, names, hint});
+}
+
+static void look_for_new(struct flags *flags, const char *workspace, const change_list *changes)
+{
+    struct arena *arena = flags->hold->arena;
     file_contents contents = {0};
     VEC(struct version) found = {0};
-    compare_trees(start, end, &changes);
-    for (size_t i = 0; i < changes.count && found.count < MOST_ASKED; i++) {
-        if (!became_program(flags->hold->plan->policy, &changes.at[i]))
+    struct named named = {.names = ""};
+    for (size_t i = 0; i < changes->count && found.count < MOST_ASKED; i++) {
+        if (!became_program(flags->hold->plan->policy, &changes->at[i]))
             continue;
-        const char *path = arena_str(arena, changes.at[i].path);
+        const char *path = arena_str(arena, changes->at[i].path);
         size_t count = contents.count;
         content_add(arena, path_join(arena, workspace, path), &contents);
         const struct file_content *now = contents.count > count ? &contents.at[count] : NULL;
         vec_push(&found, (struct version){path, now && now->bytes ? now->bytes : "", now ? now->size : 0});
     }
     versions_find(&flags->versions, workspace, found.at, found.count);
-    const char *names = "";
-    size_t count = 0;
-    bool is_first = flags->past.workspace && strcmp(workspace, flags->past.workspace) == 0;
     for (size_t i = 0; i < found.count; i++) {
-        if (!found.at[i].was_there && count++ < MOST_NAMED)
-            names = arena_printf(arena, "%s%s%s", names, *names ? ", " : "",
-                                 is_first ? found.at[i].path : path_join(arena, workspace, found.at[i].path));
+        if (!found.at[i].was_there)
+            add_name(flags, workspace, found.at[i].path, &named);
     }
-    if (count > MOST_NAMED)
-        names = arena_printf(arena, "%s and %zu more", names, count - MOST_NAMED);
-    if (count)
-        flags_add_sighting(flags, (struct sighting){count == 1 ? "a new program" : "new programs", names});
-    vec_free(&changes);
+    add_sighting(flags, &named, "a new program", "new programs", NULL);
     vec_free(&contents);
     vec_free(&found);
+}
+
+/* Whoever else may run one acts as the user: said always, and wherever they lie. */
+static void look_for_set_id(struct flags *flags, const char *workspace, const change_list *changes)
+{
+    struct named named = {.names = ""};
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->at[i];
+        if (change->after && entry_new_ids(change->before, change->after))
+            add_name(flags, workspace, arena_str(flags->hold->arena, change->path), &named);
+    }
+    add_sighting(flags, &named, "a file that runs as its owner (set-id)",
+                 "files that run as their owner (set-id)", "`chmod ug-s` takes that away");
+}
+
+void programs_look(struct flags *flags, const char *workspace, const struct tree *start,
+                   const struct tree *end)
+{
+    change_list changes = {0};
+    compare_trees(start, end, &changes);
+    look_for_new(flags, workspace, &changes);
+    look_for_set_id(flags, workspace, &changes);
+    vec_free(&changes);
 }

@@ -46,6 +46,12 @@ unsigned entries_differ(const struct entry *a, const struct entry *b)
     return what;
 }
 
+uint32_t entry_new_ids(const struct entry *before, const struct entry *after)
+{
+    bool is_same = before && !(entries_differ(before, after) & (CHANGE_KIND | CHANGE_CONTENT));
+    return S_ISREG(after->mode) ? after->mode & (S_ISUID | S_ISGID) & ~(is_same ? before->mode : 0) : 0;
+}
+
 static bool lies_beneath(const char *path, const char *directory)
 {
     size_t size = strlen(directory);

@@ -44,6 +44,9 @@ typedef VEC(struct change) change_list;
 /* What differs between two entries of one path; 0: nothing. */
 unsigned entries_differ(const struct entry *a, const struct entry *b);
 
+/* Set-id bits of a file that it did not have before, with this content. */
+uint32_t entry_new_ids(const struct entry *before, const struct entry *after);
+
 /* Times alone count as a change too: whoever shows changes to a person passes over those. */
 void compare_trees(const struct tree *before, const struct tree *after, change_list *ret_changes);
 

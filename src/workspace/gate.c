@@ -9,6 +9,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "git/running.h"
+#include "workspace/compare.h"
 
 enum { READ_MOST = 1024 * 1024 };
 
@@ -220,8 +221,7 @@ static void judge_kind(const struct gate_change *change, gate_reasons *reasons)
     bool is_regular = S_ISREG(after->mode), was_regular = before && S_ISREG(before->mode);
     if (is_regular && after->mode & 0111 && !(was_regular && before->mode & 0111))
         vec_push(reasons, "became executable");
-    uint32_t ids = after->mode & (S_ISUID | S_ISGID);
-    if (!S_ISDIR(after->mode) && ids & ~(was_regular ? before->mode : 0))
+    if (entry_new_ids(before, after))
         vec_push(reasons, "runs as its owner (set-id)");
     bool same_target = before && S_ISLNK(before->mode) && strcmp(before->target, after->target) == 0;
     if (S_ISLNK(after->mode) && !same_target && leaves_tree(change->path, after->target))

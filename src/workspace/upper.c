@@ -12,6 +12,7 @@
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "kernel/remove.h"
+#include "workspace/compare.h"
 #include "workspace/layers.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
@@ -110,11 +111,9 @@ static int add_lower(struct reading *reading, const struct entry *upper, struct 
 
 struct entry upper_made_harmless(struct entry entry, const struct entry *lower)
 {
-    const uint32_t ids = S_ISUID | S_ISGID;
     entry.uid = lower ? lower->uid : geteuid();
     entry.gid = lower ? lower->gid : getegid();
-    if (S_ISREG(entry.mode))
-        entry.mode &= ~(ids & ~(lower && S_ISREG(lower->mode) ? lower->mode : 0));
+    entry.mode &= ~entry_new_ids(lower, &entry);
     return entry;
 }
 
