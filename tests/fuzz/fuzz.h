@@ -4,4 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What it returns for an input that it has no use for: one of the corpus is none. */
+enum { FUZZ_NOT_TAKEN = -1 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,4 +1,7 @@
-/* Any bytes as a file of settings: sifting it ends, and what was kept holds no user's name before a host. */
+/*
+ * Any bytes as a file of settings: sifting it ends, and what was kept holds no user's name before a host. The first line is the end of
+ * the file's path, which says what kind it is.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +10,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    if (size == 0)
-        return 0;
-    enum sifted file = (enum sifted)(1 + bytes[0] % SIFTED_CLAUDE);
+    char path[64] = "";
+    const uint8_t *line_end = size ? memchr(bytes, '\n', size) : NULL;
+    size_t path_size = line_end ? (size_t)(line_end - bytes) : 0;
+    if (path_size == 0 || path_size >= sizeof(path) || *bytes != '/')
+        return FUZZ_NOT_TAKEN;
+    memcpy(path, bytes, path_size);
+    enum sifted file = sifted_file(path);
+    if (file == SIFTED_UNKNOWN)
+        return FUZZ_NOT_TAKEN;
     auto_buf struct buf out = {0};
-    sift_text(file, (const char *)bytes + 1, size - 1, &out);
+    sift_text(file, (const char *)line_end + 1, size - path_size - 1, &out);
     for (const char *at = buf_text(&out); file != SIFTED_CLAUDE && (at = strstr(at, "://"));) {
         at += strlen("://");
         if (at[strcspn(at, "@/ \t\r\n\"'<>?#")] == '@')

@@ -47,9 +47,7 @@ int main(void)
         size_t size = 0;
         snprintf(path, sizeof(path), "%s/%s", FUZZ_CORPUS, entries[i]->d_name);
         uint8_t *bytes = read_input(path, &size);
-        bool ok = bytes != NULL;
-        if (ok)
-            LLVMFuzzerTestOneInput(bytes, size);
+        bool ok = bytes && LLVMFuzzerTestOneInput(bytes, size) != FUZZ_NOT_TAKEN;
         printf("%s %d - %s is taken without harm\n", ok ? "ok" : "not ok", i + 1, entries[i]->d_name);
         fflush(stdout);
         free(bytes);
