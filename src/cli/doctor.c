@@ -219,7 +219,7 @@ static void judge_network(const struct host_caps *caps, struct judged_wall *wall
     fix(wall, "# see what refuses it: sudo dmesg | tail, and the system's security policy");
 }
 
-static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
+static void judge_control_group(const struct host_caps *caps, struct judged_wall *wall)
 {
     finds(wall, STATE_OK, "a control group of its own can limit memory and processes");
     if (caps->cgroup_holds)
@@ -248,6 +248,20 @@ static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
                   "sudo tee /etc/systemd/system/user@.service.d/delegate.conf");
         fix(wall, "sudo systemctl daemon-reload  # and log in anew");
     }
+}
+
+static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
+{
+    judge_control_group(caps, wall);
+    if (!caps->core_starts_helper)
+        return;
+    finds(wall, STATE_WEAKER,
+          arena_printf(wall->arena,
+                       "%s; a crash inside starts the helper of kernel.core_pattern on the host, which a "
+                       "hard limit of cores above 0 would keep it from",
+                       wall->says));
+    fix(wall,
+        "echo '* hard core unlimited' | sudo tee /etc/security/limits.d/60-bawn.conf  # and log in anew");
 }
 
 static void judge_root(const struct host_caps *caps, struct judged_wall *wall)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -359,6 +360,14 @@ static void try_filters(struct host_caps *caps)
     record(&caps->trials[TRIAL_SECCOMP], seccomp_is_there() ? 0 : -1, errno);
 }
 
+static bool core_starts_helper(void)
+{
+    char pattern[256] = "";
+    struct rlimit limit;
+    return read_text("/proc/sys/kernel/core_pattern", pattern, sizeof(pattern)) && *pattern == '|' &&
+           getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
+}
+
 void probe_host(const struct probe_request *request, struct host_caps *ret_caps)
 {
     unsigned uid = geteuid();
@@ -377,6 +386,7 @@ void probe_host(const struct probe_request *request, struct host_caps *ret_caps)
         read_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
     read_text("/sys/kernel/security/lsm", ret_caps->security_modules, sizeof(ret_caps->security_modules));
     look_at_cgroup(ret_caps);
+    ret_caps->core_starts_helper = core_starts_helper();
     look_for_snaps(request, ret_caps);
     try_filters(ret_caps);
     try_namespaces(request, ret_caps);

@@ -62,6 +62,9 @@ struct host_caps {
     /* The caller's own cgroup, version 2; and whether it is version 1 that has the memory. */
     bool cgroup_found, cgroup_writable, cgroup_memory, cgroup_pids, cgroup_is_old;
 
+    /* A hard limit of 0 that only root could raise, and a helper of root's for the cores of crashes. */
+    bool core_starts_helper;
+
     const char *snaps[PROBE_MOST_PROGRAMS + 1]; /* those of the programs that are snaps; ended by NULL */
 };
 

@@ -321,6 +321,18 @@ TEST(limits_without_a_control_group_are_weaker_and_enough)
     free(answer.text);
 }
 
+TEST(a_helper_for_cores_that_no_limit_keeps_away_is_named)
+{
+    struct host_caps caps = perfect();
+    caps.core_starts_helper = true;
+    struct answer answer = ask(&caps, false);
+    CHECK_INT(answer.status, 0);
+    SAYS(
+        "limits             weaker       a control group of its own can limit memory and processes; a crash ");
+    SAYS("    echo '* hard core unlimited' | sudo tee ");
+    free(answer.text);
+}
+
 TEST(snaps_are_named_with_another_way_to_install_them)
 {
     struct host_caps caps = perfect();
