@@ -23,6 +23,14 @@ const char *connection_host(const struct connection *connection, char text[ENDPO
     return text;
 }
 
+bool connection_is_one_of_many(const struct connection *connection)
+{
+    const struct host_object *host = &connection->rule.host;
+    bool is_spelled_out = connection->rule.verb == VERB_CONNECT &&
+                          (host->kind == HOST_NAME || (host->kind == HOST_ADDRESS && host->prefix == 128));
+    return !is_spelled_out && !connection->published;
+}
+
 static void side_open(struct side *side, struct connection *connection, int fd, uint32_t events)
 {
     side->connection = connection;

@@ -40,6 +40,27 @@ static void take_reply(struct egress *egress, const struct port_request *reply, 
         close(fd); /* for a helper before this one */
 }
 
+/* Sends what waits. Only so many are under way that neither side's answers find the channel full. */
+static void send_waiting(struct egress *egress)
+{
+    while (egress->asks.count < ASKS_AT_ONCE && egress->waiting_first < egress->waiting_asks.count) {
+        struct ask ask = egress->waiting_asks.at[egress->waiting_first];
+        int errnum = port_send(egress->channel.fd, &ask.request, -1) < 0 ? errno : 0;
+        if (errnum == EAGAIN) {
+            poller_change(&egress->poller, &egress->channel, EPOLLIN | EPOLLOUT);
+            return;
+        }
+        egress->waiting_first++;
+        if (!errnum)
+            vec_push(&egress->asks, ask);
+        else if (ask.self)
+            ask.done(ask.self, -1, errnum);
+    }
+    if (egress->waiting_first == egress->waiting_asks.count)
+        egress->waiting_first = egress->waiting_asks.count = 0;
+    poller_change(&egress->poller, &egress->channel, EPOLLIN);
+}
+
 static void channel_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
@@ -49,8 +70,10 @@ static void channel_ready(struct watcher *watcher, uint32_t events)
     while ((result = port_receive(watcher->fd, &reply, &fd)) > 0 || (result < 0 && errno == EPROTO)) {
         if (result > 0)
             take_reply(egress, &reply, fd);
+        send_waiting(egress);
         settings_confirm(egress);
     }
+    send_waiting(egress);
     if (result == 0)
         egress->is_over = true; /* process 1 is gone, and with it everything that this program is for */
 }
@@ -61,7 +84,8 @@ bool asks_are_answered(const struct egress *egress, uint64_t last_ask)
         if (egress->asks.at[i].request.number <= last_ask)
             return false;
     }
-    return true;
+    size_t first = egress->waiting_first; /* in the order of their numbers */
+    return first == egress->waiting_asks.count || egress->waiting_asks.at[first].request.number > last_ask;
 }
 
 int asks_open(struct egress *egress, int channel_fd)
@@ -74,15 +98,12 @@ void ask_port(struct egress *egress, enum port_kind kind, struct endpoint at, as
 {
     struct ask ask = {
         .request = {.kind = kind, .number = ++egress->last_ask, .at = at}, .done = done, .self = self};
-    if (egress->asks.count >= MOST_ASKS) {
+    if (egress->waiting_asks.count - egress->waiting_first >= MOST_ASKS) {
         done(self, -1, EAGAIN);
         return;
     }
-    if (port_send(egress->channel.fd, &ask.request, -1) < 0) {
-        done(self, -1, errno);
-        return;
-    }
-    vec_push(&egress->asks, ask);
+    vec_push(&egress->waiting_asks, ask);
+    send_waiting(egress);
 }
 
 void ask_forget(struct egress *egress, const void *self)
@@ -90,5 +111,9 @@ void ask_forget(struct egress *egress, const void *self)
     for (size_t i = 0; i < egress->asks.count; i++) {
         if (egress->asks.at[i].self == self)
             egress->asks.at[i].self = NULL;
+    }
+    for (size_t i = egress->waiting_first; i < egress->waiting_asks.count; i++) {
+        if (egress->waiting_asks.at[i].self == self)
+            egress->waiting_asks.at[i].self = NULL;
     }
 }

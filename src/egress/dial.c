@@ -198,7 +198,7 @@ void connection_dial(struct connection *connection)
         !proxy_is_excepted(&egress->proxy, connection_host(connection, text), connection->asked.port);
     if (connection->via_proxy) {
         if (!egress->proxy.is_looked_up)
-            lookup_start(egress->lookup, egress->proxy.host, &egress->proxy);
+            lookup_start(egress->lookup, egress->proxy.host, false, &egress->proxy);
         egress->proxy.is_looked_up = true;
     } else if (!name) {
         dial_address(connection);
@@ -206,7 +206,7 @@ void connection_dial(struct connection *connection)
         connection_found(connection);
     } else if (!name->is_looked_up) {
         name->is_looked_up = true;
-        lookup_start(egress->lookup, name->text, name);
+        lookup_start(egress->lookup, name->text, connection_is_one_of_many(connection), name);
     }
 }
 

@@ -36,7 +36,8 @@
 enum {
     MOST_NAMES = 4096 /* below wildcards; beside them as many that a rule spells out */,
     MOST_CONNECTIONS = 4096,
-    MOST_ASKS = 1024,
+    MOST_ASKS = 32768, /* that wait: as many names as there may be, at a few ports each */
+    ASKS_AT_ONCE = 64,
 };
 
 struct egress;
@@ -210,6 +211,9 @@ void connection_refuse(struct connection *connection,
 void connection_fail(struct connection *connection, int errnum, const char *sentence);
 const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE]);
 
+/* Is it for a host that its rule does not spell out? Of those there may be any number. */
+bool connection_is_one_of_many(const struct connection *connection);
+
 /* account.c: tells what it carried, if it carried anything. */
 void connection_account(const struct connection *connection);
 
@@ -286,7 +290,9 @@ struct egress {
     int64_t translators_until;
     bool translators_are_asked;
     struct watcher link, channel, looked_up, datagrams, streams;
-    VEC(struct ask) asks;
+    VEC(struct ask) asks;         /* that process 1 has been sent */
+    VEC(struct ask) waiting_asks; /* that it will be, from waiting_first on */
+    size_t waiting_first;
     uint64_t last_ask;
     struct map names;
     VEC(struct name *) by_address; /* the n-th stands at 198.18.0.2 + n */

@@ -103,7 +103,7 @@ bool leads_must_wait(struct connection *connection, const struct endpoint *addre
     if (!connection->waits_for_translators)
         return false;
     if (!egress->translators_are_asked)
-        lookup_start(egress->lookup, TRANSLATORS_NAME, &egress->translators);
+        lookup_start(egress->lookup, TRANSLATORS_NAME, false, &egress->translators);
     egress->translators_are_asked = true;
     return true;
 }

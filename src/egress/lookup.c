@@ -10,11 +10,12 @@
 
 #include "base/arena.h"
 
-enum { MOST_THREADS = 16 };
+enum { MOST_THREADS = 16, MOST_FOR_MANY = 8 };
 
 struct job {
     struct job *next;
     void *self;
+    bool is_one_of_many;
     struct lookup_result result;
     char name[256];
 };
@@ -26,8 +27,8 @@ struct queue {
 struct lookup {
     pthread_mutex_t mutex;
     pthread_cond_t has_work;
-    struct queue waiting, done;
-    unsigned threads, idle;
+    struct queue waiting, waiting_many, done;
+    unsigned threads, idle, queued, busy_with_many;
     int ready_fd;
 };
 
@@ -65,13 +66,23 @@ static void ask_system(struct job *job)
     freeaddrinfo(found);
 }
 
+/* Names below a wildcard wait for each other, and not the others for them. */
+static struct job *next_job(struct lookup *lookup)
+{
+    struct job *job = get(&lookup->waiting);
+    if (!job && lookup->busy_with_many < MOST_FOR_MANY && (job = get(&lookup->waiting_many)))
+        lookup->busy_with_many++;
+    lookup->queued -= job != NULL;
+    return job;
+}
+
 static void *work(void *self)
 {
     struct lookup *lookup = self;
     pthread_mutex_lock(&lookup->mutex);
     for (;;) {
         struct job *job;
-        while (!(job = get(&lookup->waiting))) {
+        while (!(job = next_job(lookup))) {
             lookup->idle++;
             pthread_cond_wait(&lookup->has_work, &lookup->mutex);
             lookup->idle--;
@@ -79,6 +90,7 @@ static void *work(void *self)
         pthread_mutex_unlock(&lookup->mutex);
         ask_system(job);
         pthread_mutex_lock(&lookup->mutex);
+        lookup->busy_with_many -= job->is_one_of_many;
         put(&lookup->done, job);
         static const uint64_t one = 1;
         if (write(lookup->ready_fd, &one, sizeof(one)) < 0)
@@ -95,6 +107,7 @@ struct lookup *lookup_open(int *ret_ready_fd)
     struct lookup *lookup = must_realloc(NULL, 1, sizeof(*lookup));
     *lookup = (struct lookup){.ready_fd = fd};
     lookup->waiting.end = &lookup->waiting.first;
+    lookup->waiting_many.end = &lookup->waiting_many.first;
     lookup->done.end = &lookup->done.first;
     pthread_mutex_init(&lookup->mutex, NULL);
     pthread_cond_init(&lookup->has_work, NULL);
@@ -103,14 +116,16 @@ struct lookup *lookup_open(int *ret_ready_fd)
 }
 
 /* Threads are made as they are needed. Without a single one the lookup fails, and does not wait for ever. */
-void lookup_start(struct lookup *lookup, const char *name, void *self)
+void lookup_start(struct lookup *lookup, const char *name, bool is_one_of_many, void *self)
 {
     struct job *job = must_realloc(NULL, 1, sizeof(*job));
-    *job = (struct job){.self = self};
+    *job = (struct job){.self = self, .is_one_of_many = is_one_of_many};
     size_t size = strnlen(name, sizeof(job->name) - 1);
     memcpy(job->name, name, size);
     pthread_mutex_lock(&lookup->mutex);
-    if (lookup->idle == 0 && lookup->threads < MOST_THREADS) {
+    lookup->queued++;
+    /* Who was woken and has not run yet still counts as idle. */
+    if (lookup->queued > lookup->idle && lookup->threads < MOST_THREADS) {
         pthread_t thread;
         pthread_attr_t small;
         pthread_attr_init(&small);
@@ -120,9 +135,10 @@ void lookup_start(struct lookup *lookup, const char *name, void *self)
         pthread_attr_destroy(&small);
     }
     if (lookup->threads) {
-        put(&lookup->waiting, job);
+        put(is_one_of_many ? &lookup->waiting_many : &lookup->waiting, job);
         pthread_cond_signal(&lookup->has_work);
     } else {
+        lookup->queued--;
         job->result.problem = "there is no thread for it";
         put(&lookup->done, job);
         eventfd_write(lookup->ready_fd, 1);

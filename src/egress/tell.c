@@ -80,21 +80,12 @@ void tell_name_trouble(const struct name *name, const char *sentence)
     tell_once(name->egress, TOLD_TROUBLE, true, line, line);
 }
 
-/* Of the hosts of one rule there may be any number. */
-static bool is_one_of_many(const struct connection *connection)
-{
-    const struct host_object *host = &connection->rule.host;
-    bool is_spelled_out = connection->rule.verb == VERB_CONNECT &&
-                          (host->kind == HOST_NAME || (host->kind == HOST_ADDRESS && host->prefix == 128));
-    return !is_spelled_out && !connection->published;
-}
-
 void tell_connection(const struct connection *connection, enum told kind, const char *detail)
 {
     char line[TELL_LONGEST], text[ENDPOINT_TEXT_SIZE];
     snprintf(line, sizeof(line), "%s %s %u %s", kinds[kind].word, connection_host(connection, text),
              connection->asked.port, detail);
-    tell_once(connection->egress, kind, is_one_of_many(connection), line, line);
+    tell_once(connection->egress, kind, connection_is_one_of_many(connection), line, line);
 }
 
 bool tell_asked(struct egress *egress, const char *name, bool by_stream, uint16_t port)

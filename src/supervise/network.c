@@ -35,7 +35,7 @@ static int take_host_port(struct network *network, uint16_t inside, uint16_t out
     if (fd < 0) {
         err_sys(err, errno, "cannot publish port %u of the sandbox at 127.0.0.1:%u", inside, outside);
         return err_hint(err,
-                        errno == EACCES ? "choose a port from 1024 on: publish 8080:80"
+                        errno == EACCES ? "choose a port from 1024 on: publish 8080:%u"
                                         : "choose another port on the host: publish OTHER:%u",
                         inside);
     }

@@ -1,11 +1,15 @@
 """Who asks for too much of something gets less of it, nobody else does, and what happened stays on record."""
 import contextlib
+import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import threading
+import time
 
+import attacks
 import lab as labs
 from grants import bawn, waiting
 from session import BAWN, HELPERS, sanitized_too
@@ -78,17 +82,27 @@ print(got)""", prefix=["prlimit", "--nofile=120:120"])
     assert session.events("helper-died") == []
 
 
-@test
-def a_name_that_is_slow_to_be_found_holds_up_nobody_else(session):
-    session.lab.ask(names={**labs.NAMES, **{f"slow{i}.test": ["never"] for i in range(8)}})
-    done = session.python([f"connect slow{i}.test:9000" for i in range(8)] + ["connect allowed.test:9000"], """
-held = [dial(f"slow{i}.test", 9000) for i in range(8)]
+SLOW = """
 def hear(s, timeout):
     s.settimeout(timeout)
     return attempt(lambda: s.recv(1))
-print(exchange("allowed.test", 9000, b"x"), {hear(s, 0) for s in held})
-print([hear(s, 20) for s in held])""")
-    assert done.out == f"b'xthe end' {{'EAGAIN'}}\n{['ECONNRESET'] * 8}\n", done
+addresses = [socket.gethostbyname(name) for name in sys.argv[1:]]
+exchange("allowed.test", 9000, b"there is a thread that waits for work")
+held = [socket.create_connection((address, 9000), 10) for address in addresses]
+print(exchange("from-hosts-file.test", 9000, b"x"), {hear(s, 0) for s in held})
+print({hear(s, 60) for s in held})
+"""
+
+
+@test
+def names_that_are_slow_to_be_found_hold_up_nobody_else(session):
+    """One of them alone, many that rules spell out, and any number of them below a wildcard."""
+    exact, many = [f"slow{i}.test" for i in range(14)], [f"slow{i}.example.test" for i in range(20)]
+    session.lab.ask(names={**labs.NAMES, **{name: ["never"] for name in exact + many}})
+    fine = ["connect allowed.test:9000", "connect from-hosts-file.test:9000"]
+    for rules, names in (([f"connect {name}:9000" for name in exact], exact[:1]), ([f"connect {name}:9000" for name in exact], exact), (["connect *.example.test:9000"], many)):
+        done = session.run([*fine, *rules], "/usr/bin/python3", "-c", HELPERS + SLOW, *names, timeout=60)
+        assert done.out == "b'xthe end' {'EAGAIN'}\n{'ECONNRESET'}\n", done
     assert {event["why"] for event in session.events("unreachable")} == {"Temporary failure in name resolution"}
 
 
@@ -223,3 +237,28 @@ print(exchange("allowed.test", 9000, b"x"))"""])
     assert (folder / "lied").exists() and len(session.events("helper-started")) == 2
     assert done.stdout == "198.18.0.7\nEAI-2\n198.18.0.6\nb'xthe end'\n", done
     assert [event["host"] for event in session.events("name")] == ["kept.test", "allowed.test"]
+
+
+@test
+@sanitized_too
+def however_many_names_are_known_each_is_reached_by_the_next_helper_and_at_new_ports(session):
+    count = 1500
+    session.lab.ask(names={**labs.NAMES, **{f"n{i}.example.test": [labs.PUBLIC] for i in range(count)}})
+    process, say = waiting(session, ["connect *.example.test:9000"], ["prlimit", "--nofile=20000:20000"])
+    assert say(f"len(set(socket.gethostbyname(f'n{{i}}.example.test') for i in range({count})))") == str(count)
+
+    def unreached(port):
+        return say(f"[i for i in range({count}) if attempt(lambda: dial(f'n{{i}}.example.test', {port}).close())]")
+
+    assert unreached(9000) == "[]"
+    assert bawn(session, "allow", "*.example.test:5432").returncode == 0
+    assert unreached(5432) == "[]"
+    (helper,) = attacks.helpers_of(process.pid)
+    os.kill(helper, signal.SIGKILL)
+    until = time.monotonic() + 20
+    while say("socket.gethostbyname('n0.example.test')") != "198.18.0.2" and time.monotonic() < until:
+        pass
+    assert (unreached(9000), unreached(5432)) == ("[]", "[]")
+    assert not [event for event in session.events("network-trouble") if "socket" in event["why"]]
+    process.stdin.close()
+    process.wait()

@@ -180,7 +180,9 @@ def a_port_that_is_taken_is_an_error_before_anything_runs(session):
     done = session.run([f"publish {host.port}:3000"], "touch", "ran")
     host.close()
     assert done.status == 125 and f"127.0.0.1:{host.port}" in done.err and "publish OTHER:3000" in done.err, done
-    assert not (session.work / "ran").exists()
+    process = session.start(["publish 81:3000"], "touch", "ran", prefix=["setpriv", "--bounding-set=-net_bind_service", "--inh-caps=-net_bind_service"])
+    assert "127.0.0.1:81: Permission denied. Choose a port from 1024 on: publish 8080:3000." in process.communicate(timeout=30)[1]
+    assert process.returncode == 125 and not (session.work / "ran").exists()
 
 
 @test
