@@ -22,7 +22,7 @@
  * case open-cgroup-procs: {cgroup_procs} => ENOENT open; EACCES open | control-by root
  * case open-own-cgroup-procs: /sys/fs/cgroup/cgroup.procs => EACCES open | control-args {cgroup_procs} | control-by root
  *   resources: open the control group's list of processes for writing, to leave it
- * case open-passwd: /etc/passwd => EACCES open; root: EROFS open | control-by root | decoy-args {home}/.bashrc
+ * case open-passwd: /etc/passwd => EACCES open | control-by root | decoy-args {home}/.bashrc
  *   persistence: open /etc/passwd for writing
  * case open-shadow: /etc/shadow => ENOENT open | control-by root
  * case open-program: /usr/bin/env => EACCES open; root: EROFS open | control-by root | decoy-args {home}/.bashrc

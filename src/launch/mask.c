@@ -20,8 +20,7 @@ enum { MOST_ENTRIES = 1000000, DEEPEST = 16 }; /* each folder on the way down ho
 
 struct walk {
     struct root *root;
-    const struct operation *pattern;
-    const char *tree;
+    const struct operation *pattern, *tree;
     size_t entries;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) deep; /* folders that lie deeper than that: each is begun anew */
@@ -39,12 +38,33 @@ static bool is_named(const struct plan *plan, const char *path)
     return false;
 }
 
-static bool is_masked(const struct root *root, const char *path)
+static bool is_among(const char *const *paths, size_t count, const char *path)
 {
     size_t i = 0;
-    while (i < root->masked.count && strcmp(root->masked.at[i], path) != 0)
+    while (i < count && strcmp(paths[i], path) != 0)
         i++;
-    return i < root->masked.count;
+    return i < count;
+}
+
+static bool is_masked(const struct root *root, const char *path)
+{
+    return is_among(root->masked.at, root->masked.count, path);
+}
+
+static void close_folder(struct root *root, const char *path)
+{
+    if (!is_among(root->closed.at, root->closed.count, path))
+        vec_push(&root->closed, path);
+}
+
+/* Does the plan show a tree of its own there, which is searched by itself? */
+static bool is_shown(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (operation_shows(&plan->operations.at[i]) && strcmp(plan->operations.at[i].path, path) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Does the plan put something there, or further in? */
@@ -60,7 +80,7 @@ static bool leads_to_named(const struct plan *plan, const char *path)
 
 static int refuse(const struct walk *walk, const char *why, struct err *err)
 {
-    err_set(err, "%s %s to be searched for %s", walk->tree, why, walk->pattern->path);
+    err_set(err, "%s %s to be searched for %s", walk->tree->path, why, walk->pattern->path);
     return err_hint(err, remedy);
 }
 
@@ -99,7 +119,7 @@ static int cannot_search(const struct walk *walk, const char *path, int errnum, 
 
 /*
  * What is gone, no folder or a mount whose file system has ended hides nothing. One that cannot be listed can still be searched for a name, or be opened up by its owner:
- * it is hidden as a whole, unless that would hide what the plan shows there.
+ * it is hidden as a whole. Where the plan shows something in it, that is put into an empty folder, if what is around can only be read.
  */
 static int enter(struct walk *walk, int fd, const char *path, unsigned depth, struct err *err)
 {
@@ -109,14 +129,20 @@ static int enter(struct walk *walk, int fd, const char *path, unsigned depth, st
         return 0;
     if (errno != EACCES)
         return cannot_search(walk, path, errno, err);
-    if (is_masked(walk->root, path))
+    const struct plan *plan = walk->root->launch->plan;
+    bool is_tree = strcmp(path, walk->tree->path) == 0;
+    if (is_masked(walk->root, path) || (!is_tree && is_shown(plan, path)))
         return 0;
-    if (leads_to_named(walk->root->launch->plan, path)) {
-        cannot_search(walk, path, errno, err);
-        return err_hint(err, remedy);
+    if (!leads_to_named(plan, path)) {
+        vec_push(&walk->root->masked, path);
+        return 0;
     }
-    vec_push(&walk->root->masked, path);
-    return 0;
+    if (!is_tree && walk->tree->kind == OP_BIND_READ) {
+        close_folder(walk->root, path);
+        return 0;
+    }
+    cannot_search(walk, path, errno, err);
+    return err_hint(err, remedy);
 }
 
 /* Takes the descriptor over. */
@@ -202,18 +228,46 @@ static void find_sockets(struct root *root)
 static int search(struct walk *walk, int tree_fd, struct err *err)
 {
     int fd = openat(tree_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = enter(walk, fd, walk->tree, 0, err);
+    int result = enter(walk, fd, walk->tree->path, 0, err);
     for (size_t i = 0; result == 0 && i < walk->deep.count; i++) {
         const char *path = walk->deep.at[i];
-        const char *inside = path + strlen(walk->tree) + (strcmp(walk->tree, "/") != 0);
+        const char *inside = path + strlen(walk->tree->path) + (strcmp(walk->tree->path, "/") != 0);
         result = enter(walk, open_beneath(tree_fd, inside, O_RDONLY | O_DIRECTORY, 0), path, 0, err);
     }
     return result;
 }
 
+/* The first folder on the way from a tree to what is shown in it that cannot be gone through. */
+static void find_closed(struct root *root, const struct shown_tree *tree, const char *path)
+{
+    for (const char *slash = path + strlen(tree->path); (slash = strchr(slash + 1, '/'));) {
+        const char *folder = arena_copy(&root->arena, path, (size_t)(slash - path));
+        if (faccessat(tree->fd, folder + strlen(tree->path) + 1, X_OK, 0) == 0 || errno != EACCES)
+            continue;
+        close_folder(root, folder);
+        return;
+    }
+}
+
+/* In a tree that is shown as anybody sees it, real root has no way through folders of its own. */
+static void find_closed_of_root(struct root *root)
+{
+    const struct plan *plan = root->launch->plan;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        struct shown_tree tree = {operation->path, root->shown[i].tree};
+        for (size_t j = 0; operation->is_public && tree.fd >= 0 && j < plan->operations.count; j++) {
+            if (operation_shows(&plan->operations.at[j]) &&
+                path_is_beneath(plan->operations.at[j].path, tree.path) && j != i)
+                find_closed(root, &tree, plan->operations.at[j].path);
+        }
+    }
+}
+
 int mask_find(struct root *root, struct err *err)
 {
     find_sockets(root);
+    find_closed_of_root(root);
     const struct plan *plan = root->launch->plan;
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *pattern = &plan->operations.at[i];
@@ -222,7 +276,7 @@ int mask_find(struct root *root, struct err *err)
             const struct operation *tree = &plan->operations.at[j];
             if (!is_searched(pattern, tree))
                 continue;
-            struct walk walk = {.root = root, .pattern = pattern, .tree = tree->path};
+            struct walk walk = {.root = root, .pattern = pattern, .tree = tree};
             int result = search(&walk, root->shown[j].tree, err);
             vec_free(&walk.deep);
             if (result < 0)

@@ -146,9 +146,25 @@ static int make_link(struct root *root, const struct operation *operation, struc
     return 0;
 }
 
+/* A folder that cannot be searched is empty before the first that is shown in it: on the host's own, it might not be reached. */
+static int hide_closed(struct root *root, const char *path, struct err *err)
+{
+    for (size_t i = 0; i < root->closed.count; i++) {
+        const char *closed = root->closed.at[i];
+        if (!*closed || !path || !path_is_beneath(path, closed))
+            continue;
+        root->closed.at[i] = "";
+        if (hide(root, closed, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int carry_out(struct root *root, size_t index, struct err *err)
 {
     const struct operation *operation = &root->launch->plan->operations.at[index];
+    if (hide_closed(root, operation->path, err) < 0)
+        return -1;
     switch (operation->kind) {
     case OP_LINK:
         return make_link(root, operation, err);

@@ -86,7 +86,8 @@ int trees_open_one(const struct launch *launch, const struct operation *operatio
                                            trees_has_device(operation), err);
     if (fd < 0)
         return -1;
-    if (userns_fd >= 0 && !lies_in_kernel_tree(source) && mount_map_ids(fd, userns_fd, err) < 0) {
+    bool keeps_ids = operation->is_public || lies_in_kernel_tree(source);
+    if (userns_fd >= 0 && !keeps_ids && mount_map_ids(fd, userns_fd, err) < 0) {
         struct err why = *err;
         err_set(err, "root inside cannot be kept apart from root outside for %s: %s", source, why.message);
         return err_hint(err,

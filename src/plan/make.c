@@ -12,9 +12,22 @@
 /* What every sandbox has for itself, whatever the policy says. */
 static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
 
+/*
+ * Is it shown for what everybody may use, which real root inside then is? Those are the system's trees but for its programs, which
+ * root may have installed for itself alone: a file in /etc or /opt that only root may read is a secret.
+ */
+static bool is_public(const struct plan *plan, const struct rule *because, const char *path)
+{
+    return plan->request.is_root && because && because->source->is_profile &&
+           because->source->layer == LAYER_BASE && because->path.start == START_ROOT &&
+           !path_is_beneath(path, "/usr");
+}
+
 void plan_add(struct plan *plan, struct operation operation)
 {
     operation.is_of_profile = operation.because && operation.because->source->is_profile;
+    operation.is_public =
+        operation.kind == OP_BIND_READ && is_public(plan, operation.because, operation.path);
     vec_push(&plan->operations, operation);
 }
 
@@ -171,7 +184,8 @@ static bool matters_when_missing(const struct placed *placed, const place_list *
 }
 
 /* What holds in a directory. Thousands of places lie in a few hundred directories. */
-static enum access access_in(const struct policy *policy, const char *directory, struct map *known)
+static const struct path_verdict *verdict_in(const struct policy *policy, const char *directory,
+                                             struct map *known)
 {
     void **slot = map_at(known, directory, strlen(directory));
     if (!*slot) {
@@ -179,7 +193,21 @@ static enum access access_in(const struct policy *policy, const char *directory,
         *verdict = decide_path(policy, directory, NULL);
         *slot = verdict;
     }
-    return ((const struct path_verdict *)*slot)->access;
+    return *slot;
+}
+
+/* What holds around a place, as far as it settles what holds there: what root alone may read, another rule gives. */
+static enum access access_around(const struct plan *plan, const struct placed *placed,
+                                 const struct path_verdict *here, struct map *known)
+{
+    if (!placed->path[1])
+        return ACCESS_NONE;
+    const char *directory = path_parent(plan->policy->arena, placed->path);
+    const struct path_verdict *around = verdict_in(plan->policy, directory, known);
+    bool gives_more = here->access == ACCESS_READ && around->access == ACCESS_READ &&
+                      is_public(plan, around->decides->rule, directory) &&
+                      !is_public(plan, here->decides->rule, placed->path);
+    return gives_more ? ACCESS_NONE : around->access;
 }
 
 /* The places that may need an operation, sorted so that a directory comes before what lies in it. */
@@ -235,9 +263,7 @@ static void add_places(struct plan *plan)
         if (here.decides == placed &&
             (here.access == ACCESS_READ || here.access == ACCESS_SEED || here.access >= ACCESS_SOCKET))
             add_links(plan, placed->rule, placed->found->links, &known_links);
-        enum access around = ACCESS_NONE;
-        if (placed->path[1])
-            around = access_in(policy, path_parent(policy->arena, placed->path), &known_directories);
+        enum access around = access_around(plan, placed, &here, &known_directories);
         struct operation operation;
         if (!is_first)
             continue;

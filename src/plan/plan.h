@@ -83,6 +83,7 @@ struct operation {
     enum limit_means held_by; /* LIMIT */
     bool is_directory, is_pattern, is_workspace, make, missing;
     bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
+    bool is_public; /* READ, by real root: as anybody sees it. What root alone may read stays closed */
 };
 
 /* In a word of ARGUMENT: the text that tells an agent where it is. */

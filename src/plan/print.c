@@ -95,6 +95,8 @@ static void add_operation(struct json *json, const struct operation *operation)
         json_bool(json, "workspace", true);
     if (operation->spares_workspaces)
         json_bool(json, "spares_workspaces", true);
+    if (operation->is_public)
+        json_bool(json, "public", true);
     if (operation->make)
         json_bool(json, "make", true);
     else if (operation->missing)
