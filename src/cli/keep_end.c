@@ -19,7 +19,11 @@ static int write_end(const struct loaded *loaded, const struct keeping *keeping,
     int folder_fd = tree->session.folder_fd;
     if (keep_take(loaded, keeping->store, tree, keeping->progress, &end, err) < 0)
         return -1;
-    if (flags)
+    if (flags && end.is_partial)
+        flags_add_sighting(flags, (struct sighting){"more than can be looked through", tree->record.workspace,
+                                                    "`bawn undo` brings back what was there before, and "
+                                                    "leaves what is new as it is"});
+    else if (flags)
         programs_look(flags, tree->record.workspace, &tree->start, &end);
     clock_gettime(CLOCK_REALTIME, &tree->record.ended);
     tree->record.state = STATE_DONE;

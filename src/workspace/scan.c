@@ -90,10 +90,15 @@ struct entry scan_entry_of(const struct stat *status, const char *path)
 
 /* --- one directory ---------------------------------------------------------------------------------------------- */
 
-/* The names of a directory, one NUL-ended after the other, and a child for each. */
+static size_t most_entries(const struct walk *walk)
+{
+    return walk->request->most_entries ? walk->request->most_entries : (size_t)MOST_ENTRIES;
+}
+
+/* The names of a directory, one NUL-ended after the other, and a child for each. Stops where there are too many. */
 static int list_names(struct walk *walk, int fd, struct buf *names, child_list *children)
 {
-    for (;;) {
+    while (children->count <= most_entries(walk)) {
         ssize_t got = getdents64(fd, walk->listing, LISTING_SIZE);
         if (got <= 0)
             return (int)got;
@@ -106,6 +111,7 @@ static int list_names(struct walk *walk, int fd, struct buf *names, child_list *
             buf_add(names, entry->d_name, strlen(entry->d_name) + 1);
         }
     }
+    return 0;
 }
 
 static int compare_children(const void *a, const void *b)
@@ -193,15 +199,20 @@ static bool is_skipped(const struct walk *walk, const struct entry *before, cons
     return skips_match(walk->request->skips, child->name, has_child, children);
 }
 
+bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
+{
+    return scan_is_same_file(was, now) &&
+           nanoseconds_between(now->changed, before->taken) > TICK_NANOSECONDS &&
+           !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
+}
+
 /* Returns whether the entry is as the earlier walk had it. */
 static bool add_entry(struct walk *walk, const struct child *child, const char *path, child_list *children)
 {
     struct scan *scan = walk->scan;
     struct entry entry = scan_entry_of(&child->status, path);
     const struct entry *before = earlier(walk, path);
-    bool is_same = before && scan_is_same_file(before, &entry) &&
-                   nanoseconds_between(entry.changed, walk->request->before->taken) > TICK_NANOSECONDS &&
-                   !(S_ISREG(entry.mode) && before->content != CONTENT_STORED);
+    bool is_same = before && scan_is_unchanged(walk->request->before, before, &entry);
     if (!S_ISDIR(entry.mode) && entry.links > 1)
         note_hard_link(walk, &entry);
     bool is_doubted =
@@ -222,11 +233,10 @@ static bool add_entry(struct walk *walk, const struct child *child, const char *
     return is_same;
 }
 
-static int check_bounds(const struct walk *walk, struct err *err)
+static int check_bounds(const struct walk *walk, size_t more, struct err *err)
 {
-    size_t most = walk->request->most_entries ? walk->request->most_entries : (size_t)MOST_ENTRIES;
-    if (walk->scan->tree.entries.count > most)
-        return err_sys(err, E2BIG, "it has more than %zu files", most);
+    if (walk->scan->tree.entries.count + more > most_entries(walk))
+        return err_sys(err, E2BIG, "it has more than %zu files", most_entries(walk));
     progress_tell(walk->request->progress, walk->scan->tree.entries.count, 0);
     if (walk->request->deadline.tv_sec) {
         struct timespec now;
@@ -283,7 +293,7 @@ static int leave_out(struct walk *walk, const char *path, size_t own, int why, s
 /* `own` is the directory's entry; the top has none. */
 static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err)
 {
-    if (check_bounds(walk, err) < 0)
+    if (check_bounds(walk, 0, err) < 0)
         return -1;
     auto_fd int fd = open_beneath(walk->top_fd, path, O_RDONLY | O_DIRECTORY, 0);
     auto_buf struct buf names = {0};
@@ -296,7 +306,7 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
     if (is_new)
         scan_attributes(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
     bool is_closed = false;
-    int result = 0;
+    int result = check_bounds(walk, children.count, err);
     for (size_t i = 0; i < children.count && result == 0 && !is_closed; i++) {
         children.at[i].name = names.bytes + children.at[i].name_at;
         result = look_at(fd, &children.at[i], *path ? path : "the workspace", &walk->scan->tree.arena, err);
@@ -358,4 +368,5 @@ void scan_free(struct scan *scan)
     tree_free(&scan->tree);
     vec_free(&scan->fresh);
     vec_free(&scan->doubted);
+    *scan = (struct scan){0};
 }

@@ -31,6 +31,13 @@ struct scan {
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
     must_check;
 
+/*
+ * The same of the files that `start` has, and of no others: for a tree in which there are more by now than can be looked
+ * through. Entries are borrowed from `start` where they are unchanged.
+ */
+int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
+    must_check;
+
 /* What stat() says, as an entry without content. */
 struct stat;
 struct entry scan_entry_of(const struct stat *status, const char *path);
@@ -44,6 +51,9 @@ void scan_attributes(int fd, struct arena *arena, struct entry *entry);
 
 /* Is the file still the one that was written down: the same inode, size and times? */
 bool scan_is_same_file(const struct entry *a, const struct entry *b);
+
+/* And has it not been written since that walk, as far as its times tell? */
+bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
 
 void scan_free(struct scan *scan);
 #define auto_scan __attribute__((cleanup(scan_free)))

@@ -178,6 +178,26 @@ static int keep_for_session(const struct snapshot_request *request, int trees_fd
     return tree_save(tree, request->folder_fd, request->name, err);
 }
 
+/*
+ * At the end of a run, what was there at its start can be looked at however much there is by now: who fills a tree must not
+ * be able to keep its owner from what it held.
+ */
+static int look(struct store *store, int top_fd, const struct scan_request *how, uint64_t most_bytes,
+                struct scan *scan, struct err *err)
+{
+    if (scan_tree(top_fd, how, scan, err) == 0 &&
+        snapshot_contents(store, top_fd, how, scan, most_bytes, err) == 0)
+        return 0;
+    if (!how->start || (err->errnum != E2BIG && err->errnum != ETIME))
+        return -1;
+    struct scan_request known = *how;
+    known.deadline = (struct timespec){0};
+    scan_free(scan);
+    return scan_known(top_fd, &known, scan, err) < 0
+               ? -1
+               : snapshot_contents(store, top_fd, &known, scan, most_bytes, err);
+}
+
 /* Returns 1 where something could not be read for want of permission. */
 static int take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
 {
@@ -203,10 +223,10 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     struct scan_request how = {.before = before,
                                .start = request->start,
                                .skips = request->skips,
+                               .most_entries = request->most_entries,
                                .deadline = deadline_in(request->most_milliseconds),
                                .progress = request->progress};
-    if (scan_tree(top_fd, &how, &scan, err) < 0 ||
-        snapshot_contents(&store, top_fd, &how, &scan, request->most_bytes, err) < 0)
+    if (look(&store, top_fd, &how, request->most_bytes, &scan, err) < 0)
         return -1;
     bool is_new = !before || scan.differing;
     /*
@@ -259,6 +279,7 @@ int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree,
         load_cached(request, &again, &ignored) == 1) {
         for (size_t i = 0; i < ret_tree->sockets.count; i++)
             vec_push(&again.sockets, arena_str(&again.arena, ret_tree->sockets.at[i]));
+        again.is_partial = ret_tree->is_partial;
         tree_free(ret_tree);
         *ret_tree = again;
         again = (struct tree){0};

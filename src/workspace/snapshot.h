@@ -15,13 +15,17 @@ struct snapshot_request {
     const struct skips *skips;
     uint64_t most_bytes;        /* that may be added; what is too large is left out, largest first */
     uint64_t most_milliseconds; /* 0: as long as it takes */
+    size_t most_entries;        /* 0: two millions */
     const struct tree *start;   /* of this session, where it has begun already; NULL: it begins */
     int folder_fd;              /* where the tree is kept for the session, or -1 … */
     const char *name;           /* … and under which name */
     struct progress *progress;  /* may be NULL */
 };
 
-/* Fails with errnum ETIME or E2BIG where the workspace is too large for the budget. */
+/*
+ * Fails with errnum ETIME or E2BIG where the workspace is too large for the budget. With a start, what that has is then looked
+ * at alone, and the tree says so.
+ */
 int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err) must_check;
 
 /* Contents and attributes of the fresh entries of a walk that was made at that request. Nothing counts before store_flush. */

@@ -48,6 +48,7 @@ struct tree {
     struct arena arena; /* of whatever is not in `mapped` */
     VEC(struct entry) entries;
     struct timespec taken;     /* when the walk began */
+    bool is_partial;           /* what is new was not looked for; not kept */
     VEC(const char *) sockets; /* paths of those that it met, which are no entries and are not kept */
     void *mapped;              /* the file that it was read from */
     size_t mapped_size;

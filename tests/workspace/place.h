@@ -24,15 +24,24 @@ static inline void place_remove(void)
     remove_all(place.base);
 }
 
-static inline int snapshot(struct tree *ret_tree)
+static inline int snapshot_within(struct tree *ret_tree, const struct tree *start, size_t most_entries)
 {
-    struct snapshot_request request = {
-        .directory = place.store, .workspace = place.tree, .most_bytes = UINT64_MAX, .folder_fd = -1};
+    struct snapshot_request request = {.directory = place.store,
+                                       .workspace = place.tree,
+                                       .most_bytes = UINT64_MAX,
+                                       .most_entries = most_entries,
+                                       .start = start,
+                                       .folder_fd = -1};
     struct err err = {0};
     int result = snapshot_take(&request, ret_tree, &err);
     if (result < 0)
         printf("# %s\n", err.message);
     return result;
+}
+
+static inline int snapshot(struct tree *ret_tree)
+{
+    return snapshot_within(ret_tree, NULL, 0);
 }
 
 static inline uint64_t number_from(const char *variable, uint64_t otherwise)

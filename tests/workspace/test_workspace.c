@@ -14,8 +14,8 @@
 #include "workspace/snapshot.h"
 #include "workspace/upper.h"
 
-/* Brings the tree from one state to another, insisting that it stands as `from` says. */
-static bool settle(const struct tree *from, const struct tree *to)
+/* Brings the tree from one state to another, insisting that it stands as `from` says. Counts what is left alone. */
+static bool settle_counting(const struct tree *from, const struct tree *to, size_t *ret_kept)
 {
     struct err err = {0};
     struct arena arena = {0};
@@ -39,11 +39,17 @@ static bool settle(const struct tree *from, const struct tree *to)
     }
     for (size_t i = 0; i < settled.kept.count; i++)
         printf("# kept %s: %s\n", settled.kept.at[i].path, settled.kept.at[i].why);
-    good = good && CHECK_INT(settled.kept.count, 0);
+    *ret_kept = settled.kept.count;
     vec_free(&settled.kept);
     vec_free(&judged);
     arena_free(&arena);
     return good;
+}
+
+static bool settle(const struct tree *from, const struct tree *to)
+{
+    size_t kept;
+    return settle_counting(from, to, &kept) && CHECK_INT(kept, 0);
 }
 
 static bool same_as(const struct described *want, const char *links, const char *when)
@@ -141,6 +147,64 @@ TEST(undo_and_redo_of_arbitrary_work_are_exact)
         if (!one_case(seed + i))
             return;
     }
+}
+
+/* Every line of the one is a line of the other. */
+static const char *first_missing(const struct described *some, const struct described *all)
+{
+    for (size_t i = 0; i < some->lines.count; i++) {
+        if (!described_has(all, some->lines.at[i]))
+            return some->lines.at[i];
+    }
+    return NULL;
+}
+
+static bool filled_case(uint64_t seed, size_t *ret_exact)
+{
+    arbitrary_state = seed * 0x9e3779b97f4a7c15U + 1;
+    place_make();
+    for (uint64_t i = arbitrary(30); i; i--)
+        do_something(place.tree);
+    auto_tree struct tree before = {0}, after = {0};
+    struct described was, got;
+    describe(place.tree, false, &was);
+    bool good = CHECK_INT(snapshot(&before), 0);
+    for (uint64_t i = 1 + arbitrary(20); i; i--)
+        do_something(place.tree);
+    char path[112];
+    for (size_t i = 0; i < before.entries.count + 100; i++) {
+        snprintf(path, sizeof(path), "%s/new-%zu", place.tree, i);
+        if (symlink("nowhere", path) < 0)
+            abort();
+    }
+    size_t kept = 0, most = before.entries.count + 50;
+    struct stat status;
+    good = good && CHECK_INT(snapshot_within(&after, NULL, most), -1) && /* the control */
+           CHECK_INT(snapshot_within(&after, &before, most), 0) && CHECK(after.is_partial) &&
+           settle_counting(&after, &before, &kept);
+    describe(place.tree, false, &got);
+    /* A folder of new files in the place of an old one is left alone, and named. */
+    good = good && (kept || CHECK_STR(first_missing(&was, &got), NULL)) && CHECK_INT(lstat(path, &status), 0);
+    *ret_exact += good && !kept;
+    if (!good)
+        printf("# seed %" PRIu64 "\n", seed);
+    described_free(&was);
+    described_free(&got);
+    place_remove();
+    return good;
+}
+
+TEST(who_fills_a_tree_keeps_nobody_from_what_it_held)
+{
+    uint64_t seed = number_from("BAWN_SEED", (uint64_t)time(NULL)), count = number_from("BAWN_CASES", 2000) / 4;
+    printf("# seeds %" PRIu64 " to %" PRIu64 " (BAWN_SEED, BAWN_CASES)\n", seed, seed + count - 1);
+    umask(022);
+    size_t exact = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!filled_case(seed + i, &exact))
+            return;
+    }
+    CHECK(exact > count * 3 / 4);
 }
 
 /* The tree lies in memory, where the kernel does not hear of what is written through a mapping. */
