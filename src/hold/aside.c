@@ -26,13 +26,15 @@ static int move_directory(int from_fd, const char *name, int to_fd, const char *
     auto_fd int inner_to = openat(to_fd, new_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int inner_from = openat(from_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *directory = inner_from < 0 ? NULL : fdopendir(inner_from);
-    int result = inner_to < 0 || !directory ? -1 : 0;
-    for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            result = move_entry(inner_from, entry->d_name, inner_to, entry->d_name, depth + 1);
-    }
+    int result = inner_to < 0 || !directory ? -1 : 0, trouble = 0;
+    for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
+        result = move_entry(inner_from, entry->d_name, inner_to, entry->d_name, depth + 1);
     if (directory)
         closedir(directory);
+    if (result == 0 && trouble) {
+        errno = trouble;
+        result = -1;
+    }
     return result < 0 ? -1 : unlinkat(from_fd, name, AT_REMOVEDIR);
 }
 
@@ -148,10 +150,9 @@ static void find_below(struct arena *arena, int directory_fd, const struct held 
                        held_list *held)
 {
     DIR *directory = fdopendir(directory_fd);
+    int ignored = 0;
     for (const struct dirent *entry;
-         directory && held->count < MOST_LISTED && (entry = readdir(directory));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
+         directory && held->count < MOST_LISTED && (entry = directories_next(directory, &ignored));) {
         struct held found = *above;
         found.path = path_join(arena, above->path, entry->d_name);
         int fd = depth > DEEPEST ? -1

@@ -248,6 +248,13 @@ void flags_add_sighting(struct flags *flags, struct sighting sighting)
     vec_push(&flags->sightings, sighting);
 }
 
+void flags_add_unsearched(struct flags *flags, const char *path)
+{
+    flags_add_sighting(
+        flags, (struct sighting){"something that could not be searched for what is new in flagged places",
+                                 path, "look through it before you go on"});
+}
+
 int flags_hold(struct flags *flags, const struct new_content *change, struct err *err)
 {
     struct hold *hold = flags->hold;

@@ -77,6 +77,9 @@ void flags_recall(struct flags *flags, struct timespec start);
 void flags_add_change(struct flags *flags, struct new_content change);
 void flags_add_sighting(struct flags *flags, struct sighting sighting);
 
+/* Said always: what is new there was not found, and is not held aside. */
+void flags_add_unsearched(struct flags *flags, const char *path);
+
 /* After the end: fills in changes and sightings. */
 void flags_find(struct flags *flags);
 

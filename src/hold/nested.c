@@ -1,6 +1,7 @@
 #include "hold/nested.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,6 +109,8 @@ static void look_at_files(struct flags *flags, const char *git_dir, const char *
     file_contents found = {0};
     for (size_t i = 0; i < count; i++)
         content_add_all(arena, path_join(arena, git_dir, names[i]), &found);
+    if (found.trouble)
+        flags_add_unsearched(flags, git_dir);
     for (size_t i = 0; i < found.count; i++) {
         const struct file_content *before = NULL;
         bool is_new = flags_is_new(flags, &found.at[i], &before) || all_are_new;
@@ -130,6 +133,8 @@ static void look_at_target(struct flags *flags, const char *git_dir, const char 
     struct arena *arena = flags->hold->arena;
     file_contents found = {0};
     content_add_all(arena, target, &found);
+    if (found.trouble)
+        flags_add_unsearched(flags, target);
     for (size_t i = 0; i < found.count; i++) {
         const struct file_content *before = NULL, *file = &found.at[i];
         bool is_hook = file->mode & 0111 && !strstr(path_name(file->path), ".sample");
@@ -205,8 +210,9 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
     enum { DEEPEST = 12 };
     auto_fd int fd = depth > DEEPEST ? -1 : open_absolute(directory, O_RDONLY | O_DIRECTORY);
     DIR *list = fd < 0 ? NULL : directories_list(fd);
-    for (const struct dirent *entry; list && (entry = readdir(list));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || entry->d_type == DT_REG)
+    int trouble = list || depth > DEEPEST ? 0 : errno;
+    for (const struct dirent *entry; list && (entry = directories_next(list, &trouble));) {
+        if (entry->d_type == DT_REG)
             continue;
         const char *path = path_join(flags->hold->arena, directory, entry->d_name);
         auto_fd int part_fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
@@ -219,6 +225,8 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
     }
     if (list)
         closedir(list);
+    if (errno_is_of_machine(trouble))
+        flags_add_unsearched(flags, directory);
 }
 
 /* The workspace's own: its configuration and hooks are frozen, the rest is not. Git still knows the old ways to name a remote. */
@@ -304,6 +312,8 @@ void nested_look(struct flags *flags, const char *git_dir)
     auto_fd int fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
     if (fd < 0) {
         file_contents found = {0};
+        if (errno_is_of_machine(errno))
+            flags_add_unsearched(flags, git_dir);
         content_add(flags->hold->arena, git_dir, &found);
         if (found.count)
             look_at_repository_link(flags, &found.at[0]);

@@ -31,15 +31,6 @@ static bool became_executable(const struct file_content *before, const struct fi
            memcmp(before->bytes, now->bytes, now->size) == 0 && !(before->mode & 0111) && now->mode & 0111;
 }
 
-/* Said always: what is new there was not found, and is not held aside. */
-static void say_unsearched(const struct walk *walk, const char *path)
-{
-    flags_add_sighting(walk->flags,
-                       (struct sighting){"something that could not be searched for what is new in "
-                                         "flagged places",
-                                         path, "look through it before you go on"});
-}
-
 /*
  * All that lies at a flagged path and is not as it was. `is_sure`: whatever the policy says of the path itself. Behind a link
  * that was there before counts what lies where it leads, if that is a place in the same tree: who opens the flagged name
@@ -51,7 +42,7 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
     file_contents found = {0};
     content_add_all(flags->hold->arena, path, &found);
     if (found.trouble)
-        say_unsearched(walk, path);
+        flags_add_unsearched(walk->flags, path);
     for (size_t i = 0; i < found.count; i++) {
         const struct file_content *now = &found.at[i], *before = NULL;
         if (!is_sure && !flags_is_flagged(flags, now->path))
@@ -124,7 +115,7 @@ static DIR *list(const struct walk *walk, int directory_fd, const char *path)
     if (!directory && errno == EACCES)
         directory = list_closed(walk, directory_fd, path);
     if (!directory && errno_is_of_machine(errno))
-        say_unsearched(walk, path);
+        flags_add_unsearched(walk->flags, path);
     return directory;
 }
 
@@ -135,7 +126,7 @@ static int open_folder(const struct walk *walk, int parent_fd, const char *path)
                  ? open_absolute(path, O_PATH | O_DIRECTORY)
                  : openat(parent_fd, path_name(path), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno_is_of_machine(errno))
-        say_unsearched(walk, path);
+        flags_add_unsearched(walk->flags, path);
     return fd;
 }
 
@@ -155,7 +146,7 @@ static void look_behind_link(struct walk *walk, const char *link)
     file_contents found = {0};
     content_add_all(arena, place->real, &found);
     if (found.trouble)
-        say_unsearched(walk, place->real);
+        flags_add_unsearched(walk->flags, place->real);
     for (size_t i = 0; i < found.count; i++) {
         const char *alias = arena_printf(arena, "%s%s", link, found.at[i].path + strlen(place->real));
         const struct file_content *before = NULL;
@@ -209,7 +200,7 @@ static void walk_directory(struct walk *walk, int directory_fd, const char *path
             vec_push(&folders, arena_str(walk->flags->hold->arena, entry->d_name));
     }
     if (trouble)
-        say_unsearched(walk, path);
+        flags_add_unsearched(walk->flags, path);
     if (directory)
         closedir(directory);
     if (depth >= MOST_KEPT_OPEN)
@@ -289,7 +280,7 @@ void flags_find(struct flags *flags)
             walk_directory(&walk, fd, walk.tree, 0);
         struct err ignored;
         if (fs_check(&walk.now, &ignored) < 0)
-            say_unsearched(&walk, walk.tree);
+            flags_add_unsearched(flags, walk.tree);
         fs_free(&walk.now);
         if (walk.entries >= MOST_ENTRIES)
             flags_add_sighting(

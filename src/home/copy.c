@@ -16,6 +16,7 @@
 #include "home/memory.h"
 #include "home/sift.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 
 enum {
     FILE_LARGEST = 64 * 1024 * 1024,
@@ -153,16 +154,11 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
 {
     struct err err = {0};
     auto_fd int fd = openat(parent_fd, path_name(source), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    if (!directory || depth >= DEEPEST) {
-        err_sys(&err, directory ? ELOOP : errno, "cannot copy %s into the private home", source);
-        note_failure(copying, &err);
-    } else {
-        fd_take(&fd);
-    }
-    for (const struct dirent *entry; directory && depth < DEEPEST && (entry = readdir(directory));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
+    DIR *directory = fd < 0 || depth >= DEEPEST ? NULL : fdopendir(fd);
+    int trouble = directory ? 0 : fd >= 0 && depth >= DEEPEST ? ELOOP : errno;
+    if (directory)
+        fd_take(&fd); /* now the stream's */
+    for (const struct dirent *entry; directory && (entry = directories_next(directory, &trouble));) {
         const char *path = path_join(copying->arena, source, entry->d_name);
         if (!is_left_out(copying, path))
             copy_entry(copying, dirfd(directory), path, path_join(copying->arena, destination, entry->d_name),
@@ -170,6 +166,10 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
     }
     if (directory)
         closedir(directory);
+    if (trouble) {
+        err_sys(&err, trouble, "cannot copy %s into the private home", source);
+        note_failure(copying, &err);
+    }
 }
 
 /* `parent_fd` is the directory in which the source lies. */

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 
 enum { MOST_NAMES = 20000, DEEPEST = 32 };
 
@@ -57,15 +58,16 @@ static void look_at(struct search *search, int directory_fd, const char *name, c
 /* Takes the descriptor. */
 static void search_directory(struct search *search, int fd, const char *path, unsigned depth)
 {
-    DIR *directory = fdopendir(fd);
-    if (!directory || depth > DEEPEST) {
+    DIR *directory = depth > DEEPEST ? NULL : fdopendir(fd);
+    int trouble = 0;
+    if (!directory) {
         search->left->is_cut = true;
         close(fd);
         return;
     }
-    for (const struct dirent *entry; (entry = readdir(directory));) {
+    for (const struct dirent *entry; (entry = directories_next(directory, &trouble));) {
         const char *name = entry->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (*name == '.' && !search->left->hidden_too))
+        if (*name == '.' && !search->left->hidden_too)
             continue;
         if (++search->names > MOST_NAMES) {
             search->left->is_cut = true;
@@ -73,6 +75,7 @@ static void search_directory(struct search *search, int fd, const char *path, un
         }
         look_at(search, fd, name, path_join(search->left->arena, path, name), depth);
     }
+    search->left->is_cut |= trouble != 0;
     closedir(directory);
 }
 

@@ -1,4 +1,4 @@
-/* Directories of bawn's own on the host, made for the user alone. */
+/* Directories: bawn's own on the host, made for the user alone, and what lies in any. */
 #pragma once
 
 #include <dirent.h>

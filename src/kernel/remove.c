@@ -52,14 +52,15 @@ static int remove_entry(struct removal *removal, int parent_fd, const char *name
 static int empty_directory(struct removal *removal, int fd, unsigned depth)
 {
     DIR *directory = directories_list(fd);
-    int result = directory ? 0 : -1;
-    for (const struct dirent *entry; result == 0 && (entry = readdir(directory));) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            result = remove_entry(removal, fd, entry->d_name, depth);
-    }
-    if (directory)
-        closedir(directory);
-    return result;
+    if (!directory)
+        return -1;
+    int result = 0, trouble = 0;
+    for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
+        result = remove_entry(removal, fd, entry->d_name, depth);
+    trouble = result < 0 ? errno : trouble;
+    closedir(directory);
+    errno = trouble;
+    return trouble ? -1 : result;
 }
 
 int remove_tree(int parent_fd, const char *name, struct err *err)

@@ -339,10 +339,9 @@ static void describe(int folder_fd, struct buf *out, int depth)
     struct arena arena = {0};
     VEC(const char *) names = {0};
     DIR *folder = directories_list(folder_fd);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            vec_push(&names, arena_str(&arena, entry->d_name));
-    }
+    int ignored = 0;
+    for (const struct dirent *entry; folder && (entry = directories_next(folder, &ignored));)
+        vec_push(&names, arena_str(&arena, entry->d_name));
     if (names.count)
         qsort(names.at, names.count, sizeof(*names.at), by_name);
     for (size_t i = 0; i < names.count; i++)
