@@ -26,10 +26,7 @@ struct proof_context {
 /* Why the policy lets an attack succeed, or NULL. The context is a struct proof_context. */
 const char *proof_granted(void *context, const struct attack_case *attack, const char *const *arguments);
 
-/* What the kernel said, in words: "open: No such file or directory". */
-const char *proof_words(struct arena *arena, const struct finding *finding);
-
-/* The same, with what else there is to say of it: why not applicable, by what granted, what was reached. */
+/* What the kernel said, with what else there is to say of it: why not applicable, by what granted, what was reached. */
 const char *proof_remark(struct arena *arena, const struct finding *finding);
 
 void proof_print(const struct proof *proof);

@@ -16,7 +16,8 @@ static int errno_of(const char *name, size_t size)
     return 0;
 }
 
-const char *proof_words(struct arena *arena, const struct finding *finding)
+/* What the kernel said, in words: "open: No such file or directory". */
+static const char *kernel_words(struct arena *arena, const struct finding *finding)
 {
     const char *said = finding->said;
     if (!said)
@@ -41,7 +42,7 @@ static const enum colour colours[] = {
 
 const char *proof_remark(struct arena *arena, const struct finding *finding)
 {
-    const char *words = proof_words(arena, finding);
+    const char *words = kernel_words(arena, finding);
     if (finding->ruling == RULING_NOT_APPLICABLE)
         return finding->reason;
     if (finding->ruling == RULING_GRANTED)

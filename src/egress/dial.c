@@ -135,7 +135,8 @@ static void dial_addresses(struct connection *connection, uint16_t port)
     connection_attempt(connection);
 }
 
-void connection_found(struct connection *connection)
+/* Its name's addresses are there. */
+static void connection_found(struct connection *connection)
 {
     const struct name *name = connection->name;
     if (connection->via_proxy) { /* what was looked up is the proxy, which is the caller's own choice */

@@ -165,7 +165,6 @@ void connection_inspect(struct connection *connection);
 
 /* dial.c */
 void connection_dial(struct connection *connection);
-void connection_found(struct connection *connection); /* its name's addresses are there */
 void connection_attempt(struct connection *connection);
 void connection_dial_inside(struct connection *connection); /* a published port */
 int dial_open(struct egress *egress) must_check;

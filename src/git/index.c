@@ -184,15 +184,15 @@ bool git_index_is_same(const unsigned char *bytes, size_t size, const unsigned c
 static bool has_its_hash(const unsigned char *bytes, size_t size, size_t hash_size)
 {
     static const unsigned char none[HASH_SIZE_MOST];
-    char digits[SHA256_HEX_SIZE], wanted[SHA256_HEX_SIZE];
-    unsigned char hash[SHA1_SIZE];
     const unsigned char *end = bytes + size - hash_size;
     if (memcmp(end, none, hash_size) == 0)
         return true;
     if (hash_size == SHA1_SIZE) {
+        unsigned char hash[SHA1_SIZE];
         sha1_of("", 0, bytes, size - hash_size, hash);
         return memcmp(end, hash, hash_size) == 0;
     }
+    char digits[SHA256_HEX_SIZE], wanted[SHA256_HEX_SIZE];
     sha256_hex(bytes, size - hash_size, digits);
     text_hex(end, hash_size, wanted);
     return strcmp(digits, wanted) == 0;

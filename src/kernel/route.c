@@ -36,6 +36,7 @@ enum route route_of(int route_fd, const struct endpoint *endpoint)
 {
     union {
         struct nlmsghdr header;
+        /* cppcheck-suppress unusedStructMember; it is the room that an answer may take */
         char bytes[4096];
     } answer;
     struct question question = question_for(endpoint);

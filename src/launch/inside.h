@@ -156,10 +156,7 @@ size_t decoys_touched(const struct decoy_fds *fds, const struct signalfd_siginfo
 bool host_root_is_wanted(const struct plan *plan); /* NULL: there is no plan yet, and it will not */
 int host_root_prepare(struct root *root, struct err *err) must_check;
 
-/* limits.c: the most of something that the plan allows; UINT64_MAX where it sets no limit. */
-uint64_t limits_most(const struct plan *plan, enum limit limit);
-
-/* limits.c: the same for a limit that somebody asked for on this machine, and not a profile. */
+/* limits.c: the most of something that somebody asked for on this machine, and not a profile; UINT64_MAX where nobody did. */
 uint64_t limits_asked(const struct plan *plan, enum limit limit);
 
 /* limits.c: does the plan say that a control group holds a limit? Then what it may use is set here, outside. */

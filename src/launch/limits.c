@@ -19,7 +19,8 @@ static const struct operation *find_limit(const struct plan *plan, enum limit li
     return NULL;
 }
 
-uint64_t limits_most(const struct plan *plan, enum limit limit)
+/* UINT64_MAX where the plan sets no limit. */
+static uint64_t limits_most(const struct plan *plan, enum limit limit)
 {
     const struct operation *operation = find_limit(plan, limit);
     return operation ? operation->amount : UINT64_MAX;

@@ -63,8 +63,6 @@ enum limit_means {
 #undef X
 };
 
-const char *limit_means_name(enum limit_means means);
-
 struct operation {
     enum operation_kind kind;
     const struct rule *because; /* the rule that asked for it; NULL for what every sandbox has */

@@ -17,7 +17,7 @@ const char *operation_name(enum operation_kind kind)
     return operation_names[kind];
 }
 
-const char *limit_means_name(enum limit_means means)
+static const char *limit_means_name(enum limit_means means)
 {
     static const char *const names[] = {
 #define X(id, name) name,

@@ -36,7 +36,8 @@ bool candidate_beats(const struct candidate *a, const struct candidate *b)
     return a->rule > b->rule; /* rules of one layer stand in the order in which they were read */
 }
 
-const struct candidate *pick_winner(candidate_list *candidates)
+/* The best candidate that has not lost; marks the others' losses. NULL where none is left. */
+static const struct candidate *pick_winner(candidate_list *candidates)
 {
     bool locked = false;
     for (size_t i = 0; i < candidates->count; i++)

@@ -121,6 +121,3 @@ bool candidate_beats(const struct candidate *a, const struct candidate *b);
 
 /* Why b lost to a. */
 enum loss loss_between(const struct candidate *winner, const struct candidate *loser);
-
-/* The best candidate that has not lost; marks the others' losses. NULL where none is left. */
-const struct candidate *pick_winner(candidate_list *candidates);
