@@ -78,7 +78,10 @@ static const char *named_path(struct arena *arena, const struct git_owner *owner
     } else if (!is_of_core(setting, "hookspath")) {
         value = "";
     }
-    /* The home is not in here. */
+    if (text_starts_with(value, "~/") && owner->home) {
+        from = owner->home;
+        value += strlen("~/");
+    }
     return *value && *value != '~' && strlen(value) < PATH_LONGEST ? path_clean(arena, from, value) : NULL;
 }
 
@@ -110,6 +113,23 @@ static void follow(struct fsview *fs, const struct git_owner *owner, const char 
     struct err ignored;
     if (fs_read(fs, config, CONFIG_LARGEST, &text, &size, &ignored) > 0)
         follow_text(fs, owner, config, text, size, depth, repo);
+}
+
+void git_follow_user_config(struct fsview *fs, const struct git_owner *owner, const struct git_user *user,
+                            struct git_repo *repo)
+{
+    const char *const configs[] = {"/etc/gitconfig", path_join(fs->arena, user->config_home, "git/config"),
+                                   path_join(fs->arena, user->home, ".gitconfig")};
+    for (size_t i = 0; i < array_len(configs); i++) {
+        char *text = NULL;
+        size_t size = 0;
+        struct err ignored;
+        const struct fs_place *place = NULL;
+        /* Dotfiles are often links; paths in them begin where the link lies. */
+        if (fs_resolve(fs, configs[i], &place, &ignored) == 0 && place->kind == FILE_REGULAR &&
+            fs_read(fs, place->real, CONFIG_LARGEST, &text, &size, &ignored) > 0)
+            follow_text(fs, owner, configs[i], text, size, 0, repo);
+    }
 }
 
 void git_follow_text(struct fsview *fs, const struct git_owner *owner, const char *config, const char *text,

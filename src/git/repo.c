@@ -269,7 +269,7 @@ static const char *work_tree_of(struct fsview *fs, const char *root, const char 
     return place && path_is_beneath(place->real, root) ? place->real : root;
 }
 
-void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
+void git_find(struct fsview *fs, const char *root, const struct git_user *user, struct git_repo *ret_repo)
 {
     struct git_repo repo = {0};
     const char *dot_git = path_join(fs->arena, root, ".git"), *git_dir = NULL;
@@ -298,8 +298,12 @@ void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo)
     }
     for (size_t i = 0; i < repo.dirs.count; i++) {
         const char *base = i ? work_tree_of(fs, root, repo.dirs.at[i]) : root;
-        struct git_owner owner = {repo.dirs.at[i], base, root};
+        struct git_owner owner = {repo.dirs.at[i], base, root, user ? user->home : NULL};
         git_follow_config(fs, &owner, &repo);
+    }
+    if (user) {
+        struct git_owner owner = {repo.dirs.count ? repo.dirs.at[0] : dot_git, root, root, user->home};
+        git_follow_user_config(fs, &owner, user, &repo);
     }
     *ret_repo = repo;
 }

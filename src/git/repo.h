@@ -25,8 +25,16 @@ struct git_repo {
 /* Is this directory (a path without links) the top of a work tree? Any `.git` says so, whole or not. */
 bool git_is_root(struct fsview *fs, const char *directory);
 
-/* All that belongs to the repository whose work tree this is; everything empty where it is none. */
-void git_find(struct fsview *fs, const char *root, struct git_repo *ret_repo);
+/* Whose git it is that obeys: where their own configuration lies. */
+struct git_user {
+    const char *home, *config_home;
+};
+
+/*
+ * All that belongs to the repository whose work tree this is; where it is none, only what the user's configuration leads to in it. No user:
+ * nobody's is looked at.
+ */
+void git_find(struct fsview *fs, const char *root, const struct git_user *user, struct git_repo *ret_repo);
 
 void git_repo_free(struct git_repo *repo);
 

@@ -157,7 +157,7 @@ static void look_where_it_leads(struct flags *flags, const char *git_dir, const 
     static const char *const names[] = {"config", "config.worktree"};
     struct arena *arena = flags->hold->arena;
     struct fsview now = {.root_fd = flags->hold->plan->policy->request.fs->root_fd, .arena = arena};
-    struct git_owner owner = {git_dir, base, "/"};
+    struct git_owner owner = {git_dir, base, "/", flags->hold->plan->policy->request.home};
     struct git_repo leads = {0};
     file_contents found = {0};
     for (size_t i = 0; i < array_len(names); i++)

@@ -74,7 +74,8 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
     }
     struct workspace workspace = {
         .path = place->real, .slug = workspace_slug(policy->arena, place->real), .chosen_by = chosen_by};
-    git_find(policy->request.fs, place->real, &workspace.git);
+    const struct git_user user = {policy->request.home, policy->request.starts[START_CONFIG]};
+    git_find(policy->request.fs, place->real, &user, &workspace.git);
     vec_push(&policy->workspaces, workspace);
     if (workspace.git.outside)
         add_found_rule(policy, VERB_WRITE, &found_here, workspace.git.outside);

@@ -188,7 +188,7 @@ static void find_granted_repos(struct policy *policy, repo_list *repos)
             is_of_workspace(policy, placed->path))
             continue;
         struct git_repo repo;
-        git_find(policy->request.fs, placed->path, &repo);
+        git_find(policy->request.fs, placed->path, NULL, &repo);
         vec_push(repos, repo);
     }
 }

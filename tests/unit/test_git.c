@@ -10,7 +10,7 @@ static const char *found(const char *root)
 {
     struct git_repo repo;
     const char *text = "";
-    git_find(&machine.fs, root, &repo);
+    git_find(&machine.fs, root, NULL, &repo);
     for (size_t i = 0; i < repo.dirs.count; i++)
         text = arena_printf(&machine.arena, "%s%s ", text, repo.dirs.at[i]);
     text = arena_printf(&machine.arena, "%s| ", text);
@@ -200,7 +200,7 @@ TEST(what_cannot_be_listed_is_named)
     machine_put("/elsewhere/x", "");
     machine_link("/r/.git/modules", "/elsewhere");
     struct git_repo repo;
-    git_find(&machine.fs, "/r", &repo);
+    git_find(&machine.fs, "/r", NULL, &repo);
     CHECK_INT(repo.whole.count, 1);
     CHECK_STR(repo.whole.at[0], "/r/.git/modules");
     git_repo_free(&repo);
