@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -27,7 +29,7 @@
     X(read) X(write) X(readv) X(writev) X(pread64) X(close) X(close_range) X(fcntl) X(ioctl) X(lseek) X(dup) \
     X(openat) X(fstat) X(newfstatat) X(statx) X(faccessat) X(faccessat2) X(readlinkat) X(getdents64) X(fstatfs) \
     X(pipe2) X(splice) X(epoll_create1) X(epoll_ctl) X(epoll_pwait) X(ppoll) X(eventfd2) \
-    X(socketpair) X(connect) X(bind) X(listen) X(accept4) X(shutdown) X(getsockname) X(getpeername) \
+    X(socketpair) X(connect) X(bind) X(accept4) X(shutdown) X(getsockname) X(getpeername) \
     X(getsockopt) X(setsockopt) X(sendto) X(recvfrom) X(sendmsg) X(recvmsg) X(sendmmsg) X(recvmmsg) \
     X(mmap) X(munmap) X(mprotect) X(mremap) X(madvise) X(brk) X(membarrier) \
     X(exit) X(exit_group) X(futex) X(set_robust_list) X(rseq) X(gettid) X(getpid) \
@@ -88,6 +90,25 @@ static bool needs_services(void)
         BPF_JUMP(BPF_JMP | (test) | BPF_K, value, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),       \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 
+/* clang-format off */
+/* Sockets that lead to hosts, to the services that look names up, and to the kernel's routes. */
+#define SOCKETS(to_services) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 13), \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 3, 0), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 2, 0), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 5, 0), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, to_services, 7, 6), \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 5, 0), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_TCP, 4, 0), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 3, 2), \
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])), \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NETLINK_ROUTE, 1, 0), \
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), \
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+/* clang-format on */
+
 static int load_filter(struct err *err)
 {
     const unsigned to_services = needs_services() ? AF_UNIX : AF_INET, own = (unsigned)getpid();
@@ -98,15 +119,7 @@ static int load_filter(struct err *err)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCHITECTURE, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        /* Of sockets those that lead to hosts and to the services that look names up. */
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 7),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 4, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 3, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, to_services, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        SOCKETS(to_services)
         /* Threads and nothing else. The flags of clone3 cannot be seen; libc then asks for clone. */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),

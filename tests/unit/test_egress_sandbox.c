@@ -1,6 +1,8 @@
 /* The helper's own walls, on this machine's kernel: each act is tried in a child without them first. */
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,6 +18,7 @@
 
 #include "egress/egress.h"
 #include "kernel/landlock.h"
+#include "kernel/route.h"
 #include "unit.h"
 
 enum { BROKEN = 200 };
@@ -140,6 +143,43 @@ static int open_packets(void)
     return errno_of(socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
+static int open_other_transport(void)
+{
+    return errno_of(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_MPTCP));
+}
+
+/* Every socket of this machine, and who has it. */
+static int list_sockets(void)
+{
+    return errno_of(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+}
+
+static int serve_strangers(void)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd < 0 ? BROKEN : errno_of(listen(fd, 1));
+}
+
+static int ask_for_route(void)
+{
+    static const struct endpoint loopback = {.address = {[10] = 0xff, 0xff, 127, 0, 0, 1}};
+    int fd = route_open();
+    return fd >= 0 && route_of(fd, &loopback) == ROUTE_HERE ? 0 : BROKEN;
+}
+
+static int open_usual_transports(void)
+{
+    static const int kinds[][3] = {{AF_INET, SOCK_STREAM, 0},
+                                   {AF_INET6, SOCK_STREAM, IPPROTO_TCP},
+                                   {AF_INET, SOCK_DGRAM, IPPROTO_UDP},
+                                   {AF_INET6, SOCK_DGRAM, 0}};
+    for (size_t i = 0; i < array_len(kinds); i++) {
+        if (socket(kinds[i][0], kinds[i][1] | SOCK_CLOEXEC, kinds[i][2]) < 0)
+            return errno;
+    }
+    return 0;
+}
+
 /* As the modules of libc do that ask a service of this machine: resolved, avahi, sssd, nscd. */
 static int ask_service(void)
 {
@@ -183,13 +223,16 @@ TEST(nothing_can_be_read_written_or_run)
 
 TEST(other_calls_are_not_there)
 {
-    static int (*const acts[])(void) = {enter_namespace, trace,         make_memory_file, make_process,
-                                        open_packets,    limit_process, signal_parent};
+    static int (*const acts[])(void) = {
+        enter_namespace, trace,         make_memory_file,     make_process, open_packets,
+        limit_process,   signal_parent, open_other_transport, list_sockets, serve_strangers};
     for (size_t i = 0; i < array_len(acts); i++) {
-        if (acts[i] != open_packets) /* which not every kernel has */
+        if (acts[i] != open_packets && acts[i] != open_other_transport) /* which not every kernel has */
             CHECK_INT(outcome(acts[i], false), 0);
         CHECK_INT(outcome(acts[i], true), EPERM);
     }
+    CHECK_INT(outcome(open_usual_transports, true), 0);
+    CHECK_INT(outcome(ask_for_route, true), 0);
     CHECK_INT(outcome(make_thread, true), 0);
     CHECK_INT(outcome(limit_itself, true), 0);
     CHECK_INT(outcome(signal_itself, true), 0);
