@@ -73,15 +73,21 @@ void connection_close(struct connection *connection)
         connection->next->previous = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;
     egress->connection_count--;
+    egress->published_count -= connection->published != 0;
     poller_retire(&egress->poller, connection);
     listeners_pause(egress, false);
 }
 
-static void reset_side(struct side *side)
+static void break_when_closed(int fd)
 {
     static const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+static void reset_side(struct side *side)
+{
     if (side->watcher.is_open)
-        setsockopt(side->watcher.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+        break_when_closed(side->watcher.fd);
 }
 
 void connection_reset(struct connection *connection)
@@ -173,8 +179,17 @@ static void begin_outward(struct egress *egress, int fd)
 
 static void begin_inward(struct egress *egress, int fd, uint16_t port)
 {
+    /* Who comes from outside may be anybody, and shall not use up what those inside need. */
+    if (egress->published_count >= egress->most_published) {
+        tell_trouble(egress, "port %u inside has so many connections that further ones are turned away",
+                     port);
+        break_when_closed(fd);
+        close(fd);
+        return;
+    }
     struct connection *connection = connection_new(egress);
     connection->published = port;
+    egress->published_count++;
     connection->stage = STAGE_DIAL;
     connection->is_inspected = true;
     connection->asked = endpoint_v4(INADDR_LOOPBACK, port);

@@ -36,7 +36,8 @@
 enum {
     MOST_NAMES = 4096 /* below wildcards; beside them as many that a rule spells out */,
     MOST_CONNECTIONS = 4096,
-    MOST_ASKS = 32768, /* that wait: as many names as there may be, at a few ports each */
+    MOST_PUBLISHED = 2048, /* of them, from outside */
+    MOST_ASKS = 32768,     /* that wait: as many names as there may be, at a few ports each */
     ASKS_AT_ONCE = 64,
 };
 
@@ -300,7 +301,7 @@ struct egress {
     size_t listener_count, most_listeners;
     bool listeners_are_paused;
     struct connection *connections;
-    size_t connection_count;
+    size_t connection_count, published_count, most_published;
     VEC(struct stream *)
     name_streams;   /* connections that ask for names, the one that was quiet longest first */
     size_t pending; /* connections that have a deadline */

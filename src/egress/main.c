@@ -60,7 +60,9 @@ static int start(struct egress *egress, int settings_fd, int link_fd, int channe
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
-        egress->most_listeners = files.rlim_max / 2; /* the others are for connections */
+        /* Half of them are for connections, which take two each. */
+        egress->most_listeners = files.rlim_max / 2;
+        egress->most_published = files.rlim_max / 8 < MOST_PUBLISHED ? files.rlim_max / 8 : MOST_PUBLISHED;
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);

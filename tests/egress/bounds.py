@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -12,7 +13,7 @@ import time
 import attacks
 import lab as labs
 from grants import bawn, waiting
-from session import BAWN, HELPERS, sanitized_too
+from session import BAWN, HELPERS, Skip, sanitized_too
 
 TESTS = []
 
@@ -20,6 +21,13 @@ TESTS = []
 def test(function):
     TESTS.append(function)
     return function
+
+
+def many_descriptors() -> list:
+    wanted = 20000
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < wanted:
+        raise Skip(f"needs {wanted} descriptors")
+    return ["prlimit", f"--nofile={wanted}:{wanted}"]
 
 
 @test
@@ -244,7 +252,7 @@ print(exchange("allowed.test", 9000, b"x"))"""])
 def however_many_names_are_known_each_is_reached_by_the_next_helper_and_at_new_ports(session):
     count = 1500
     session.lab.ask(names={**labs.NAMES, **{f"n{i}.example.test": [labs.PUBLIC] for i in range(count)}})
-    process, say = waiting(session, ["connect *.example.test:9000"], ["prlimit", "--nofile=20000:20000"])
+    process, say = waiting(session, ["connect *.example.test:9000"], many_descriptors())
     assert say(f"len(set(socket.gethostbyname(f'n{{i}}.example.test') for i in range({count})))") == str(count)
 
     def unreached(port):
@@ -260,5 +268,33 @@ def however_many_names_are_known_each_is_reached_by_the_next_helper_and_at_new_p
         pass
     assert (unreached(9000), unreached(5432)) == ("[]", "[]")
     assert not [event for event in session.events("network-trouble") if "socket" in event["why"]]
+    process.stdin.close()
+    process.wait()
+
+
+@test
+def who_fills_a_published_port_does_not_keep_the_sandbox_from_its_network(session):
+    """Anybody on this machine may connect to it, and stay."""
+    limit = many_descriptors()
+    process, say = waiting(session, ["publish 8128:3000", "connect allowed.test:9000"], limit)
+    assert say("globals().update(server=socket.create_server(('127.0.0.1', 3000), backlog=4096))") == "None"
+    assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
+    crowd = subprocess.Popen([*limit, "/usr/bin/python3", "-c", """
+import contextlib, socket, sys
+held = []
+for i in range(4300):
+    with contextlib.suppress(ConnectionResetError):
+        held.append(socket.create_connection(("127.0.0.1", 8128), 20))
+print("held", flush=True)
+sys.stdin.read()"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert say("len([server.accept() for i in range(1000)])") == "1000"
+        assert crowd.stdout.readline() == "held\n"
+        assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
+        assert "turned away" in session.events("network-trouble")[0]["why"]
+    finally:
+        crowd.stdin.close()
+        crowd.wait()
+        crowd.stdout.close()
     process.stdin.close()
     process.wait()

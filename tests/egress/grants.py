@@ -439,3 +439,39 @@ def a_port_is_published_while_the_command_runs(session):
     taken = bawn(session, "publish", "8125:3000")
     assert taken.returncode == 2 and "8125" in taken.stderr, taken
     process.kill()
+
+
+@test
+def what_one_session_is_given_no_other_has(session):
+    """Neither the word nor the socket by which it is said, nor a port that another session published."""
+    other = session.home / "other"
+    other.mkdir()
+    process, say = waiting(session, ["publish 8127:3000"])
+    second = subprocess.Popen([BAWN, "--connect", "allowed.test:9000", "--", "/usr/bin/python3", "-u", "-c", HELPERS + WAITER], cwd=other, env=session.environment(),
+                              text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    session.started.append(second)
+    assert second.stdout.readline() == "up\n"
+
+    def say_there(line):
+        second.stdin.write(line + "\n")
+        second.stdin.flush()
+        return second.stdout.readline().strip()
+
+    done = bawn(session, "allow", "other.test:9000")
+    assert done.returncode == 2 and "several sessions are running" in done.stderr, done
+    assert bawn(session, "allow", "@work-1", "other.test:9000").returncode == 0
+    assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"
+    assert say_there('exchange("other.test", 9000, b"x")') == "EAI-2"
+    assert say_there('exchange("198.18.0.2", 9000, b"x")') == "ECONNREFUSED"  # the first name of the other, none here yet
+    assert say("globals().update(server=socket.create_server(('127.0.0.1', 3000)))") == "None"
+    assert socket.create_connection(("127.0.0.1", 8127), 5)
+    assert say_there("dial('127.0.0.1', 8127)") == say_there("dial('127.0.0.1', 3000)") == "ECONNREFUSED"
+    controls = sorted((session.home / ".local/state/bawn/sessions").glob("*/control"))
+    assert len(controls) == 2
+    reach = "[attempt(lambda: (__import__('os').chdir(folder), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect('control'))[1]) for folder in %s]"
+    folders = [str(control.parent) for control in controls]
+    assert session.outside(f"print({reach % folders})").out == "[None, None]\n"
+    assert say(reach % folders) == say_there(reach % folders) == "['ENOENT', 'ENOENT']"
+    for each in (process, second):
+        each.stdin.close()
+        each.wait()
