@@ -228,6 +228,19 @@ on_path() {
     [[ $output == *'can be reached.'* ]]
 }
 
+@test "no agent's hosts are those that collect what it does" {
+    collectors=(statsig.anthropic.com sentry.io o1.ingest.sentry.io http-intake.logs.datadoghq.com ab.chatgpt.com api.statsig.com
+        play.googleapis.com us.i.posthog.com api.segment.io api.mixpanel.com)
+    for profile in $("$BAWN" profiles | grep -oE '^(agent|net|toolchain)/[a-z-]+'); do
+        run "$BAWN" why "${collectors[@]}" --use "$profile" -- bash
+        [[ $output != *'can be reached.'* ]] || { echo "$profile: $output"; false; }
+    done
+    run "$BAWN" why api.anthropic.com --use agent/claude -- bash # the control
+    [[ $output == *'can be reached.'* ]]
+    run "$BAWN" why api.anthropic.com registry.npmjs.org github.com -- bash # and without a profile there is nothing
+    [[ $output != *'can be reached.'* ]]
+}
+
 @test "pnpm's store lies in the private home, not in the project" {
     run "$BAWN" show --plan -- bash
     [[ $output != *_config_store_dir* ]]

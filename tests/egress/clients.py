@@ -218,12 +218,24 @@ except Exception as error: print(error)""")
 @test
 def npm_against_a_local_registry(session):
     needs("npm")
+    import io
+    import tarfile
+
     www = session.lab.folder / "www"
     (www / "tiny").write_text('{"name":"tiny","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"tiny","version":"1.0.0",'
                               '"dist":{"tarball":"https://allowed.test/tiny.tgz"}}}}')
-    done = session.run(["connect allowed.test"], "npm", "view", "tiny", "version", "--registry", "https://allowed.test/",
-                       "--cafile", "cert.pem", "--no-update-notifier")
-    assert done.out.strip() == "1.0.0", done
+    content = b'{"name":"tiny","version":"1.0.0"}'
+    with tarfile.open(www / "tiny.tgz", "w:gz") as archive:
+        member = tarfile.TarInfo("package/package.json")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    npm = lambda rules, *words: session.run(rules, "npm", *words, "--registry", "https://allowed.test/", "--cafile", "cert.pem", "--no-update-notifier",
+                                            "--no-audit", "--no-fund", "--fetch-retries=0")
+    assert npm(["connect allowed.test"], "view", "tiny", "version").out.strip() == "1.0.0"
+    done = npm(["connect other.test"], "install", "tiny")
+    assert done.status != 0 and "ENOTFOUND" in done.err, done
+    done = npm(["connect allowed.test"], "install", "tiny")
+    assert done.status == 0 and (session.work / "node_modules/tiny/package.json").read_bytes() == content, done
 
 
 @test

@@ -101,3 +101,13 @@ def behind_this_networks_own_translator_addresses_are_what_they_stand_for(sessio
         session.lab.take()
         assert ask(session, ["connect allowed.test:9000"], "allowed.test") == "[b'xthe end']\n"
         assert ("dns", "ipv4only.arpa") not in session.lab.take()
+
+
+@test
+def who_asks_in_HTTP_is_told_where_the_name_leads(session):
+    fetch = lambda *rules: session.run(rules, "curl", "-sS", "-m", "5", "-w", "%{http_code}", "http://corp.test/").out
+    assert fetch("connect corp.test:80") == f"hello from {labs.PRIVATE} for corp.test\n200"
+    session.lab.take()
+    assert fetch("connect *.test:80") == ("bawn: this sandbox may not reach corp.test: its name leads to a private network's address, and only your own rule "
+                                          "for just that name opens it.\n403")
+    assert not [event for event in session.lab.take() if event[0] == "http"]
