@@ -13,10 +13,36 @@ enum {
     BEFORE_THE_NEXT = 250, /* milliseconds that an address may take before the next one is tried beside it */
 };
 
+void connection_is_through(struct connection *connection)
+{
+    struct egress *egress = connection->egress;
+    char reached[ENDPOINT_TEXT_SIZE];
+    bool is_news = !endpoint_equal(&egress->last_connected, &connection->asked);
+    egress->last_connected = connection->asked;
+    if (is_news) {
+        endpoint_text(&connection->reached, reached);
+        tell_connection(connection, connection->published ? TOLD_PUBLISHED : TOLD_CONNECTED, reached);
+    }
+    connection_relay(connection);
+}
+
+static void ask_proxy(struct connection *connection)
+{
+    struct egress *egress = connection->egress;
+    struct watcher *outer = &connection->outer.watcher;
+    char text[ENDPOINT_TEXT_SIZE];
+    auto_buf struct buf request = {0};
+    proxy_add_request(&egress->proxy, connection_host(connection, text), connection->asked.port, &request);
+    connection->stage = STAGE_PROXY;
+    if (send(outer->fd, request.bytes, request.size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)request.size)
+        connection_fail(connection, errno, "");
+    else
+        poller_change(&egress->poller, outer, EPOLLIN | EPOLLET);
+}
+
 static void connected(struct connection *connection, struct attempt *attempt)
 {
     struct egress *egress = connection->egress;
-    char text[ENDPOINT_TEXT_SIZE], reached[ENDPOINT_TEXT_SIZE] = "";
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof(peer);
     /* The winner moves to its side, the others are given up. */
@@ -28,25 +54,13 @@ static void connected(struct connection *connection, struct attempt *attempt)
     }
     for (size_t i = 0; i < connection->attempts_begun; i++)
         poller_close(&connection->attempts[i].watcher);
-    bool is_news = !endpoint_equal(&egress->last_connected, &connection->asked);
-    egress->last_connected = connection->asked;
-    if (getpeername(side->watcher.fd, (struct sockaddr *)&peer, &size) == 0 &&
-        endpoint_from_socket(&peer, &connection->reached) && is_news)
-        endpoint_text(&connection->reached, reached);
-    if (is_news)
-        tell_connection(connection, connection->published ? TOLD_PUBLISHED : TOLD_CONNECTED, reached);
-    if (!connection->via_proxy) {
-        connection_relay(connection);
-        return;
-    }
-    auto_buf struct buf request = {0};
-    proxy_add_request(&egress->proxy, connection_host(connection, text), connection->asked.port, &request);
-    connection->stage = STAGE_PROXY;
-    if (send(side->watcher.fd, request.bytes, request.size, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-        (ssize_t)request.size)
-        connection_fail(connection, errno, "");
+    if (getpeername(side->watcher.fd, (struct sockaddr *)&peer, &size) < 0 ||
+        !endpoint_from_socket(&peer, &connection->reached))
+        connection->reached = (struct endpoint){0};
+    if (connection->via_proxy)
+        ask_proxy(connection);
     else
-        poller_change(&egress->poller, &side->watcher, EPOLLIN | EPOLLET);
+        connection_is_through(connection);
 }
 
 static void attempts_are_over(struct connection *connection)

@@ -167,6 +167,8 @@ void connection_inspect(struct connection *connection);
 /* dial.c */
 void connection_dial(struct connection *connection);
 void connection_attempt(struct connection *connection);
+void connection_is_through(
+    struct connection *connection); /* the other side is reached, by the proxy perhaps */
 void connection_dial_inside(struct connection *connection); /* a published port */
 int dial_open(struct egress *egress) must_check;
 

@@ -40,6 +40,8 @@ static int keep_deadlines(struct egress *egress)
         bool has_more = at->stage == STAGE_DIAL && at->attempts_begun < at->addresses.count;
         if (now >= at->deadline && at->stage == STAGE_FAREWELL)
             connection_close(at);
+        else if (now >= at->deadline && at->stage == STAGE_INSPECT)
+            connection_reset(at); /* nobody was asked for anything: there is nothing to tell */
         else if (now >= at->deadline)
             connection_fail(at, ETIMEDOUT, "");
         else if (has_more && now >= at->next_attempt)

@@ -167,7 +167,7 @@ static void hear_proxy(struct connection *connection)
     if (size < 0)
         connection_fail(connection, 0, "the proxy does not connect to it");
     else if (size > 0 && recv(fd, bytes, (size_t)size, MSG_DONTWAIT) == size)
-        connection_relay(connection);
+        connection_is_through(connection);
 }
 
 /* A client that gives up before anything was dialled need not be dialled for. */

@@ -238,6 +238,8 @@ print(exchange("allowed.test", 9000, b"x"), exchange("from-hosts-file.test", 900
     proxied = [event for event in session.lab.take() if event[0] == "proxy"]
     assert [event[1] for event in proxied] == ["CONNECT allowed.test:9000 HTTP/1.1", "CONNECT forbidden.test:9000 HTTP/1.1"]
     assert proxied[0][2] == "Proxy-Authorization: Basic bWU6c2VjcmV0"
+    assert [(event["host"], event["address"]) for event in session.events("connected")] == [("allowed.test", labs.PUBLIC), ("from-hosts-file.test", labs.PUBLIC)]
+    assert [event["host"] for event in session.events("unreachable")] == ["forbidden.test"]
 
 
 @test

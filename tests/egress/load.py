@@ -132,6 +132,16 @@ print(result)""", timeout=60)
 
 
 @test
+def a_client_that_says_nothing_is_given_up_and_no_host_is_said_to_have_failed(session):
+    """Some connect in advance, for what they might want later."""
+    done = session.python(["connect allowed.test"], """
+with dial("allowed.test", 443, 100) as s:
+    print(attempt(lambda: s.recv(1)))""", timeout=120)
+    assert done.out == "ECONNRESET\n", done
+    assert session.events("unreachable") == session.events("refused") == [] and session.lab.take() == []
+
+
+@test
 @sanitized_too
 def a_client_that_vanishes_ends_the_connection_outside(session):
     process = session.start(["connect allowed.test:9000"], "/usr/bin/python3", "-u", "-c", HELPERS + """
