@@ -66,6 +66,12 @@ static const struct {
     {"/**/Taskfile.y*ml", "runs when you call task", TEST_NONE},
     {"/**/flake.nix", "runs when the environment is entered", TEST_NONE},
     {"/**/shell.nix", "runs when the environment is entered", TEST_NONE},
+    {"/**/devenv.nix", "runs when the environment is entered", TEST_NONE},
+    {"/**/devbox.json", "runs when the environment is entered", TEST_NONE},
+    {"/**/eslint.config.*", "runs when the code is checked, also by editors", TEST_NONE},
+    {"/**/.eslintrc.*js", "runs when the code is checked, also by editors", TEST_NONE},
+    {"/**/prettier.config.*", "runs when the code is formatted, also by editors", TEST_NONE},
+    {"/**/.prettierrc.*js", "runs when the code is formatted, also by editors", TEST_NONE},
 };
 
 /* --- content ----------------------------------------------------------------------------------------------------- */

@@ -461,3 +461,24 @@ no gemini'
     run bawn shell-init
     [ "$status" = 2 ]
 }
+
+@test "what the host runs or obeys by itself is flagged, wherever it lies; other files are not" {
+    local path
+    for path in .envrc sub/.envrc.local .config/mise.toml sub/mise/config.toml .vim/coc-settings.json sub/.vscode/tasks.json \
+        .externalToolBuilders/x.launch .ycm_extra_conf.py .pryrc .irbrc .ghci .iex.exs .Rprofile prek.toml hk.pkl \
+        lint-staged.config.mjs sub/commitlint.config.js .roomodes .continuerules .aiassistant/rules/x.md .mcp.json .bazeliskrc \
+        .bazelversion .readthedocs.yaml bitrise.yml; do
+        run "$BAWN" why "./$path"
+        [[ $output == *"settled with you at the end of the run"* ]] || {
+            echo "$path: $output"
+            return 1
+        }
+    done
+    for path in src/main.c mise.md docs/mise/config.md .vimrc.txt commitlint.md readthedocs.yaml sub/bitrise.yml; do
+        run "$BAWN" why "./$path"
+        [[ $output != *"settled with you"* ]] || {
+            echo "$path: $output"
+            return 1
+        }
+    done
+}
