@@ -75,19 +75,45 @@ static int set_looks(int fd, const struct entry *entry)
     return fchmod(fd, entry->mode & 07777) < 0 || futimens(fd, times) < 0 ? -1 : 0;
 }
 
-/* A second name for the file that this one shall be the same as, if that is there as it should be. */
+/* Does the open file hold what shall be there? */
+static bool has_content(const struct step *step, int fd)
+{
+    const struct entry *to = step->change->after;
+    struct blob_id id;
+    struct err ignored;
+    return fd >= 0 && store_identify(step->settlement->store, fd, to->size, true, &id, &ignored) == 0 &&
+           memcmp(id.bytes, to->blob.bytes, sizeof(id.bytes)) == 0;
+}
+
+/*
+ * A second name for the file that this one shall be the same as, if that is there as it should be. What only looks like it may be
+ * the user's own, which was never to get another name.
+ */
 static bool link_aside(const struct step *step)
 {
     const struct entry *to = step->change->after;
     struct entry first;
     struct err ignored;
+    struct stat read, named;
     const char *name;
     if (!*to->linked_to ||
         scan_entry(step->settlement->top_fd, to->linked_to, step->settlement->arena, &first, &ignored) <= 0 ||
         !standing_same_looks(&first, to))
         return false;
     auto_fd int parent = open_parent_beneath(step->settlement->top_fd, to->linked_to, &name);
-    return parent >= 0 && linkat(parent, name, step->parent_fd, step->aside, 0) == 0;
+    auto_fd int fd = parent < 0 || !S_ISREG(to->mode)
+                         ? -1
+                         : openat(parent, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (parent < 0 || (S_ISREG(to->mode) && !has_content(step, fd)) ||
+        linkat(parent, name, step->parent_fd, step->aside, 0) < 0)
+        return false;
+    bool is_that =
+        fd < 0 || (fstat(fd, &read) == 0 &&
+                   fstatat(step->parent_fd, step->aside, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   read.st_ino == named.st_ino && read.st_dev == named.st_dev);
+    if (!is_that)
+        step_remove_aside(step);
+    return is_that;
 }
 
 static int make_file_aside(const struct step *step, struct err *err)
