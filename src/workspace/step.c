@@ -1,4 +1,4 @@
-#include "workspace/step.h"
+#include "workspace/step_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,18 +14,14 @@
 #include "workspace/scan.h"
 #include "workspace/standing.h"
 
-#ifndef RENAME_EXCHANGE
-#define RENAME_EXCHANGE (1 << 1)
-#endif
-
-static int leave_alone(struct step *step, const char *why)
+int step_leave_alone(struct step *step, const char *why)
 {
     vec_push(&step->settled->kept,
              (struct kept){arena_str(step->settlement->arena, step->change->path), why});
     return 0;
 }
 
-static int step_failed(const struct step *step, struct err *err)
+int step_failed(const struct step *step, struct err *err)
 {
     return err_sys(err, errno, "cannot change %s", step->change->path);
 }
@@ -107,10 +103,9 @@ static bool link_aside(const struct step *step)
     if (parent < 0 || (S_ISREG(to->mode) && !has_content(step, fd)) ||
         linkat(parent, name, step->parent_fd, step->aside, 0) < 0)
         return false;
-    bool is_that =
-        fd < 0 || (fstat(fd, &read) == 0 &&
-                   fstatat(step->parent_fd, step->aside, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-                   read.st_ino == named.st_ino && read.st_dev == named.st_dev);
+    bool is_that = fd < 0 || (fstat(fd, &read) == 0 &&
+                              fstatat(step->parent_fd, step->aside, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                              read.st_ino == named.st_ino && read.st_dev == named.st_dev);
     if (!is_that)
         step_remove_aside(step);
     return is_that;
@@ -166,79 +161,6 @@ void step_remove_aside(const struct step *step)
         unlinkat(step->parent_fd, step->aside, AT_REMOVEDIR);
 }
 
-/* Is what was made aside the very file that bears another name? */
-static bool is_same_inode(const struct step *step, const char *name)
-{
-    struct stat here, aside;
-    return fstatat(step->parent_fd, name, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstatat(step->parent_fd, step->aside, &aside, AT_SYMLINK_NOFOLLOW) == 0 &&
-           here.st_ino == aside.st_ino && here.st_dev == aside.st_dev;
-}
-
-/*
- * Under git's own lock: the new file becomes the lock, if there is none; if the old one is then still what it was, the lock
- * takes its name, as git does it. That is a compare-and-swap that every git respects. The name aside tells after a
- * crash whose lock it is.
- */
-static int take_name_locked(struct step *step, struct err *err)
-{
-    const struct settlement *settlement = step->settlement;
-    if (linkat(step->parent_fd, step->aside, step->parent_fd, step->lock, 0) < 0) {
-        bool is_held = errno == EEXIST;
-        if (!is_held)
-            step_failed(step, err);
-        step_remove_aside(step);
-        return is_held ? leave_alone(step, "git is at work there, or a lock of its own is left") : -1;
-    }
-    struct entry now = {0};
-    int found = scan_entry(settlement->top_fd, step->change->path, settlement->arena, &now, err);
-    bool is_unchanged = found >= 0 && standing_looks_the_same(&now, step->now.path ? &step->now : NULL);
-    if (is_unchanged && renameat(step->parent_fd, step->lock, step->parent_fd, step->name) < 0)
-        found = step_failed(step, err);
-    if (is_unchanged && found >= 0) {
-        /* It is a second name of what is now in place: with it left behind, this would not be done. */
-        return unlinkat(step->parent_fd, step->aside, 0) < 0 ? step_failed(step, err) : 0;
-    }
-    unlinkat(step->parent_fd, step->lock, 0);
-    step_remove_aside(step);
-    return found < 0 ? -1 : leave_alone(step, "it was changed in the meantime");
-}
-
-/* Where one of the two is a directory, they change places and the old one goes. */
-int step_take_name(struct step *step, struct err *err)
-{
-    bool has_directory =
-        (step->now.path && S_ISDIR(step->now.mode)) || (step->now.path && S_ISDIR(step->change->after->mode));
-    if (!has_directory) {
-        /* rename() does nothing where both are names of one file. */
-        if (*step->lock && S_ISREG(step->change->after->mode))
-            return take_name_locked(step, err);
-        if (is_same_inode(step, step->name))
-            step_remove_aside(step);
-        else if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name,
-                           step->now.path ? 0 : RENAME_NOREPLACE) < 0) {
-            if (errno == EEXIST) {
-                step_remove_aside(step);
-                return leave_alone(step, "something was made there in the meantime");
-            }
-            return step_failed(step, err);
-        }
-        return 0;
-    }
-    if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name, RENAME_EXCHANGE) < 0)
-        return step_failed(step, err);
-    int gone = unlinkat(step->parent_fd, step->aside, S_ISDIR(step->now.mode) ? AT_REMOVEDIR : 0);
-    if (gone == 0)
-        return 0;
-    bool is_full = errno == ENOTEMPTY || errno == EEXIST;
-    if (!is_full)
-        step_failed(step, err);
-    if (renameat2(step->parent_fd, step->aside, step->parent_fd, step->name, RENAME_EXCHANGE) < 0)
-        return step_failed(step, err);
-    step_remove_aside(step);
-    return is_full ? leave_alone(step, "the folder still holds something else") : -1;
-}
-
 int step_adjust(struct step *step, struct err *err)
 {
     const struct entry *to = step->change->after;
@@ -256,16 +178,6 @@ int step_adjust(struct step *step, struct err *err)
     return 0;
 }
 
-int step_remove_old(struct step *step, struct err *err)
-{
-    if (unlinkat(step->parent_fd, step->name, S_ISDIR(step->now.mode) ? AT_REMOVEDIR : 0) == 0 ||
-        errno == ENOENT)
-        return 0;
-    if (errno == ENOTEMPTY || errno == EEXIST)
-        return leave_alone(step, "the folder still holds something else");
-    return step_failed(step, err);
-}
-
 int step_make(struct step *step, struct err *err)
 {
     const struct change *change = step->change;
@@ -280,7 +192,7 @@ int step_make(struct step *step, struct err *err)
         return adjusted < 0 ? -1 : 1;
     }
     if (S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED)
-        return leave_alone(step, "its content was not kept"), 1;
+        return step_leave_alone(step, "its content was not kept"), 1;
     step_remove_aside(step);
     if (make_aside(step, err) < 0) {
         step_remove_aside(step);
@@ -300,7 +212,7 @@ int step_begin(struct step *step, size_t number, bool has_aside, struct err *err
         if (is_missing && !change->after)
             return 1;
         if (is_missing)
-            return leave_alone(step, "the folder that held it is gone"), 1;
+            return step_leave_alone(step, "the folder that held it is gone"), 1;
         return step_failed(step, err);
     }
     if (git_has_lock(change->path) && strlen(step->name) + sizeof(".lock") <= sizeof(step->lock))
@@ -308,7 +220,7 @@ int step_begin(struct step *step, size_t number, bool has_aside, struct err *err
     if (scan_entry(settlement->top_fd, change->path, settlement->arena, &step->now, err) < 0)
         return -1;
     if (settlement->again && !has_aside) {
-        if (*step->lock && is_same_inode(step, step->lock))
+        if (*step->lock && step_is_same_inode(step, step->lock))
             unlinkat(step->parent_fd, step->lock, 0);
         step_remove_aside(step);
     }
@@ -320,7 +232,7 @@ int step_begin(struct step *step, size_t number, bool has_aside, struct err *err
                      standing_same_kind(&step->now, change->after) &&
                      standing_same_looks(&step->now, change->after);
     if (!is_linked && !standing_looks_the_same(&step->now, change->before))
-        return leave_alone(step, "it was changed in the meantime"), 1;
+        return step_leave_alone(step, "it was changed in the meantime"), 1;
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Undo and prune, ended at each system call that could change something: killed, or told that the disk is full. Whatever the call,
  * every file is then either old or new, and the next command finishes the work or has taken it back; nothing that waits
- * has lost a content.
+ * has lost a content. And undo, met by an editor that saves files at such a call: what it saved stays.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "place.h"
 #include "unit.h"
+#include "workspace/gitdir.h"
 #include "workspace/prune.h"
 #include "workspace/transition.h"
 
@@ -82,7 +83,9 @@ static int receive_fd(int socket_fd)
     return fd;
 }
 
-enum fault { FAULT_KILL, FAULT_FULL };
+enum fault { FAULT_KILL, FAULT_FULL, FAULT_SAVE };
+
+static void save_all(void);
 
 /* Lets calls pass until the n-th, which gets the fault. Returns whether there was an n-th. */
 static bool supervise(pid_t child, int listener, unsigned long number, enum fault fault)
@@ -104,8 +107,10 @@ static bool supervise(pid_t child, int listener, unsigned long number, enum faul
                 kill(-child, SIGKILL);
                 return true;
             }
-            answer.flags = 0;
-            answer.error = -ENOSPC;
+            if (fault == FAULT_FULL)
+                answer = (struct seccomp_notif_resp){.id = notice.id, .error = -ENOSPC};
+            else
+                save_all();
         }
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0)
             continue; /* whoever waited is gone */
@@ -148,6 +153,47 @@ static void put_away(void)
     described_free(&work.was_exactly);
     close(work.folder_fd);
     place_remove();
+}
+
+/* --- an editor, in that very moment --------------------------------------------------------------------------------- */
+
+static VEC(char *) saved;
+static size_t saved_in_all;
+
+static void save(const char *path)
+{
+    char whole[6000], aside[96];
+    struct stat status;
+    snprintf(whole, sizeof(whole), "%s/%s", place.tree, path);
+    snprintf(aside, sizeof(aside), "%s/saved", place.base);
+    if (lstat(whole, &status) < 0 || !S_ISREG(status.st_mode))
+        return;
+    int fd = open(aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 || write(fd, "the user's", 10) != 10 || close(fd) < 0)
+        abort();
+    if (rename(aside, whole) == 0)
+        vec_push(&saved, strdup(whole));
+}
+
+/* Whatever is there of what is about to be undone gets a new content, as an editor would give it one. */
+static void save_all(void)
+{
+    for (size_t i = 0; i < work.after.entries.count; i++) {
+        const struct entry *was = tree_find(&work.before, work.after.entries.at[i].path);
+        /* Who writes git's files takes git's locks. */
+        if (!git_has_lock(work.after.entries.at[i].path) && (!was || entries_differ(was, &work.after.entries.at[i])))
+            save(work.after.entries.at[i].path);
+    }
+}
+
+static bool is_as_saved(const char *path)
+{
+    char text[16] = "";
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    return size == 10 && strcmp(text, "the user's") == 0;
 }
 
 static int undo(struct err *err)
@@ -272,6 +318,25 @@ static bool one_fault(uint64_t seed, unsigned long number, enum fault fault)
     return good && happened;
 }
 
+/* Returns false when there was no n-th call any more, or a check failed. */
+static bool one_save(uint64_t seed, unsigned long number, enum fault fault)
+{
+    if (!CHECK(prepare(seed)))
+        return false;
+    int status = 0;
+    bool happened = run_with_fault(undo, number, fault, &status), good = CHECK(WIFEXITED(status));
+    for (size_t i = 0; i < saved.count; i++) {
+        good = CHECK(is_as_saved(saved.at[i])) && good;
+        if (!good)
+            printf("# %s is lost, which was saved at call %lu; seed %" PRIu64 "\n", saved.at[i], number, seed);
+        free(saved.at[i]);
+    }
+    saved_in_all += saved.count;
+    vec_free(&saved);
+    put_away();
+    return good && happened;
+}
+
 /* --- prune ------------------------------------------------------------------------------------------------------- */
 
 static struct {
@@ -392,6 +457,12 @@ TEST(killed_at_every_call_that_writes)
 TEST(a_full_disk_at_every_call_that_writes)
 {
     every_call(FAULT_FULL, one_fault);
+}
+
+TEST(what_is_saved_at_a_call_that_writes_stays)
+{
+    every_call(FAULT_SAVE, one_save);
+    CHECK(saved_in_all > 0);
 }
 
 TEST(prune_killed_at_every_call_that_writes)
