@@ -1,7 +1,13 @@
 /* Throws away what a session kept aside. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
 #include "cli/branch.h"
 #include "cli/carry.h"
 #include "cli/commands.h"
+#include "workspace/copied.h"
 
 static bool is_agreed(const struct world *world, const struct args *args, const char *question)
 {
@@ -85,9 +91,39 @@ static int discard_worktree(const struct world *world, const struct args *args, 
     return EXIT_FINE;
 }
 
+/* Was it killed, and is its workspace not there, so that nothing can be put right? */
+static bool is_stranded(const struct choice *choice, const struct record *record)
+{
+    struct stat status;
+    return (record->state == STATE_RUNNING || record->state == STATE_SETTLING) &&
+           !record_is_busy(choice->sessions_fd, record->name) && lstat(record->workspace, &status) < 0;
+}
+
+static int discard_stranded(const struct world *world, const struct args *args, const struct choice *choice,
+                            const struct record *record)
+{
+    struct err err = {0};
+    const char *question =
+        arena_printf(choice->loaded.policy.arena, "Give up what %s left? Its workspace, %s, is not there",
+                     record->name, record->workspace);
+    if (!is_agreed(world, args, question))
+        return EXIT_FINE;
+    auto_fd int fd =
+        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && (copied_is_there(fd) ? copied_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    mark_state(choice, record->name, STATE_DISCARDED);
+    fprintf(world->out, "%s is given up.\n", record->name);
+    return EXIT_FINE;
+}
+
 static int discard(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = choice->named;
+    if (record && is_stranded(choice, record))
+        return discard_stranded(world, args, choice, record);
     if (record && record->mode == RECORD_BRANCH && record->state == STATE_DONE)
         return discard_worktree(world, args, choice, record);
     int status = choose_waiting(world, choice, "discard", &record);

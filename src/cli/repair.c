@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/ask_git.h"
 #include "cli/keep.h"
@@ -196,11 +198,45 @@ static void wait_for_sandbox(const struct session *session)
     arena_free(&arena);
 }
 
-/* Has the workspace gone in the meantime? Then there is nothing to be put right in it. */
-static bool is_gone(const struct record *record)
+/* The file system that the workspace lay on; 0: it is not known. */
+static uint64_t device_of(const struct session *session)
+{
+    static const char *const names[] = {"start", "before"};
+    uint64_t device = 0;
+    for (size_t i = 0; i < array_len(names) && !device; i++) {
+        auto_tree struct tree tree = {0};
+        struct err ignored;
+        if (tree_load(session->folder_fd, names[i], &tree, &ignored) > 0 && tree.entries.count)
+            device = tree.entries.at[0].device;
+    }
+    return device;
+}
+
+/* That of what is left of the way to it. */
+static uint64_t device_above(struct arena *arena, const char *path)
 {
     struct stat status;
-    return lstat(record->workspace, &status) < 0 && (errno == ENOENT || errno == ENOTDIR);
+    while (strcmp(path, "/") != 0 && stat(path, &status) < 0)
+        path = path_parent(arena, path);
+    return stat(path, &status) == 0 ? status.st_dev : 0;
+}
+
+enum whereabouts { WORKSPACE_THERE, WORKSPACE_GONE, WORKSPACE_AWAY };
+
+/*
+ * Has the workspace gone in the meantime? Then there is nothing to be put right in it. But its disk may just not be there yet, and
+ * what a review wrote lies elsewhere: that is not given up.
+ */
+static enum whereabouts find_workspace(struct arena *arena, const struct session *session,
+                                       const struct record *record)
+{
+    struct stat status;
+    if (lstat(record->workspace, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return WORKSPACE_THERE;
+    if (record->mode == RECORD_DISCARD || record_is_settled(record))
+        return WORKSPACE_GONE;
+    uint64_t device = device_of(session);
+    return device && device == device_above(arena, record->workspace) ? WORKSPACE_GONE : WORKSPACE_AWAY;
 }
 
 static int repair_one(void *context, struct session *session, struct err *err)
@@ -216,9 +252,15 @@ static int repair_one(void *context, struct session *session, struct err *err)
         return -1;
     int found = record_load(session->folder_fd, &arena, &record, err);
     record.name = session->name;
-    bool has_workspace = found > 0 && !is_gone(&record);
-    int result = has_workspace ? repair_record(world, session, &record, err) : found < 0 ? -1 : 0;
-    if (found >= 0 && !has_workspace)
+    enum whereabouts where = found > 0 ? find_workspace(&arena, session, &record) : WORKSPACE_GONE;
+    int result = found < 0                  ? -1
+                 : where == WORKSPACE_THERE ? repair_record(world, session, &record, err)
+                                            : where == WORKSPACE_AWAY;
+    if (where == WORKSPACE_AWAY)
+        say(world, session,
+            arena_printf(&arena, "%s is not there, so that what it left waits", record.workspace),
+            arena_printf(&arena, "`bawn discard %s` gives it up", session->name));
+    if (found >= 0 && where == WORKSPACE_GONE)
         record_forget(session->folder_fd);
     if (found == 0) {
         say(world, session, "there is no snapshot to tell what it left in flagged files",

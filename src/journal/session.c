@@ -305,7 +305,7 @@ static int repair_one(struct arena *arena, const char *state_directory, const ch
     if (result == 0 && session.running_fd >= 0)
         unlinkat(session.running_fd, name, 0);
     session_leave(&session);
-    return result;
+    return result < 0 ? -1 : 0;
 }
 
 int session_repair_all(struct arena *arena, const char *state_directory, session_repair *repair,
@@ -319,9 +319,15 @@ int session_repair_all(struct arena *arena, const char *state_directory, session
     const char *numbers = arena_printf(arena, "%s/bawn/numbers", state_directory);
     auto_fd int numbers_fd = open(numbers, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct alive_files files = {.numbers_fd = numbers_fd};
-    for (struct dirent *entry; result == 0 && (entry = readdir(running));) {
-        if (*entry->d_name != '.' && !shows_life(&files, entry->d_name))
-            result = repair_one(arena, state_directory, entry->d_name, repair, context, err);
+    for (struct dirent *entry; (entry = readdir(running));) {
+        struct err another = {0};
+        bool is_dead = *entry->d_name != '.' && !shows_life(&files, entry->d_name);
+        /* One that cannot be repaired does not stand in the way of the others; the first is told. */
+        if (is_dead && repair_one(arena, state_directory, entry->d_name, repair, context, &another) < 0 &&
+            result == 0) {
+            *err = another;
+            result = -1;
+        }
     }
     close_alive_files(&files);
     closedir(running);

@@ -47,7 +47,7 @@ void session_leave(struct session *session);
 
 /*
  * Calls `repair` for each session whose bawn was killed, with its folder locked. Where that returns 0 the session is done
- * with; otherwise the next call comes back to it. Costs one look into a folder that is empty as a rule.
+ * with; otherwise the next call comes back to it: after an error, or with 1 where it must wait. Costs one look into a folder that is empty as a rule.
  */
 typedef int session_repair(void *context, struct session *session, struct err *err);
 int session_repair_all(struct arena *arena, const char *state_directory, session_repair *repair,
