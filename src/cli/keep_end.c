@@ -118,13 +118,20 @@ static void say_kept(const struct world *world, const struct loaded *loaded, con
                                          named, named));
 }
 
-/*
- * What the run wrote is where it was, and so is what is known of the state before it: where only room is missing, the next
- * bawn can do it. Whatever else stands in the way would stand in its way, too.
- */
 static bool is_full(const struct err *err)
 {
     return err->errnum == ENOSPC || err->errnum == EDQUOT;
+}
+
+/*
+ * What the run wrote is where it was, and so is what is known of the state before it: where only room is missing, or the machine
+ * has let the look down, or the workspace is not there at this moment, the next bawn can do it. Whatever else stands in the way
+ * would stand in its way, too.
+ */
+static bool may_pass(const struct err *err)
+{
+    return is_full(err) || errno_is_of_machine(err->errnum) || err->errnum == ENOENT ||
+           err->errnum == ENOTDIR;
 }
 
 static void say_unfinished(const struct world *world, const struct loaded *loaded,
@@ -133,7 +140,8 @@ static void say_unfinished(const struct world *world, const struct loaded *loade
     say_problem(world,
                 arena_printf(loaded->policy.arena, "what was changed in %s is not written down yet: %s",
                              tree->covered, err->message),
-                "the next bawn command tries again, so make room for it first");
+                is_full(err) ? "the next bawn command tries again, so make room for it first"
+                             : "the next bawn command tries again");
 }
 
 struct keep_result keep_end(const struct world *world, const struct loaded *loaded, struct keeping *keeping,
@@ -147,7 +155,7 @@ struct keep_result keep_end(const struct world *world, const struct loaded *load
         keeping->progress = progress_begin(&line, world, "looking at what was changed");
         bool is_done = !tree->is_on || finish(loaded, keeping, tree, flags, &err) == 0;
         progress_end(&line);
-        bool is_left = !is_done && is_full(&err);
+        bool is_left = !is_done && may_pass(&err);
         if (is_left)
             say_unfinished(world, loaded, tree, &err);
         else if (!is_done)

@@ -36,11 +36,12 @@ static void say(const struct world *world, const struct session *session, const 
                 const char *hint)
 {
     struct arena arena = {0};
-    say_problem(world,
-                arena_printf(&arena, "%s the session %s: %s",
-                             was_killed(session) ? "bawn was killed in" : "there was no room for the end of",
-                             session->name, sentence),
-                hint);
+    say_problem(
+        world,
+        arena_printf(&arena, "%s the session %s: %s",
+                     was_killed(session) ? "bawn was killed in" : "bawn could not write down the end of",
+                     session->name, sentence),
+        hint);
     arena_free(&arena);
 }
 
