@@ -52,8 +52,7 @@ struct root {
     int decoy_trees[DECOY_COUNT];
     VEC(const char *) to_close; /* hidden directories in which something is shown */
     VEC(const char *) masked;   /* what patterns hide, found before the root is assembled */
-    VEC(const char *)
-    closed; /* folders that cannot be searched, and hold what is shown: hidden before that is */
+    VEC(const char *) closed;   /* the same of folders that cannot be searched and hold what is shown */
 };
 
 /* What the child is born with. */

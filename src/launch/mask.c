@@ -20,7 +20,8 @@ enum { MOST_ENTRIES = 1000000, DEEPEST = 16 }; /* each folder on the way down ho
 
 struct walk {
     struct root *root;
-    const struct operation *pattern, *tree;
+    const struct operation *tree;
+    VEC(const struct operation *) patterns; /* that reach into it */
     size_t entries;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) deep; /* folders that lie deeper than that: each is begun anew */
@@ -80,8 +81,26 @@ static bool leads_to_named(const struct plan *plan, const char *path)
 
 static int refuse(const struct walk *walk, const char *why, struct err *err)
 {
-    err_set(err, "%s %s to be searched for %s", walk->tree->path, why, walk->pattern->path);
+    err_set(err, "%s %s to be searched for %s", walk->tree->path, why, walk->patterns.at[0]->path);
     return err_hint(err, remedy);
+}
+
+static bool is_match(const struct walk *walk, const char *path)
+{
+    for (size_t i = 0; i < walk->patterns.count; i++) {
+        if (pattern_matches_path(walk->patterns.at[i]->path, path, strlen(path)))
+            return true;
+    }
+    return false;
+}
+
+static bool may_hold_match(const struct walk *walk, const char *directory)
+{
+    for (size_t i = 0; i < walk->patterns.count; i++) {
+        if (pattern_may_match_beneath(walk->patterns.at[i]->path, directory))
+            return true;
+    }
+    return false;
 }
 
 static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
@@ -96,13 +115,11 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
         return refuse(walk, "has too many files", err);
     if (strlen(full) >= PATH_LONGEST)
         return refuse(walk, "has folders that lie too deep", err);
-    if (pattern_matches_path(walk->pattern->path, full, strlen(full))) {
-        if (!is_named(walk->root->launch->plan, full))
-            vec_push(&walk->root->masked, full);
+    if (is_match(walk, full) && !is_named(walk->root->launch->plan, full)) {
+        vec_push(&walk->root->masked, full);
         return 0;
     }
-    if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
-        !pattern_may_match_beneath(walk->pattern->path, full))
+    if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) || !may_hold_match(walk, full))
         return 0;
     if (depth == DEEPEST) {
         vec_push(&walk->deep, full);
@@ -114,7 +131,7 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
 
 static int cannot_search(const struct walk *walk, const char *path, int errnum, struct err *err)
 {
-    return err_sys(err, errnum, "cannot search %s for %s", path, walk->pattern->path);
+    return err_sys(err, errnum, "cannot search %s for %s", path, walk->patterns.at[0]->path);
 }
 
 /*
@@ -167,8 +184,7 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
 /* The same trees that the plan meant when it kept the pattern: with ** of a profile not those that a profile grants by name. */
 static bool is_searched(const struct operation *pattern, const struct operation *tree)
 {
-    return operation_shows(tree) && tree->is_directory &&
-           !(tree->is_of_profile && pattern->is_of_profile && pattern_is_deep(pattern->path)) &&
+    return !(tree->is_of_profile && pattern->is_of_profile && pattern_is_deep(pattern->path)) &&
            !(pattern->spares_workspaces && tree->is_workspace) &&
            pattern_may_match_beneath(pattern->path, tree->path);
 }
@@ -264,24 +280,30 @@ static void find_closed_of_root(struct root *root)
     }
 }
 
+static int mask_in_tree(struct root *root, size_t number, struct err *err)
+{
+    const struct plan *plan = root->launch->plan;
+    struct walk walk = {.root = root, .tree = &plan->operations.at[number]};
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *pattern = &plan->operations.at[i];
+        if (pattern->kind == OP_HIDE && pattern->is_pattern && is_searched(pattern, walk.tree))
+            vec_push(&walk.patterns, pattern);
+    }
+    int result = walk.patterns.count ? search(&walk, root->shown[number].tree, err) : 0;
+    vec_free(&walk.patterns);
+    vec_free(&walk.deep);
+    return result;
+}
+
 int mask_find(struct root *root, struct err *err)
 {
     find_sockets(root);
     find_closed_of_root(root);
     const struct plan *plan = root->launch->plan;
     for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *pattern = &plan->operations.at[i];
-        for (size_t j = 0; pattern->kind == OP_HIDE && pattern->is_pattern && j < plan->operations.count;
-             j++) {
-            const struct operation *tree = &plan->operations.at[j];
-            if (!is_searched(pattern, tree))
-                continue;
-            struct walk walk = {.root = root, .pattern = pattern, .tree = tree};
-            int result = search(&walk, root->shown[j].tree, err);
-            vec_free(&walk.deep);
-            if (result < 0)
-                return -1;
-        }
+        const struct operation *tree = &plan->operations.at[i];
+        if (operation_shows(tree) && tree->is_directory && mask_in_tree(root, i, err) < 0)
+            return -1;
     }
     return 0;
 }
