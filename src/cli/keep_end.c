@@ -10,6 +10,7 @@
 #include "hold/programs.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copied.h"
+#include "workspace/store.h"
 
 /* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
 static int write_end(const struct loaded *loaded, const struct keeping *keeping, struct kept_tree *tree,
@@ -41,6 +42,15 @@ static int write_end(const struct loaded *loaded, const struct keeping *keeping,
     return 0;
 }
 
+/* What was written aside is about to go: what was kept of it is on the disk first. */
+static int wait_for_disk(const struct keeping *keeping, int folder_fd, struct err *err)
+{
+    auto_store struct store store = STORE_NONE;
+    return store_open(keeping->store, &store, err) < 0 || store_wait_for_disk(&store, err) < 0
+               ? -1
+               : record_wait_for_disk(folder_fd, err);
+}
+
 /* Reads what was written aside, so that it waits for a person; or throws it away. */
 static int write_aside_end(const struct keeping *keeping, struct kept_tree *tree, struct err *err)
 {
@@ -67,7 +77,8 @@ static int write_aside_end(const struct keeping *keeping, struct kept_tree *tree
     }
     clock_gettime(CLOCK_REALTIME, &record->ended);
     record->state = STATE_WAITING;
-    if (record->changes && record_save(folder_fd, record, err) < 0)
+    if (record->changes &&
+        (record_save(folder_fd, record, err) < 0 || wait_for_disk(keeping, folder_fd, err) < 0))
         return -1;
     if ((is_copied ? copied_remove(folder_fd, keeping->progress, err)
                    : upper_remove(folder_fd, keeping->progress, err)) < 0)

@@ -79,6 +79,17 @@ int record_save(int folder_fd, const struct record *record, struct err *err)
     return 0;
 }
 
+int record_wait_for_disk(int folder_fd, struct err *err)
+{
+    static const char *const names[] = {"before", "after", "about"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        auto_fd int fd = openat(folder_fd, names[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || fdatasync(fd) < 0)
+            return err_sys(err, errno, "cannot write down the state of the session");
+    }
+    return fsync(folder_fd) < 0 ? err_sys(err, errno, "cannot write down the state of the session") : 0;
+}
+
 static bool find_word(const char *word, const char *const *names, size_t count, unsigned *ret_index)
 {
     for (unsigned i = 0; i < count; i++) {

@@ -186,6 +186,15 @@ int store_flush(struct store *store, struct err *err)
     return 0;
 }
 
+int store_wait_for_disk(struct store *store, struct err *err)
+{
+    if (store_begin_appending(store, err) < 0)
+        return -1;
+    bool is_there =
+        fdatasync(store->pack_fd) == 0 && fdatasync(store->index_fd) == 0 && fsync(store->folder_fd) == 0;
+    return is_there ? 0 : store_explain_write(err);
+}
+
 /* --- a file's content, piece by piece ---------------------------------------------------------------------------- */
 
 /* Where a content goes: to the hash, and to the pack unless only the hash is wanted. */

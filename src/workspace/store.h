@@ -52,6 +52,9 @@ int store_put(struct store *store, int fd, uint64_t size, bool has_holes, struct
               struct err *err) must_check;
 int store_flush(struct store *store, struct err *err) must_check;
 
+/* Contents that were kept until now are there even if the machine stops in this moment. A clone is its file system's matter. */
+int store_wait_for_disk(struct store *store, struct err *err) must_check;
+
 /* Waits until nobody else appends, and keeps it so until the store is closed. */
 int store_lock(struct store *store, struct err *err) must_check;
 

@@ -327,7 +327,10 @@ struct states {
     struct tree from, to;
 };
 
-/* Both states, in the session's folder. The store is kept until they are, so that nobody prunes what only they need. */
+/*
+ * Both states, in the session's folder. The store is kept until they are, so that nobody prunes what only they need. All of it is
+ * on the disk before the first file is replaced.
+ */
 static int write_down(const struct transition *transition, struct arena *arena,
                       const decision_list *decisions, int folder_fd, const struct record *record,
                       struct states *ret_states, struct err *err)
@@ -338,7 +341,9 @@ static int write_down(const struct transition *transition, struct arena *arena,
         keep_present(&store, top_fd, arena, decisions, &ret_states->from, &ret_states->to, err) < 0)
         return -1;
     if (tree_save(&ret_states->from, folder_fd, "before", err) == 0 &&
-        tree_save(&ret_states->to, folder_fd, "after", err) == 0 && record_save(folder_fd, record, err) == 0)
+        tree_save(&ret_states->to, folder_fd, "after", err) == 0 &&
+        record_save(folder_fd, record, err) == 0 && store_wait_for_disk(&store, err) == 0 &&
+        record_wait_for_disk(folder_fd, err) == 0)
         return 0;
     record_forget(folder_fd);
     return -1;
