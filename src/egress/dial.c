@@ -16,10 +16,10 @@ enum {
 void connection_is_through(struct connection *connection)
 {
     struct egress *egress = connection->egress;
-    char reached[ENDPOINT_TEXT_SIZE];
     bool is_news = !endpoint_equal(&egress->last_connected, &connection->asked);
     egress->last_connected = connection->asked;
     if (is_news) {
+        char reached[ENDPOINT_TEXT_SIZE];
         endpoint_text(&connection->reached, reached);
         tell_connection(connection, connection->published ? TOLD_PUBLISHED : TOLD_CONNECTED, reached);
     }

@@ -21,6 +21,7 @@ enum { MOST_ENTRIES = 1000000, DEEPEST = 16 }; /* each folder on the way down ho
 struct walk {
     struct root *root;
     const struct operation *tree;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const struct operation *) patterns; /* that reach into it */
     size_t entries;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "egress/egress.h"
 #include "kernel/landlock.h"
 #include "kernel/route.h"
@@ -174,7 +175,8 @@ static int open_usual_transports(void)
                                    {AF_INET, SOCK_DGRAM, IPPROTO_UDP},
                                    {AF_INET6, SOCK_DGRAM, 0}};
     for (size_t i = 0; i < array_len(kinds); i++) {
-        if (socket(kinds[i][0], kinds[i][1] | SOCK_CLOEXEC, kinds[i][2]) < 0)
+        auto_fd int fd = socket(kinds[i][0], kinds[i][1] | SOCK_CLOEXEC, kinds[i][2]);
+        if (fd < 0)
             return errno;
     }
     return 0;
