@@ -46,9 +46,7 @@ static int write_end(const struct loaded *loaded, const struct keeping *keeping,
 static int wait_for_disk(const struct keeping *keeping, int folder_fd, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
-    return store_open(keeping->store, &store, err) < 0 || store_wait_for_disk(&store, err) < 0
-               ? -1
-               : record_wait_for_disk(folder_fd, err);
+    return store_open(keeping->store, &store, err) < 0 ? -1 : record_wait_for_disk(&store, folder_fd, err);
 }
 
 /* Reads what was written aside, so that it waits for a person; or throws it away. */

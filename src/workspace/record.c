@@ -79,9 +79,11 @@ int record_save(int folder_fd, const struct record *record, struct err *err)
     return 0;
 }
 
-int record_wait_for_disk(int folder_fd, struct err *err)
+int record_wait_for_disk(struct store *store, int folder_fd, struct err *err)
 {
     static const char *const names[] = {"before", "after", "about"};
+    if (store_wait_for_disk(store, err) < 0)
+        return -1;
     for (size_t i = 0; i < array_len(names); i++) {
         auto_fd int fd = openat(folder_fd, names[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 || fdatasync(fd) < 0)

@@ -83,8 +83,8 @@ int record_keep_changes(int folder_fd, const struct tree *before, const struct t
 int record_keep_changes_as(int folder_fd, const struct tree *before, const struct tree *after,
                            const char *before_name, const char *after_name, struct err *err) must_check;
 
-/* What is kept of a session is there even if the machine stops in this moment; contents are the store's. */
-int record_wait_for_disk(int folder_fd, struct err *err) must_check;
+/* What is kept of a session, contents included, is there even if the machine stops in this moment. */
+int record_wait_for_disk(struct store *store, int folder_fd, struct err *err) must_check;
 
 /* Removes the trees of a session and its checkpoints, and its record with them. */
 void record_forget(int folder_fd);

@@ -342,8 +342,7 @@ static int write_down(const struct transition *transition, struct arena *arena,
         return -1;
     if (tree_save(&ret_states->from, folder_fd, "before", err) == 0 &&
         tree_save(&ret_states->to, folder_fd, "after", err) == 0 &&
-        record_save(folder_fd, record, err) == 0 && store_wait_for_disk(&store, err) == 0 &&
-        record_wait_for_disk(folder_fd, err) == 0)
+        record_save(folder_fd, record, err) == 0 && record_wait_for_disk(&store, folder_fd, err) == 0)
         return 0;
     record_forget(folder_fd);
     return -1;
