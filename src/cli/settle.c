@@ -16,8 +16,8 @@ enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };
 static void show_content(const struct world *world, const struct file_content *content)
 {
     auto_buf struct buf out = {0};
-    const char *at = content->bytes, *end = at + content->size;
-    for (int lines = 0; at && at < end && lines < LINES_SHOWN; lines++) {
+    const char *at = bytes_known(content->bytes) ? content->bytes.at : "", *end = at + content->bytes.size;
+    for (int lines = 0; at < end && lines < LINES_SHOWN; lines++) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((line_end ? line_end : end) - at);
         buf_add_str(&out, "  | ");

@@ -36,11 +36,11 @@ void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]
     text_hex(hash->bytes, SHA1_SIZE, ret_text);
 }
 
-void git_hash_of(const char *kind, const char *bytes, size_t size, struct git_hash *ret_hash)
+void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash)
 {
     char head[64];
-    int head_size = snprintf(head, sizeof(head), "%s %zu", kind, size) + 1; /* with its NUL */
-    sha1_of(head, (size_t)head_size, bytes, size, ret_hash->bytes);
+    int head_size = snprintf(head, sizeof(head), "%s %zu", kind, content.size) + 1; /* with its NUL */
+    sha1_of(head, (size_t)head_size, content.at, content.size, ret_hash->bytes);
 }
 
 struct search {

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "base/bytes.h"
 #include "base/vec.h"
 #include "git/sha1.h"
 
@@ -21,4 +22,4 @@ int git_hash_parse(const char *text, struct git_hash *ret_hash);
 void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]);
 
 /* The name that git gives an object of this kind. */
-void git_hash_of(const char *kind, const char *bytes, size_t size, struct git_hash *ret_hash);
+void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash);

@@ -32,7 +32,7 @@ static void note_trouble(const struct reading *reading, int errnum)
 /* Half of a file is not what it held: it counts as one that was too large. */
 static void read_bytes(const struct reading *reading, int fd, struct file_content *content)
 {
-    size_t expected = content->size, size = 0;
+    size_t expected = (size_t)content->length, size = 0;
     char *bytes = arena_alloc(reading->arena, expected + 1);
     ssize_t got = 1;
     while (size < expected && got != 0) {
@@ -45,8 +45,8 @@ static void read_bytes(const struct reading *reading, int fd, struct file_conten
         }
         size += (size_t)got;
     }
-    content->bytes = bytes;
-    content->size = size;
+    content->bytes = bytes_of(bytes, size);
+    content->length = size;
     reading->contents->bytes += size == expected ? size : 0;
 }
 
@@ -98,7 +98,7 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
                                    .device = status.st_dev,
                                    .inode = status.st_ino,
                                    .changed = status.st_ctim,
-                                   .size = (size_t)status.st_size};
+                                   .length = (uint64_t)status.st_size};
     if (S_ISREG(status.st_mode) && status.st_size <= reading->largest && contents->bytes < ALL_LARGEST) {
         auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
@@ -111,8 +111,8 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
         char target[PATH_LONGEST];
         ssize_t size = readlinkat(parent_fd, name, target, sizeof(target));
         if (size >= 0) {
-            content.bytes = arena_copy(reading->arena, target, (size_t)size);
-            content.size = (size_t)size;
+            content.bytes = bytes_of(arena_copy(reading->arena, target, (size_t)size), (size_t)size);
+            content.length = (uint64_t)size;
         }
     }
     vec_push(contents, content);
@@ -151,17 +151,17 @@ const struct file_content *content_find(const file_contents *contents, const cha
 
 bool content_equal(const struct file_content *one, const struct file_content *two)
 {
-    if (one->mode != two->mode || one->size != two->size)
+    if (one->mode != two->mode || one->length != two->length)
         return false;
-    if (one->bytes && two->bytes)
-        return memcmp(one->bytes, two->bytes, one->size) == 0;
+    if (bytes_known(one->bytes) && bytes_known(two->bytes))
+        return bytes_equal(one->bytes, two->bytes);
     return one->device == two->device && one->inode == two->inode &&
            one->changed.tv_sec == two->changed.tv_sec && one->changed.tv_nsec == two->changed.tv_nsec;
 }
 
 static int fill(int fd, const struct file_content *content)
 {
-    return write_whole(fd, content->bytes, content->size) < 0 ? -1 : fchmod(fd, content->mode & 0777);
+    return write_whole(fd, content->bytes.at, content->bytes.size) < 0 ? -1 : fchmod(fd, content->mode & 0777);
 }
 
 /* A file without a name until it is whole, so that nothing is left of it whenever bawn is killed. */
@@ -195,11 +195,11 @@ static int make_aside(int parent_fd, const struct file_content *content)
 
 int content_restore(const struct file_content *content, struct err *err)
 {
-    if (!content->bytes)
+    if (!bytes_known(content->bytes))
         return err_set(err, "%s was too large to be kept as it was, or could not be read", content->path);
     auto_fd int parent_fd = open_parent_absolute(content->path);
     int result = parent_fd < 0            ? -1
-                 : S_ISLNK(content->mode) ? symlinkat(content->bytes, parent_fd, path_name(content->path))
+                 : S_ISLNK(content->mode) ? symlinkat(content->bytes.at, parent_fd, path_name(content->path))
                                           : make_unnamed(parent_fd, content);
     if (result < 0 && parent_fd >= 0 && S_ISREG(content->mode) && (errno == EOPNOTSUPP || errno == EISDIR))
         result = make_aside(parent_fd, content);

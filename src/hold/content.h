@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/vec.h"
 
@@ -16,8 +17,8 @@ struct file_content {
     dev_t device;
     ino_t inode;
     struct timespec changed; /* as the kernel noted it: nobody can set it back */
-    char *bytes;             /* of a regular file, or a link's target; NULL: too large to be kept */
-    size_t size;
+    uint64_t length;         /* as the kernel says: that many bytes need not have been read */
+    struct bytes bytes;      /* of a regular file, or a link's target; followed by a NUL */
 };
 
 typedef struct {

@@ -220,7 +220,7 @@ bool flags_is_new(struct flags *flags, const struct file_content *now, const str
     struct arena *arena = flags->hold->arena;
     const struct file_content *before = content_find(&flags->before, now->path);
     enum past_answer answer = PAST_SOMETHING;
-    if (!before || !before->bytes) { /* at the start less is kept than the snapshot has */
+    if (!before || !bytes_known(before->bytes)) { /* at the start less is kept than the snapshot has */
         struct file_content *past = arena_new(arena, struct file_content);
         answer = past_find(&flags->past, arena, now, past);
         if (answer == PAST_SOMETHING)

@@ -55,9 +55,11 @@ static const char *running_settings(struct arena *arena, const struct file_conte
 {
     git_setting_list settings = {0}, old = {0};
     const char *names = NULL;
-    if (!config->bytes || git_setting_list_read(arena, config->bytes, config->size, &settings) < 0)
+    if (!bytes_known(config->bytes) ||
+        git_setting_list_read(arena, config->bytes.at, config->bytes.size, &settings) < 0)
         return "something that is not understood";
-    if (before && before->bytes && git_setting_list_read(arena, before->bytes, before->size, &old) < 0)
+    if (before && bytes_known(before->bytes) &&
+        git_setting_list_read(arena, before->bytes.at, before->bytes.size, &old) < 0)
         old = (git_setting_list){0};
     for (size_t i = 0; i < settings.count; i++) {
         if (git_setting_runs(&settings.at[i]) && !git_setting_list_has(&old, &settings.at[i]))
@@ -74,7 +76,7 @@ static const char *common_directory(const struct flags *flags, const char *git_d
                                     const struct file_content *file)
 {
     struct arena *arena = flags->hold->arena;
-    const char *written = file->bytes ? arena_copy(arena, file->bytes, strcspn(file->bytes, "\n")) : "";
+    const char *written = bytes_known(file->bytes) ? arena_copy(arena, file->bytes.at, strcspn(file->bytes.at, "\n")) : "";
     const char *path = path_clean(arena, git_dir, written);
     return is_known(flags, path) ? NULL : arena_printf(arena, "what the configuration in %s says", path);
 }
@@ -95,7 +97,7 @@ static const char *what_runs(const struct flags *flags, const char *git_dir,
     if (strcmp(name, "commondir") == 0)
         return common_directory(flags, git_dir, file);
     if (strcmp(name, "git-rebase-todo") == 0)
-        return !file->bytes || git_todo_runs(file->bytes) ? "lines of it when the rebase goes on" : NULL;
+        return !bytes_known(file->bytes) || git_todo_runs(file->bytes.at) ? "lines of it when the rebase goes on" : NULL;
     if (text_starts_with(name, "config") && strcmp(path_parent(flags->hold->arena, file->path), git_dir) == 0)
         return running_settings(flags->hold->arena, before, file);
     return file->mode & 0111 && !strstr(name, ".sample") ? "a hook" : NULL;
@@ -165,10 +167,10 @@ static void look_where_it_leads(struct flags *flags, const char *git_dir, const 
     for (size_t i = 0; i < found.count; i++) {
         const struct file_content *before = NULL, *config = &found.at[i];
         flags_is_new(flags, config, &before);
-        if (config->bytes)
-            git_follow_text(&now, &owner, config->path, config->bytes, config->size, &leads);
-        if (before && before->bytes)
-            git_follow_text(&now, &owner, config->path, before->bytes, before->size, &leads);
+        if (bytes_known(config->bytes))
+            git_follow_text(&now, &owner, config->path, config->bytes.at, config->bytes.size, &leads);
+        if (before && bytes_known(before->bytes))
+            git_follow_text(&now, &owner, config->path, before->bytes.at, before->bytes.size, &leads);
     }
     for (size_t i = 0; i < leads.whole.count; i++)
         look_at_target(flags, git_dir, leads.whole.at[i]);
@@ -243,7 +245,7 @@ static void look_at_known(struct flags *flags, const char *git_dir)
 static const char *named_directory(struct arena *arena, const struct file_content *link)
 {
     static const char start[] = "gitdir: ";
-    const char *text = link->bytes ? link->bytes : "";
+    const char *text = bytes_known(link->bytes) ? link->bytes.at : "";
     if (!S_ISLNK(link->mode))
         text = text_starts_with(text, start) ? text + strlen(start) : "";
     return *text ? path_clean(arena, path_parent(arena, link->path),

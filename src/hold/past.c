@@ -46,8 +46,8 @@ static void read_bytes(struct past *past, struct arena *arena, const struct entr
         return;
     if (store_read(&past->store, &entry->blob, FILE_CONTENT_LARGEST, &bytes, &ignored) != 1)
         return;
-    content->bytes = arena_copy(arena, buf_text(&bytes), bytes.size);
-    content->size = bytes.size;
+    content->bytes = bytes_of(arena_copy(arena, buf_text(&bytes), bytes.size), bytes.size);
+    content->length = bytes.size;
 }
 
 static bool reaches(const struct past *past, const char *path)
@@ -72,10 +72,10 @@ enum past_answer past_find(struct past *past, struct arena *arena, const struct 
                                   .device = entry->device,
                                   .inode = entry->inode,
                                   .changed = entry->changed,
-                                  .size = entry->size};
+                                  .length = entry->size};
     if (S_ISLNK(entry->mode)) {
-        before.bytes = arena_str(arena, entry->target);
-        before.size = strlen(entry->target);
+        before.length = strlen(entry->target);
+        before.bytes = bytes_of(arena_str(arena, entry->target), strlen(entry->target));
     } else if (entry->content == CONTENT_STORED &&
                (!content_equal(&before, now) || is_doubted(past, entry, now->path))) {
         read_bytes(past, arena, entry, &before);

@@ -7,6 +7,7 @@
 #include "policy/decide.h"
 #include "workspace/compare.h"
 
+/* git is asked about the first programs only; more of them count as new. */
 enum { MOST_NAMED = 5, MOST_ASKED = 1000 };
 
 struct named {
@@ -48,14 +49,16 @@ static void look_for_new(struct flags *flags, const char *workspace, const chang
     file_contents contents = {0};
     VEC(struct version) found = {0};
     struct named named = {.names = ""};
-    for (size_t i = 0; i < changes->count && found.count < MOST_ASKED; i++) {
+    for (size_t i = 0; i < changes->count; i++) {
         if (!became_program(flags->hold->plan->policy, &changes->at[i]))
             continue;
-        const char *path = arena_str(arena, changes->at[i].path);
+        struct version version = {.path = arena_str(arena, changes->at[i].path)};
         size_t count = contents.count;
-        content_add(arena, path_join(arena, workspace, path), &contents);
-        const struct file_content *now = contents.count > count ? &contents.at[count] : NULL;
-        vec_push(&found, (struct version){path, now && now->bytes ? now->bytes : "", now ? now->size : 0});
+        if (found.count < MOST_ASKED)
+            content_add(arena, path_join(arena, workspace, version.path), &contents);
+        if (contents.count > count)
+            version.content = contents.at[count].bytes;
+        vec_push(&found, version);
     }
     versions_find(&flags->versions, workspace, found.at, found.count);
     for (size_t i = 0; i < found.count; i++) {

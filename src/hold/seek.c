@@ -27,8 +27,7 @@ struct walk {
 /* The same bytes as before, which are now a program. */
 static bool became_executable(const struct file_content *before, const struct file_content *now)
 {
-    return before && before->bytes && now->bytes && before->size == now->size &&
-           memcmp(before->bytes, now->bytes, now->size) == 0 && !(before->mode & 0111) && now->mode & 0111;
+    return before && bytes_equal(before->bytes, now->bytes) && !(before->mode & 0111) && now->mode & 0111;
 }
 
 /*
@@ -236,7 +235,7 @@ static bool is_worth_walking(const struct plan *plan, const struct operation *tr
 
 static bool may_be_version(const struct workspace *workspace, const struct new_content *change)
 {
-    return change->may_be_old && S_ISREG(change->now->mode) && change->now->bytes &&
+    return change->may_be_old && S_ISREG(change->now->mode) && bytes_known(change->now->bytes) &&
            path_is_beneath(change->now->path, workspace->path);
 }
 
@@ -249,7 +248,7 @@ static void drop_old_versions(struct flags *flags, const struct workspace *works
         const struct file_content *now = changes->at[i].now;
         if (may_be_version(workspace, &changes->at[i]))
             vec_push(&asked,
-                     (struct version){now->path + strlen(workspace->path) + 1, now->bytes, now->size});
+                     (struct version){now->path + strlen(workspace->path) + 1, now->bytes});
     }
     versions_find(&flags->versions, workspace->path, asked.at, asked.count);
     size_t kept = 0, answer = 0;

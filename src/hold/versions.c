@@ -10,8 +10,7 @@ enum { MOST_TIPS = 500, OBJECT_LARGEST = 4 * 1024 * 1024 };
 /* A verified object: its kind and what it holds. */
 struct object {
     const char *kind;
-    const char *bytes;
-    size_t size;
+    struct bytes content;
 };
 
 void versions_begin(struct versions *versions, struct arena *arena, const char *git_dir,
@@ -28,15 +27,15 @@ static struct object *object_of(const struct versions *versions, const struct gi
 
 /* An answer counts if it hashes to what was asked for. */
 static void keep_object(struct versions *versions, const struct git_hash *hash, const char *kind,
-                        const char *bytes, size_t size)
+                        struct bytes content)
 {
     struct git_hash found = {0};
-    git_hash_of(kind, bytes, size, &found);
+    git_hash_of(kind, content, &found);
     if (memcmp(&found, hash, sizeof(found)) != 0)
         return;
     struct object *object = arena_new(versions->arena, struct object);
-    *object =
-        (struct object){arena_str(versions->arena, kind), arena_copy(versions->arena, bytes, size), size};
+    *object = (struct object){arena_str(versions->arena, kind),
+                              bytes_of(arena_copy(versions->arena, content.at, content.size), content.size)};
     char *key = arena_copy(versions->arena, (const char *)hash->bytes, SHA1_SIZE);
     *map_at(&versions->objects, key, SHA1_SIZE) = object;
 }
@@ -62,7 +61,7 @@ static void read_answers(struct versions *versions, const struct buf *output)
         *space = '\0';
         if (size > OBJECT_LARGEST || size >= (uint64_t)(end - at))
             return;
-        keep_object(versions, &hash, kind, at, (size_t)size);
+        keep_object(versions, &hash, kind, bytes_of(at, (size_t)size));
         at += size + 1;
     }
 }
@@ -88,15 +87,15 @@ static void fetch(struct versions *versions, const char *work_tree, const git_ha
 static bool follow_head(const struct object *object, const char *field, struct git_hash *ret_hash)
 {
     size_t size = strlen(field);
-    return object->size > size + SHA1_DIGITS && strncmp(object->bytes, field, size) == 0 &&
-           git_hash_parse(object->bytes + size, ret_hash);
+    return object->content.size > size + SHA1_DIGITS && strncmp(object->content.at, field, size) == 0 &&
+           git_hash_parse(object->content.at + size, ret_hash);
 }
 
 /* An entry of a tree: "MODE NAME\0" and twenty bytes. */
 static bool find_entry(const struct object *tree, const char *name, size_t name_size,
                        struct git_hash *ret_hash)
 {
-    for (const char *at = tree->bytes, *end = at + tree->size; at < end;) {
+    for (const char *at = tree->content.at, *end = at + tree->content.size; at < end;) {
         const char *space = memchr(at, ' ', (size_t)(end - at));
         const char *nul = space ? memchr(space, '\0', (size_t)(end - space)) : NULL;
         if (!nul || end - nul <= SHA1_SIZE)
@@ -169,9 +168,15 @@ static void go_down(struct versions *versions, const char *work_tree, descents *
         struct git_hash blob = {0};
         if (!goal || goal->was_there)
             continue;
-        git_hash_of("blob", goal->bytes, goal->size, &blob);
+        git_hash_of("blob", goal->content, &blob);
         goal->was_there = memcmp(&blob, &all->at[i].at, sizeof(blob)) == 0;
     }
+}
+
+/* Has it content that could be an old version, and was none found yet? */
+static bool is_open(const struct version *version)
+{
+    return bytes_known(version->content) && !version->was_there;
 }
 
 static void look_at_tips(struct versions *versions, const char *work_tree, struct version *wanted,
@@ -179,7 +184,7 @@ static void look_at_tips(struct versions *versions, const char *work_tree, struc
 {
     descents all = {0};
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < versions->tips.count; j++)
+        for (size_t j = 0; is_open(&wanted[i]) && j < versions->tips.count; j++)
             add_descent(&all, &versions->tips.at[j], &wanted[i]);
     }
     go_down(versions, work_tree, &all);
@@ -199,7 +204,7 @@ static size_t add_question(const struct versions *versions, const struct version
     }
     size_t paths = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!wanted[i].was_there && !strchr(wanted[i].path, '\n'))
+        if (is_open(&wanted[i]) && !strchr(wanted[i].path, '\n'))
             buf_printf(input, "%s%s\n", paths++ ? "" : "--\n", wanted[i].path);
     }
     return paths;
@@ -255,7 +260,7 @@ static void mark_ancestors(const struct versions *versions, struct map *reached)
         char *key = arena_copy(versions->arena, (const char *)hash.bytes, SHA1_SIZE);
         *map_at(reached, key, SHA1_SIZE) = object;
         const char *field = strcmp(object->kind, "tag") == 0 ? "object " : "parent ";
-        const char *at = object->bytes, *end = at + object->size;
+        const char *at = object->content.at, *end = at + object->content.size;
         for (const char *line_end; (line_end = memchr(at, '\n', (size_t)(end - at))) && line_end > at;
              at = line_end + 1) {
             if ((size_t)(line_end - at) == strlen(field) + SHA1_DIGITS &&
@@ -309,9 +314,10 @@ static void look_at_history(struct versions *versions, const char *work_tree, st
     descents all = {0};
     for (size_t i = 0; i < count; i++) {
         struct git_hash blob = {0};
-        git_hash_of("blob", wanted[i].bytes, wanted[i].size, &blob);
-        if (!wanted[i].was_there)
-            vec_push(&blobs, blob);
+        if (!is_open(&wanted[i]))
+            continue;
+        git_hash_of("blob", wanted[i].content, &blob);
+        vec_push(&blobs, blob);
     }
     if (add_question(versions, wanted, count, &input) > 0 &&
         versions->ask(versions->context, work_tree, command, &input, &output) == 0)
@@ -319,7 +325,7 @@ static void look_at_history(struct versions *versions, const char *work_tree, st
     if (commits.count)
         keep_ancestors(versions, work_tree, &commits);
     for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; !wanted[i].was_there && j < commits.count; j++)
+        for (size_t j = 0; is_open(&wanted[i]) && j < commits.count; j++)
             add_descent(&all, &commits.at[j], &wanted[i]);
     }
     go_down(versions, work_tree, &all);

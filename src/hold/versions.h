@@ -31,9 +31,8 @@ struct versions {
 /* Was this ever the content of the path, relative to the work tree? */
 struct version {
     const char *path;
-    const char *bytes;
-    size_t size;
-    bool was_there; /* the answer */
+    struct bytes content; /* one that was not read is never an old version */
+    bool was_there;       /* the answer */
 };
 
 /* Notes the tips of one more git directory, as they were before that time. */
