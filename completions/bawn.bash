@@ -167,7 +167,7 @@ _bawn() {
         diff) flags+=' --stat --name-only --json' ;;
         apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
         discard | login) flags+=' --yes' ;;
-        sessions) flags+=' --all --json' ;;
+        sessions) flags+=' --all --json --repair' ;;
         undo) flags+=' --to --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;

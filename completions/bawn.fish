@@ -131,6 +131,7 @@ complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget what is settled and old
 complete -c bawn -n '__bawn_at undo' -l to -x -a '10m 1h 2h' -d 'Back to a checkpoint'
 complete -c bawn -n '__bawn_at undo' -l list -d 'What can be undone'
 complete -c bawn -n '__bawn_at sessions' -l all -d 'Of every workspace'
+complete -c bawn -n '__bawn_at sessions' -l repair -d 'Try again to repair killed sessions'
 complete -c bawn -n '__bawn_at log' -l denied -d 'Only what was refused'
 complete -c bawn -n '__bawn_at log' -l net -d 'Only the network'
 complete -c bawn -n '__bawn_at log' -l files -d 'Only files and decoys'

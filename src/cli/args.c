@@ -40,6 +40,7 @@ static const struct {
     {"--verify", FLAG_VERIFY},
     {"--denied", FLAG_DENIED},
     {"--prune", FLAG_PRUNE},
+    {"--repair", FLAG_REPAIR},
     {"--list", FLAG_LIST},
     {"--force", FLAG_THEIRS},
     {"--theirs", FLAG_THEIRS},

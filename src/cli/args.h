@@ -58,6 +58,7 @@ typedef uint64_t flag_set;
 #define FLAG_GREP         0x1000000000000ULL /* takes a text */
 #define FLAG_REPORT       0x2000000000000ULL /* takes a file */
 #define FLAG_RECORD_EXEC  0x4000000000000ULL
+#define FLAG_REPAIR       0x8000000000000ULL
 #define FLAG_CHECKPOINT   0x100000000000000ULL /* takes a length of time */
 #define FLAG_TO           0x200000000000000ULL /* takes a moment */
 #define FLAG_ENDING                                                                                          \
@@ -73,6 +74,7 @@ struct verb_entry {
     int (*run)(const struct world *world, const struct args *args);
     flag_set flags;      /* those it takes, beside --help */
     const char *words;   /* what its own words are called; NULL: it takes none */
+    bool repairs;        /* it deals with sessions: those whose bawn was killed are put right first */
     bool takes_command;  /* words (or what follows --) are a command to run */
     const char *summary; /* for `bawn --help` */
     const char *usage;   /* for `bawn VERB --help` */

@@ -178,7 +178,10 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
     }
     if (count > 1)
         return refuse_several(world, choice, verb);
-    if (choice->named)
+    if (choice->named && session_is_set_aside(arena, choice->state, choice->named->name))
+        say_problem(world, arena_printf(arena, "%s could not be repaired", choice->named->name),
+                    "`bawn sessions --repair` tries again");
+    else if (choice->named)
         say_problem(world,
                     arena_printf(arena, "nothing of %s waits: it is %s", choice->named->name,
                                  record_state_name(choice->named->state)),

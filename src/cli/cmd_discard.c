@@ -91,21 +91,25 @@ static int discard_worktree(const struct world *world, const struct args *args, 
     return EXIT_FINE;
 }
 
-/* Was it killed, and is its workspace not there, so that nothing can be put right? */
-static bool is_stranded(const struct choice *choice, const struct record *record)
+/* Why a killed session cannot be put right, as a sentence; NULL: it can, or it was not killed. */
+static const char *why_stranded(const struct choice *choice, const struct record *record)
 {
+    struct arena *arena = choice->loaded.policy.arena;
     struct stat status;
-    return (record->state == STATE_RUNNING || record->state == STATE_SETTLING) &&
-           !record_is_busy(choice->sessions_fd, record->name) && lstat(record->workspace, &status) < 0;
+    if ((record->state != STATE_RUNNING && record->state != STATE_SETTLING) ||
+        record_is_busy(choice->sessions_fd, record->name))
+        return NULL;
+    if (lstat(record->workspace, &status) < 0)
+        return arena_printf(arena, "Its workspace, %s, is not there", record->workspace);
+    return session_is_set_aside(arena, choice->state, record->name) ? "It could not be repaired" : NULL;
 }
 
 static int discard_stranded(const struct world *world, const struct args *args, const struct choice *choice,
-                            const struct record *record)
+                            const struct record *record, const char *why)
 {
     struct err err = {0};
     const char *question =
-        arena_printf(choice->loaded.policy.arena, "Give up what %s left? Its workspace, %s, is not there",
-                     record->name, record->workspace);
+        arena_printf(choice->loaded.policy.arena, "Give up what %s left? %s", record->name, why);
     if (!is_agreed(world, args, question))
         return EXIT_FINE;
     auto_fd int fd =
@@ -115,6 +119,7 @@ static int discard_stranded(const struct world *world, const struct args *args, 
         return EXIT_REFUSED;
     }
     mark_state(choice, record->name, STATE_DISCARDED);
+    session_give_up(choice->loaded.policy.arena, choice->state, record->name);
     fprintf(world->out, "%s is given up.\n", record->name);
     return EXIT_FINE;
 }
@@ -122,8 +127,9 @@ static int discard_stranded(const struct world *world, const struct args *args, 
 static int discard(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = choice->named;
-    if (record && is_stranded(choice, record))
-        return discard_stranded(world, args, choice, record);
+    const char *why = record ? why_stranded(choice, record) : NULL;
+    if (why)
+        return discard_stranded(world, args, choice, record, why);
     if (record && record->mode == RECORD_BRANCH && record->state == STATE_DONE)
         return discard_worktree(world, args, choice, record);
     int status = choose_waiting(world, choice, "discard", &record);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
+#include "cli/tidy.h"
 #include "kernel/directories.h"
 #include "report/event.h"
 #include "report/glance.h"
@@ -15,7 +16,8 @@
 struct listed {
     const char *name;
     bool is_running;
-    bool has_record; /* it has left something that verbs speak of */
+    bool is_unrepaired; /* its bawn was killed, and putting it right failed */
+    bool has_record;    /* it has left something that verbs speak of */
     struct record record;
     struct glance glance;
 };
@@ -58,6 +60,7 @@ static void collect(const struct choice *choice, bool all, listed_list *ret_list
             (!all && strcmp(workspace, choice->workspace) != 0))
             continue;
         listed.is_running = record_is_busy(choice->sessions_fd, entry->d_name);
+        listed.is_unrepaired = session_is_set_aside(arena, choice->state, entry->d_name);
         vec_push(ret_listed, listed);
     }
     if (folder)
@@ -70,6 +73,8 @@ static const char *state_of(const struct listed *listed)
 {
     if (listed->is_running)
         return "running";
+    if (listed->is_unrepaired)
+        return "unrepaired";
     if (listed->has_record)
         return record_state_name(listed->record.state);
     return listed->glance.was_killed ? "killed" : "ended";
@@ -178,6 +183,8 @@ static void list(const struct world *world, const struct args *args, const struc
 
 int cmd_sessions(const struct world *world, const struct args *args)
 {
+    if (args->flags & FLAG_REPAIR)
+        return tidy_again(world);
     struct choice choice;
     int status = choose_here(world, args, &choice);
     if (status == 0)

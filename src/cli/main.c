@@ -57,6 +57,7 @@ int main(int argument_count, char **arguments)
         .environment = (const char *const *)environ,
         .trace = trace_begin((const char *const *)environ),
         .look_at_machine = machine_look,
+        .tidy_up = tidy_up,
         .heap = directory, /* the first that bawn itself has got of it: libc's own is before it */
         .in = stdin,
         .out = stdout,
@@ -76,7 +77,6 @@ int main(int argument_count, char **arguments)
     }
     char account[4096];
     world.account_home = account_home(&world, account, sizeof(account));
-    tidy_up(&world);
     int status = bawn_main(&world, argument_count, arguments);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         say_problem(&world, "the output could not be written", NULL);

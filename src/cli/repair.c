@@ -22,6 +22,9 @@
 /* git is asked at the end of a run with the run's own home; here it gets one that is empty. */
 #define GIT_HOME "git-home"
 
+enum { REPAIR_SECONDS = 120 };
+static const uint64_t REPAIR_MEMORY = UINT64_C(4) << 30;
+
 /* Or was its end only not written down as a whole? */
 static bool was_killed(const struct session *session)
 {
@@ -273,11 +276,55 @@ static int repair_one(void *context, struct session *session, struct err *err)
     return result;
 }
 
-void repair_killed(const struct world *world, const char *state_directory)
+struct attempt {
+    const struct world *world;
+    const char *state_directory, *name;
+};
+
+static int attempt_repair(void *context, struct err *err)
 {
+    const struct attempt *attempt = context;
+    struct arena arena = {0};
+    int result = session_repair_one(&arena, attempt->state_directory, attempt->name, repair_one,
+                                    (void *)attempt->world, err);
+    arena_free(&arena);
+    return result;
+}
+
+/*
+ * A machine without memory or processes left says nothing of the session: the next command tries again. Any other failure would be
+ * there again at each command.
+ */
+static void set_aside(const struct attempt *attempt, struct arena *arena, const struct err *why)
+{
+    bool may_pass = errno_is_of_machine(why->errnum) || why->errnum == EAGAIN;
+    if (!may_pass && !session_set_aside(arena, attempt->state_directory, attempt->name))
+        return; /* another bawn has said so */
+    say_problem(attempt->world,
+                arena_printf(arena, "the session %s could not be repaired: %s", attempt->name, why->message),
+                arena_printf(arena, "%s%s%s", why->hint, *why->hint ? ". Then " : "",
+                             may_pass ? "the next bawn command tries again"
+                                      : "`bawn sessions --repair` tries again"));
+}
+
+bool repair_killed(const struct world *world, const char *state_directory, bool is_asked)
+{
+    const struct process_bounds bounds = {.seconds = is_asked ? 0 : REPAIR_SECONDS, .memory = REPAIR_MEMORY};
     struct arena arena = {0};
     struct err err = {0};
-    if (session_repair_all(&arena, state_directory, repair_one, (void *)world, &err) < 0)
+    session_names names = {0};
+    bool all_are_repaired = session_list_killed(&arena, state_directory, &names, &err) == 0;
+    if (!all_are_repaired)
         say_err(world, &err);
+    for (size_t i = 0; i < names.count; i++) {
+        struct attempt attempt = {world, state_directory, names.at[i]};
+        err = (struct err){0};
+        if (process_in_bounds(&bounds, attempt_repair, &attempt, &err) >= 0)
+            continue;
+        set_aside(&attempt, &arena, &err);
+        all_are_repaired = false;
+    }
+    vec_free(&names);
     arena_free(&arena);
+    return all_are_repaired;
 }

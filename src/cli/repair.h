@@ -1,10 +1,13 @@
 /*
  * What a bawn that was killed left undone: its throw-away home, new content in flagged places, the record of what the run
- * changed, an apply or undo that was begun. Put right by the next bawn command, whichever it is, which says so.
+ * changed, an apply or undo that was begun. The next bawn command that deals with sessions puts it right, and says so.
+ *
+ * Each session is repaired in a child with bounds of memory and time: a repair that crashes or hangs takes no command down. The
+ * session is then set aside and named once.
  */
 #pragma once
 
 #include "cli/world.h"
 
-/* Costs one look into a folder that is empty as a rule. */
-void repair_killed(const struct world *world, const char *state_directory);
+/* Costs one look into a folder that is empty as a rule. A person who asked waits as long as it takes. Returns whether all went well. */
+bool repair_killed(const struct world *world, const char *state_directory, bool is_asked);

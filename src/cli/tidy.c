@@ -3,6 +3,7 @@
 #include "cli/repair.h"
 #include "cli/style.h"
 #include "hold/stub.h"
+#include "journal/session.h"
 
 struct tidying {
     const struct world *world;
@@ -36,6 +37,20 @@ void tidy_up(const struct world *world)
     if (state && stubs_tidy(&tidying.arena, state, say_removed, &tidying, &err) < 0)
         say_err(world, &err);
     if (state)
-        repair_killed(world, state);
+        repair_killed(world, state, false);
     arena_free(&tidying.arena);
+}
+
+int tidy_again(const struct world *world)
+{
+    struct tidying tidying = {.world = world};
+    const char *state = state_directory(&tidying);
+    size_t count = state ? session_take_up(&tidying.arena, state) : 0;
+    bool is_done = !count || repair_killed(world, state, true);
+    if (!count)
+        fputs("No session needs repair.\n", world->out);
+    else if (is_done)
+        fprintf(world->out, "Repaired %zu session%s.\n", count, count == 1 ? "" : "s");
+    arena_free(&tidying.arena);
+    return is_done ? EXIT_FINE : EXIT_REFUSED;
 }

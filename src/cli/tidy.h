@@ -4,3 +4,6 @@
 #include "cli/world.h"
 
 void tidy_up(const struct world *world);
+
+/* `bawn sessions --repair`: tries again what was set aside. Returns the exit status. */
+int tidy_again(const struct world *world);

@@ -6,6 +6,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
+        .repairs = true,
         .flags = FLAG_POLICY | FLAG_MODES | FLAG_BRANCH | FLAG_CHECKPOINT | FLAG_KEEP_FLAGGED | FLAG_ENDING |
                  FLAG_VERSION,
         .takes_command = true,
@@ -117,6 +118,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "login",
         .run = cmd_login,
+        .repairs = true,
         .flags = FLAG_YES,
         .words = "AGENT",
         .takes_command = true,
@@ -171,6 +173,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "home",
         .run = cmd_home,
+        .repairs = true,
         .flags = FLAG_ALL | FLAG_YES,
         .words = "list|fetch|reset",
         .summary = "what runs left in the private home here",
@@ -194,6 +197,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "held",
         .run = cmd_held,
+        .repairs = true,
         .flags = FLAG_KEEP | FLAG_JSON,
         .words = "SESSION|PATH",
         .summary = "what was moved aside at the end of a run",
@@ -214,6 +218,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "review",
         .run = cmd_review,
+        .repairs = true,
         .flags = FLAG_PATCH,
         .words = "SESSION|PATH",
         .summary = "walk through what a session did, and settle it",
@@ -235,6 +240,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "diff",
         .run = cmd_diff,
+        .repairs = true,
         .flags = FLAG_STAT | FLAG_NAME_ONLY | FLAG_JSON,
         .words = "SESSION|PATH",
         .summary = "what a session changed, or would change",
@@ -255,6 +261,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "apply",
         .run = cmd_apply,
+        .repairs = true,
         .flags =
             FLAG_YES | FLAG_ALLOW_RISKY | FLAG_THEIRS | FLAG_OURS | FLAG_MERGE | FLAG_MARKERS | FLAG_PATCH,
         .words = "SESSION|PATH",
@@ -283,6 +290,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "discard",
         .run = cmd_discard,
+        .repairs = true,
         .flags = FLAG_YES,
         .words = "SESSION|PATH",
         .summary = "throw away what a session kept aside",
@@ -299,22 +307,26 @@ const struct verb_entry verb_table[] = {
     {
         .name = "sessions",
         .run = cmd_sessions,
-        .flags = FLAG_ALL | FLAG_JSON,
+        .repairs = true,
+        .flags = FLAG_ALL | FLAG_JSON | FLAG_REPAIR,
         .summary = "sessions that run, wait, or can be undone",
         .usage =
             "bawn sessions [--all] [--json]\n"
+            "bawn sessions --repair\n"
             "\n"
             "Lists the sessions of this workspace, latest first: those that run and when they were last heard of,\n"
             "what waits to be applied, what can be undone, and what was refused last.\n"
             "\n"
-            "  --all    of every workspace\n"
-            "  --json   as JSON\n"
+            "  --all     of every workspace\n"
+            "  --json    as JSON\n"
+            "  --repair  try again to repair sessions that were killed and could not be repaired\n"
             "\n"
             "  bawn sessions\n",
     },
     {
         .name = "log",
         .run = cmd_log,
+        .repairs = true,
         .flags = FLAG_DENIED | FLAG_VERIFY | FLAG_JSON | FLAG_FOLLOW | FLAG_LOG_NET | FLAG_LOG_FILES |
                  FLAG_LOG_EXEC | FLAG_SINCE | FLAG_GREP | FLAG_REPORT,
         .words = "SESSION",
@@ -344,6 +356,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "undo",
         .run = cmd_undo,
+        .repairs = true,
         .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS | FLAG_MERGE | FLAG_TO,
         .words = "SESSION|PATH",
         .summary = "take back what a run changed in the workspace",
@@ -429,6 +442,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "prove",
         .run = cmd_prove,
+        .repairs = true,
         .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON | FLAG_REPORT | FLAG_RECORD_EXEC,
         .takes_command = true,
         .summary = "attack the sandbox here, and show what came of it",
@@ -463,12 +477,15 @@ int bawn_main(const struct world *world, int argument_count, char **arguments)
     struct arena arena = {0};
     struct args args = {0};
     int status = args_parse(world, verb_table, argument_count, arguments, &arena, &args);
-    if (status == 0 && args.flags & FLAG_VERSION)
+    if (status == 0 && args.flags & FLAG_VERSION) {
         fprintf(world->out, "bawn %s\n", BAWN_VERSION);
-    else if (status == 0 && args.flags & FLAG_HELP)
+    } else if (status == 0 && args.flags & FLAG_HELP) {
         status = cmd_help(world, &args);
-    else if (status == 0)
+    } else if (status == 0) {
+        if (args.verb->repairs && world->tidy_up)
+            world->tidy_up(world);
         status = args.verb->run(world, &args);
+    }
     args_free(&args);
     arena_free(&arena);
     return status;

@@ -16,7 +16,9 @@ struct world {
     const char *const *environment; /* NAME=VALUE, ended by NULL */
     const char *account_home;       /* from the account database, where $HOME is not set; may be NULL */
     void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called where a plan is made */
-    const struct machine *machine; /* NULL, or what was seen of it already */
+    void (*tidy_up)(
+        const struct world *world); /* before a verb that deals with sessions; NULL: nothing is repaired */
+    const struct machine *machine;  /* NULL, or what was seen of it already */
     struct trace trace;
     char *heap; /* below it in the allocator's memory there is more than bawn's own; NULL: not known */
     FILE *in, *out, *err;

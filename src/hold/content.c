@@ -161,7 +161,8 @@ bool content_equal(const struct file_content *one, const struct file_content *tw
 
 static int fill(int fd, const struct file_content *content)
 {
-    return write_whole(fd, content->bytes.at, content->bytes.size) < 0 ? -1 : fchmod(fd, content->mode & 0777);
+    return write_whole(fd, content->bytes.at, content->bytes.size) < 0 ? -1
+                                                                       : fchmod(fd, content->mode & 0777);
 }
 
 /* A file without a name until it is whole, so that nothing is left of it whenever bawn is killed. */

@@ -159,11 +159,10 @@ static const char *new_running_setting(struct arena *arena, const struct file_co
 {
     git_setting_list old = {0}, new = {0};
     const char *found = NULL;
-    bool is_clear =
-        bytes_known(after->bytes) &&
-        git_setting_list_read(arena, after->bytes.at, after->bytes.size, &new) == 0 &&
-        (!before || !bytes_known(before->bytes) ||
-         git_setting_list_read(arena, before->bytes.at, before->bytes.size, &old) == 0);
+    bool is_clear = bytes_known(after->bytes) &&
+                    git_setting_list_read(arena, after->bytes.at, after->bytes.size, &new) == 0 &&
+                    (!before || !bytes_known(before->bytes) ||
+                     git_setting_list_read(arena, before->bytes.at, before->bytes.size, &old) == 0);
     for (size_t i = 0; !found && i < new.count; i++) {
         if (git_setting_runs(&new.at[i]) && !git_setting_list_has(&old, &new.at[i]))
             found = git_setting_name(arena, &new.at[i]);

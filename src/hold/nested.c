@@ -76,7 +76,8 @@ static const char *common_directory(const struct flags *flags, const char *git_d
                                     const struct file_content *file)
 {
     struct arena *arena = flags->hold->arena;
-    const char *written = bytes_known(file->bytes) ? arena_copy(arena, file->bytes.at, strcspn(file->bytes.at, "\n")) : "";
+    const char *written =
+        bytes_known(file->bytes) ? arena_copy(arena, file->bytes.at, strcspn(file->bytes.at, "\n")) : "";
     const char *path = path_clean(arena, git_dir, written);
     return is_known(flags, path) ? NULL : arena_printf(arena, "what the configuration in %s says", path);
 }
@@ -97,7 +98,9 @@ static const char *what_runs(const struct flags *flags, const char *git_dir,
     if (strcmp(name, "commondir") == 0)
         return common_directory(flags, git_dir, file);
     if (strcmp(name, "git-rebase-todo") == 0)
-        return !bytes_known(file->bytes) || git_todo_runs(file->bytes.at) ? "lines of it when the rebase goes on" : NULL;
+        return !bytes_known(file->bytes) || git_todo_runs(file->bytes.at)
+                   ? "lines of it when the rebase goes on"
+                   : NULL;
     if (text_starts_with(name, "config") && strcmp(path_parent(flags->hold->arena, file->path), git_dir) == 0)
         return running_settings(flags->hold->arena, before, file);
     return file->mode & 0111 && !strstr(name, ".sample") ? "a hook" : NULL;

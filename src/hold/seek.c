@@ -247,8 +247,7 @@ static void drop_old_versions(struct flags *flags, const struct workspace *works
     for (size_t i = 0; i < changes->count; i++) {
         const struct file_content *now = changes->at[i].now;
         if (may_be_version(workspace, &changes->at[i]))
-            vec_push(&asked,
-                     (struct version){now->path + strlen(workspace->path) + 1, now->bytes});
+            vec_push(&asked, (struct version){now->path + strlen(workspace->path) + 1, now->bytes});
     }
     versions_find(&flags->versions, workspace->path, asked.at, asked.count);
     size_t kept = 0, answer = 0;

@@ -15,6 +15,10 @@
 #include "journal/read.h"
 #include "kernel/directories.h"
 
+/* Folders of marks: a session that runs or was killed, and one whose repair failed. */
+#define RUNNING    "running"
+#define UNREPAIRED "unrepaired"
+
 static int open_folder(struct arena *arena, const char *state_directory, const char *name, struct err *err)
 {
     const char *path = arena_printf(arena, "%s/bawn/%s", state_directory, name);
@@ -217,7 +221,7 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
         return -1;
     struct session session = SESSION_NONE;
     auto_fd int numbers_fd = open_folder(arena, state_directory, "numbers", err);
-    session.running_fd = numbers_fd < 0 ? -1 : open_folder(arena, state_directory, "running", err);
+    session.running_fd = numbers_fd < 0 ? -1 : open_folder(arena, state_directory, RUNNING, err);
     size_t others = 0;
     if (session.running_fd < 0 ||
         !(session.name = make_folder(arena, sessions_fd, numbers_fd, directory, &others, err)))
@@ -283,8 +287,8 @@ void session_end(struct session *session)
     session_leave(session);
 }
 
-static int repair_one(struct arena *arena, const char *state_directory, const char *name,
-                      session_repair *repair, void *context, struct err *err)
+int session_repair_one(struct arena *arena, const char *state_directory, const char *name,
+                       session_repair *repair, void *context, struct err *err)
 {
     auto_fd int sessions_fd = open_folder(arena, state_directory, "sessions", err);
     if (sessions_fd < 0)
@@ -297,7 +301,7 @@ static int repair_one(struct arena *arena, const char *state_directory, const ch
     bool is_gone = session.folder_fd < 0 && err->errnum == ENOENT;
     if (is_running)
         return 0;
-    session.running_fd = open_folder(arena, state_directory, "running", err);
+    session.running_fd = open_folder(arena, state_directory, RUNNING, err);
     int result = is_gone || session.running_fd < 0 ? 0 : -1;
     if (!is_gone && session.folder_fd >= 0 &&
         journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) == 0)
@@ -305,31 +309,74 @@ static int repair_one(struct arena *arena, const char *state_directory, const ch
     if (result == 0 && session.running_fd >= 0)
         unlinkat(session.running_fd, name, 0);
     session_leave(&session);
-    return result < 0 ? -1 : 0;
+    return result;
 }
 
-int session_repair_all(struct arena *arena, const char *state_directory, session_repair *repair,
-                       void *context, struct err *err)
+/* The names in a folder of marks, each an empty file. A folder that is not there has none. */
+static int list_marks(struct arena *arena, const char *path, session_names *ret_names, struct err *err)
 {
-    const char *path = arena_printf(arena, "%s/bawn/running", state_directory);
-    DIR *running = opendir(path);
-    if (!running)
+    DIR *folder = opendir(path);
+    if (!folder)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, errno, "cannot look into %s", path);
-    int result = 0;
-    const char *numbers = arena_printf(arena, "%s/bawn/numbers", state_directory);
-    auto_fd int numbers_fd = open(numbers, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct alive_files files = {.numbers_fd = numbers_fd};
-    for (struct dirent *entry; (entry = readdir(running));) {
-        struct err another = {0};
-        bool is_dead = *entry->d_name != '.' && !shows_life(&files, entry->d_name);
-        /* One that cannot be repaired does not stand in the way of the others; the first is told. */
-        if (is_dead && repair_one(arena, state_directory, entry->d_name, repair, context, &another) < 0 &&
-            result == 0) {
-            *err = another;
-            result = -1;
-        }
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        if (*entry->d_name != '.')
+            vec_push(ret_names, arena_str(arena, entry->d_name));
     }
+    closedir(folder);
+    return 0;
+}
+
+int session_list_killed(struct arena *arena, const char *state_directory, session_names *ret_names,
+                        struct err *err)
+{
+    if (list_marks(arena, arena_printf(arena, "%s/bawn/" RUNNING, state_directory), ret_names, err) < 0)
+        return -1;
+    const char *numbers = arena_printf(arena, "%s/bawn/numbers", state_directory);
+    auto_fd int numbers_fd = ret_names->count ? open(numbers, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    struct alive_files files = {.numbers_fd = numbers_fd};
+    size_t killed = 0;
+    for (size_t i = 0; i < ret_names->count; i++) {
+        if (!shows_life(&files, ret_names->at[i]))
+            ret_names->at[killed++] = ret_names->at[i];
+    }
+    ret_names->count = killed;
     close_alive_files(&files);
-    closedir(running);
-    return result;
+    return 0;
+}
+
+static const char *mark_path(struct arena *arena, const char *state_directory, const char *folder,
+                             const char *name)
+{
+    return arena_printf(arena, "%s/bawn/%s/%s", state_directory, folder, name);
+}
+
+bool session_set_aside(struct arena *arena, const char *state_directory, const char *name)
+{
+    struct err ignored;
+    auto_fd int folder_fd = open_folder(arena, state_directory, UNREPAIRED, &ignored);
+    return folder_fd >= 0 && rename(mark_path(arena, state_directory, RUNNING, name),
+                                    mark_path(arena, state_directory, UNREPAIRED, name)) == 0;
+}
+
+void session_give_up(struct arena *arena, const char *state_directory, const char *name)
+{
+    unlink(mark_path(arena, state_directory, UNREPAIRED, name));
+}
+
+bool session_is_set_aside(struct arena *arena, const char *state_directory, const char *name)
+{
+    return access(mark_path(arena, state_directory, UNREPAIRED, name), F_OK) == 0;
+}
+
+size_t session_take_up(struct arena *arena, const char *state_directory)
+{
+    session_names names = {0};
+    struct err ignored;
+    size_t count = 0;
+    if (list_marks(arena, arena_printf(arena, "%s/bawn/" UNREPAIRED, state_directory), &names, &ignored) == 0)
+        for (size_t i = 0; i < names.count; i++)
+            count += rename(mark_path(arena, state_directory, UNREPAIRED, names.at[i]),
+                            mark_path(arena, state_directory, RUNNING, names.at[i])) == 0;
+    vec_free(&names);
+    return count;
 }

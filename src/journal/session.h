@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "journal/journal.h"
 
 enum { SESSIONS_ALWAYS_KEPT = 10 }; /* the latest, however large they are */
@@ -45,10 +46,27 @@ void session_end(struct session *session);
 /* It ended, and something is left for the next bawn to put right. */
 void session_leave(struct session *session);
 
+typedef VEC(const char *) session_names;
+
+/* The sessions whose bawn was killed. Costs one look into a folder that is empty as a rule. */
+int session_list_killed(struct arena *arena, const char *state_directory, session_names *ret_names,
+                        struct err *err) must_check;
+
 /*
- * Calls `repair` for each session whose bawn was killed, with its folder locked. Where that returns 0 the session is done
- * with; otherwise the next call comes back to it: after an error, or with 1 where it must wait. Costs one look into a folder that is empty as a rule.
+ * Calls `repair` for a session whose bawn was killed, with its folder locked. Where that returns 0 the session is over; with 1 it
+ * must wait, and stays among those that were killed. A session that runs, or that another bawn repairs, is left alone.
  */
 typedef int session_repair(void *context, struct session *session, struct err *err);
-int session_repair_all(struct arena *arena, const char *state_directory, session_repair *repair,
-                       void *context, struct err *err) must_check;
+int session_repair_one(struct arena *arena, const char *state_directory, const char *name,
+                       session_repair *repair, void *context, struct err *err) must_check;
+
+/*
+ * A session whose repair failed is no longer among those that were killed: it is set aside, until it is taken up or given up. Returns
+ * whether this call did it.
+ */
+bool session_set_aside(struct arena *arena, const char *state_directory, const char *name);
+void session_give_up(struct arena *arena, const char *state_directory, const char *name);
+bool session_is_set_aside(struct arena *arena, const char *state_directory, const char *name);
+
+/* The sessions that were set aside are among those that were killed again. Returns how many. */
+size_t session_take_up(struct arena *arena, const char *state_directory);

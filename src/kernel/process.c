@@ -152,20 +152,70 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
     return 0;
 }
 
-/* What the child of process_in_own_namespace has to say. */
+/* A child's result, which it writes to a pipe as a whole. */
 struct outcome {
     int result;
     struct err err;
 };
 
-static _Noreturn void run_in_namespace(int (*run)(void *context, struct err *err), void *context, int go_fd,
-                                       int outcome_fd)
+static _Noreturn void tell(int outcome_fd, const struct outcome *outcome)
 {
+    _exit(write(outcome_fd, outcome, sizeof(*outcome)) == sizeof(*outcome) ? 0 : 1);
+}
+
+/* The process that this one was forked by must not have ended meanwhile: nobody would end this one then. */
+static void end_with(pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+        _exit(1);
+}
+
+static void bound_self(const struct process_bounds *bounds)
+{
+    struct err ignored;
+    /* Private memory that can be written. Mapped files do not count, nor does a sanitizer work with less. */
+#ifndef __SANITIZE_ADDRESS__
+    if (bounds->memory && process_limit(RLIMIT_DATA, bounds->memory, &ignored) < 0)
+        _exit(1);
+#endif
+    (void)ignored;
+    alarm(bounds->seconds);
+}
+
+static int say_ended(int status, const struct process_bounds *bounds, struct err *err)
+{
+    if (status == 128 + SIGALRM)
+        return err_set(err, "it took longer than %u seconds", bounds->seconds);
+    if (status > 128)
+        return err_set(err, "it was ended by signal %d (%s)", status - 128, strsignal(status - 128));
+    return err_set(err, "it ended with status %d", status);
+}
+
+int process_in_bounds(const struct process_bounds *bounds, int (*run)(void *context, struct err *err),
+                      void *context, struct err *err)
+{
+    int told[2];
+    if (pipe2(told, O_CLOEXEC | O_NONBLOCK) < 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    auto_fd int told_read = told[0], told_write = told[1];
     struct outcome outcome = {.result = -1};
-    char go;
-    if (read(go_fd, &go, 1) == 1)
+    fflush(NULL); /* or the child would write it as well */
+    pid_t parent = getpid(), child = fork();
+    if (child < 0)
+        return err_sys(err, errno, "cannot start a process");
+    if (child == 0) {
+        end_with(parent);
+        bound_self(bounds);
         outcome.result = run(context, &outcome.err);
-    _exit(write(outcome_fd, &outcome, sizeof(outcome)) == sizeof(outcome) ? 0 : 1);
+        fflush(NULL);
+        tell(told_write, &outcome);
+    }
+    int status = process_wait(child);
+    if (read(told_read, &outcome, sizeof(outcome)) != sizeof(outcome))
+        return say_ended(status, bounds, err);
+    if (outcome.result < 0)
+        *err = outcome.err;
+    return outcome.result;
 }
 
 int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
@@ -177,10 +227,14 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
     if (pipe2(told, O_CLOEXEC) < 0)
         return err_sys(err, errno, "cannot make a pipe");
     auto_fd int told_read = told[0], told_write = told[1];
+    struct outcome outcome = {.result = -1};
     pid_t child = process_fork(CLONE_NEWUSER, -1, &pid_fd);
     if (child == 0) {
         close(fd_take(&go_write));
-        run_in_namespace(run, context, go_read, told_write);
+        char word;
+        if (read(go_read, &word, 1) == 1)
+            outcome.result = run(context, &outcome.err);
+        tell(told_write, &outcome);
     }
     if (child < 0)
         return err_sys(err, errno, "cannot make a user namespace");
@@ -191,7 +245,6 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
     if (mapped == 0 && write(go_write, "g", 1) != 1)
         mapped = err_sys(err, errno, "cannot begin in a user namespace");
     close(fd_take(&go_write));
-    struct outcome outcome = {.result = -1};
     ssize_t got = read(told_read, &outcome, sizeof(outcome));
     waitpid(child, NULL, 0);
     if (mapped < 0)

@@ -61,6 +61,19 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
 int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
     must_check;
 
+/* What a child may use up. 0: as much as it likes. */
+struct process_bounds {
+    unsigned seconds;
+    uint64_t memory; /* bytes */
+};
+
+/*
+ * Runs a function in a child: if it crashes, hangs or fills the memory, only the child ends, and that is an error like any
+ * other. Its result and error come back. The child ends with its parent.
+ */
+int process_in_bounds(const struct process_bounds *bounds, int (*run)(void *context, struct err *err),
+                      void *context, struct err *err) must_check;
+
 /* Those by which a person or the system ends a program: SIGINT, SIGTERM, SIGHUP. */
 sigset_t process_ending_signals(void);
 

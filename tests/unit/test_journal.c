@@ -159,6 +159,19 @@ static int count(void *context, struct session *session, struct err *err)
     return 0;
 }
 
+/* Repairs all that were killed. Returns how many there were. */
+static size_t repair_all(int *repaired)
+{
+    struct err err = {0};
+    session_names names = {0};
+    CHECK_INT(session_list_killed(&state.arena, state.path, &names, &err), 0);
+    for (size_t i = 0; i < names.count; i++)
+        CHECK_INT(session_repair_one(&state.arena, state.path, names.at[i], count, repaired, &err), 0);
+    size_t killed = names.count;
+    vec_free(&names);
+    return killed;
+}
+
 TEST(sessions_are_numbered_and_only_dead_ones_are_repaired)
 {
     make_state();
@@ -172,14 +185,21 @@ TEST(sessions_are_numbered_and_only_dead_ones_are_repaired)
     CHECK_STR(three.name, "root-1");
     session_end(&three);
     int repaired = 0;
-    CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
+    CHECK_INT(repair_all(&repaired), 0);
     CHECK_INT(repaired, 0);
     /* As if killed: nothing is tidied up, only its locks fall. */
     close(one.folder_fd);
     close(one.alive_fd);
-    CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
+    CHECK(!session_is_set_aside(&state.arena, state.path, "my-app-1"));
+    CHECK(session_set_aside(&state.arena, state.path, "my-app-1"));
+    CHECK(!session_set_aside(&state.arena, state.path, "my-app-1"));
+    CHECK(session_is_set_aside(&state.arena, state.path, "my-app-1"));
+    CHECK_INT(repair_all(&repaired), 0);
+    CHECK_INT(session_take_up(&state.arena, state.path), 1);
+    CHECK_INT(session_take_up(&state.arena, state.path), 0);
+    CHECK_INT(repair_all(&repaired), 1);
     CHECK_INT(repaired, 1);
-    CHECK_INT(session_repair_all(&state.arena, state.path, count, &repaired, &err), 0);
+    CHECK_INT(repair_all(&repaired), 0);
     CHECK_INT(repaired, 1);
     session_end(&two);
     remove_state();

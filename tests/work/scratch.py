@@ -265,7 +265,8 @@ def copy_bawn(folder):
     target = pathlib.Path(folder) / "bawn"
     shutil.copy(source, target)
     target.chmod(0o755)
-    for helper in ("bawn-egress", "bawn-prove", "tests/bawn-weakened", "tests/faults-inject", "tests/faults-probe"):  # found beside it
+    for helper in ("bawn-egress", "bawn-prove", "tests/bawn-weakened", "tests/faults-inject", "tests/faults-probe",
+                   "tests/bawn-breaking-repair"):  # found beside it
         path = pathlib.Path(source).parent / helper
         if path.exists():
             shutil.copy(path, target.with_name(path.name))
