@@ -139,7 +139,8 @@ static void take_event(struct network *network, char *line)
     char *rest = line;
     const char *what = next_word(&rest);
     if (strcmp(what, "taken") == 0) {
-        network_confirm(network, (unsigned)strtoul(next_word(&rest), NULL, 10), rest ? rest : "");
+        const char *number = next_word(&rest);
+        network_confirm(network, (unsigned)strtoul(number, NULL, 10), rest ? rest : "");
         return;
     }
     if (network->events++ >= MOST_EVENTS)

@@ -109,7 +109,7 @@ AGENTS = [
           words=("-y", "{prompt}"),
           instructions="Cline/Rules/rule.md", strange=".cline/data/tasks/1/api_conversation_history.json"),
     Agent("auggie", "@augmentcode/auggie", "0.36.0", words=("--version",), account=True),
-    Agent("kilo", "@kilocode/cli", "7.7.9", machines=("x86_64",), words=("run", "-m", "mock/scripted", "{prompt}"),
+    Agent("kilo", "@kilocode/cli", "7.7.7", machines=("x86_64",), words=("run", "-m", "mock/scripted", "{prompt}"),
           files={".config/kilo/kilo.json": {
               "permission": "allow", "provider": {"mock": openai_provider()}, "model": "mock/scripted"}},
           instructions=".config/kilo/AGENTS.md", strange=".local/share/kilo/storage/session/other.json"),
