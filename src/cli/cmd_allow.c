@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "store/own_policy.h"
+#include "trust/own_policy.h"
 #include "supervise/control.h"
 #include "workspace/record.h"
 

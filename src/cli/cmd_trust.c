@@ -5,7 +5,7 @@
 #include "cli/load.h"
 #include "cli/rules.h"
 #include "policy/decide.h"
-#include "store/trust.h"
+#include "trust/trust.h"
 
 /* What the repository's file, and the profiles it uses, would add once it is trusted. */
 static size_t add_widenings(const struct loaded *loaded, const struct style *style, struct buf *out)

@@ -4,7 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "store/trust.h"
+#include "trust/trust.h"
 
 const char *world_variable(const struct world *world, const char *name)
 {

@@ -1,4 +1,4 @@
-#include "store/trust.h"
+#include "trust/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "store/own_policy.h"
+#include "trust/own_policy.h"
 
 #include <errno.h>
 #include <fcntl.h>
