@@ -8,8 +8,8 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "trust/own_policy.h"
 #include "supervise/control.h"
+#include "trust/own_policy.h"
 #include "workspace/record.h"
 
 typedef VEC(const char *) name_list;

@@ -7,10 +7,10 @@
 #include "cli/keep_parts.h"
 #include "cli/pruning.h"
 #include "cli/style.h"
+#include "content/store.h"
 #include "hold/programs.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copied.h"
-#include "workspace/store.h"
 
 /* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
 static int write_end(const struct loaded *loaded, const struct keeping *keeping, struct kept_tree *tree,

@@ -9,8 +9,8 @@
 #include "cli/moment.h"
 #include "cli/progress.h"
 #include "cli/style.h"
+#include "content/store.h"
 #include "policy/object.h"
-#include "workspace/store.h"
 
 #define FILE_NAME "snapshot-keep"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "hold/content.h"
-#include "workspace/store.h"
+#include "workspace/tree.h"
 
 struct past {
     const char *workspace;   /* absolute */

@@ -11,11 +11,11 @@
 
 #include "base/fd.h"
 #include "base/map.h"
+#include "content/parts.h"
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
-#include "workspace/store_parts.h"
 
 /* Something that needs contents, and may go. */
 struct item {

@@ -9,8 +9,8 @@
  */
 #pragma once
 
+#include "content/store.h"
 #include "workspace/compare.h"
-#include "workspace/store.h"
 
 #define RECORD_MODES(X)                                                                                      \
     X(LIVE, "live")       /* the workspace was written directly */                                           \

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "base/progress.h"
+#include "content/store.h"
 #include "workspace/compare.h"
-#include "workspace/store.h"
 
 enum standing {
     STANDING_CONFLICT, /* it is neither as it was nor as it shall be */

@@ -6,8 +6,8 @@
  */
 #pragma once
 
+#include "content/store.h"
 #include "workspace/scan.h"
-#include "workspace/store.h"
 
 struct snapshot_request {
     const char *directory; /* of the store, absolute */

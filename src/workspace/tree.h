@@ -13,13 +13,9 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
-#include "base/blake2b.h"
 #include "base/err.h"
 #include "base/vec.h"
-
-struct blob_id {
-    unsigned char bytes[BLAKE2B_SIZE];
-};
+#include "content/store.h"
 
 enum content {
     CONTENT_NONE,     /* not a regular file */

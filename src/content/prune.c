@@ -8,9 +8,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "content/parts.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "workspace/store_parts.h"
 
 enum { MOST_PACKS = 100000 }; /* a number above is none of bawn's */
 

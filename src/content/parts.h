@@ -1,7 +1,7 @@
-/* What the parts of the store share: store.c writes, store_read.c reads, store_prune.c prunes. */
+/* What the parts of the store share: store.c writes, read.c reads, clone.c keeps large files by themselves, prune.c prunes. */
 #pragma once
 
-#include "workspace/store.h"
+#include "content/store.h"
 
 enum {
     PIECE = 1024 * 1024, /* what is read at once */

@@ -10,8 +10,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "content/parts.h"
 #include "kernel/directories.h"
-#include "workspace/store_parts.h"
 
 #define PREFIX "clone-"
 #define NEW    PREFIX "new"

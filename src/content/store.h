@@ -12,9 +12,19 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/blake2b.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/progress.h"
-#include "workspace/tree.h"
+#include "base/vec.h"
+
+struct blob_id {
+    unsigned char bytes[BLAKE2B_SIZE];
+};
 
 struct store_record {
     struct blob_id id;

@@ -1,4 +1,4 @@
-#include "workspace/store.h"
+#include "content/store.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "content/parts.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "workspace/store_parts.h"
 
 /* --- the index -------------------------------------------------------------------------------------------------- */
 

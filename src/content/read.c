@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "base/fd.h"
+#include "content/parts.h"
 #include "kernel/beneath.h"
-#include "workspace/store_parts.h"
 
 /* A content is read twice: what does not have its hash is never written anywhere. */
 static int verify(struct store *store, int pack_fd, const struct store_record *record, struct err *err)
