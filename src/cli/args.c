@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/style.h"
+#include "cli/say.h"
 
 static const struct {
     const char *name;

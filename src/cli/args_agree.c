@@ -1,7 +1,7 @@
 /* Flags that are right by themselves and contradict each other. */
 #include "cli/args.h"
 #include "cli/moment.h"
-#include "cli/style.h"
+#include "cli/say.h"
 
 /* Of the answers to a conflict one can be given. */
 static int check_conflicts(const struct world *world, const struct args *args)

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/ask_git.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "git/branch.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/conflicts.h"
 #include "cli/progress.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "workspace/positions.h"
 
 enum { MOST_LISTED = 20 };

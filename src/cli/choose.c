@@ -8,7 +8,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "cli/style.h"
+#include "cli/say.h"
 
 /* The session of that name, whichever workspace it is of; NULL: there is none. */
 static const struct record *find_named(int sessions_fd, struct arena *arena, const char *name)

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/say.h"
 #include "supervise/control.h"
 #include "trust/own_policy.h"
 #include "workspace/record.h"

@@ -2,6 +2,7 @@
 #include "cli/carry.h"
 #include "cli/commands.h"
 #include "cli/patch.h"
+#include "cli/say.h"
 #include "cli/walk.h"
 
 /* What a person must see first. On a terminal each is asked about; elsewhere it waits. */

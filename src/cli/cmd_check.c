@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/say.h"
 #include "policy/parse.h"
 #include "policy/profile.h"
 

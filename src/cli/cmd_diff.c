@@ -5,6 +5,7 @@
 #include "cli/pager.h"
 #include "cli/patch.h"
 #include "cli/progress.h"
+#include "cli/say.h"
 
 /* The named session, or the latest of this workspace that changed anything. */
 static const struct record *choose_shown(const struct choice *choice)

@@ -7,6 +7,7 @@
 #include "cli/branch.h"
 #include "cli/carry.h"
 #include "cli/commands.h"
+#include "cli/say.h"
 #include "workspace/copied.h"
 
 static bool is_agreed(const struct world *world, const struct args *args, const char *question)

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/doctor.h"
-#include "cli/style.h"
+#include "cli/say.h"
 
 enum { EXIT_CANNOT_RUN = 1 };
 

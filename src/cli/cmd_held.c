@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/say.h"
 #include "hold/aside.h"
 
 static int open_session(struct loaded *loaded, const char *name)

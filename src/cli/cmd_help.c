@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/style.h"
+#include "cli/say.h"
 
 static void print_overview(const struct world *world)
 {

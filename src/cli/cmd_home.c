@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/left.h"
+#include "cli/say.h"
 #include "kernel/beneath.h"
 
 enum { MOST_AGENTS = 256, SHOWN_IN_LIST = 200 };

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/say.h"
 #include "kernel/beneath.h"
 
 /* Names that often hold what is no business of an agent's. */

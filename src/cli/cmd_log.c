@@ -16,7 +16,7 @@
 #include "cli/load.h"
 #include "cli/moment.h"
 #include "cli/report.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "journal/session.h"
 #include "report/event.h"
 #include "workspace/record.h"

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/login.h"
+#include "cli/say.h"
 #include "kernel/process.h"
 #include "kernel/remove.h"
 #include "policy/object.h"

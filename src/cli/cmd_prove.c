@@ -18,6 +18,7 @@
 #include "cli/load.h"
 #include "cli/proof.h"
 #include "cli/run.h"
+#include "cli/say.h"
 #include "kernel/libexec.h"
 #include "kernel/process.h"
 

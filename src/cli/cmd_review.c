@@ -1,5 +1,6 @@
 /* What a session did, and then its changes one by one: applied, left or thrown away. */
 #include "cli/commands.h"
+#include "cli/say.h"
 #include "cli/story.h"
 #include "cli/walk.h"
 

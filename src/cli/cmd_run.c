@@ -14,6 +14,7 @@
 #include "cli/load.h"
 #include "cli/retell.h"
 #include "cli/run.h"
+#include "cli/say.h"
 #include "home/git_settings.h"
 #include "kernel/landlock.h"
 #include "kernel/process.h"

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
+#include "cli/say.h"
 #include "cli/tidy.h"
 #include "kernel/directories.h"
 #include "report/event.h"

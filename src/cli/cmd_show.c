@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/rules.h"
+#include "cli/say.h"
 #include "policy/decide.h"
 
 struct page {

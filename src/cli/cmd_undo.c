@@ -7,6 +7,7 @@
 #include "cli/carry.h"
 #include "cli/commands.h"
 #include "cli/pruning.h"
+#include "cli/say.h"
 #include "cli/undo.h"
 
 bool undo_is_possible(const struct record *record)

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/rules.h"
+#include "cli/say.h"
 #include "policy/decide.h"
 
 /* A question and its answer, whatever it was about. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/style.h"
+#include "cli/say.h"
 
 enum { LINES_SHOWN = 40 };
 

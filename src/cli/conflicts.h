@@ -1,6 +1,7 @@
 /* Files that both the user and a session have changed: joined, given up or left, as the user said. */
 #pragma once
 
+#include "base/style.h"
 #include "cli/carry.h"
 #include "workspace/reconcile.h"
 

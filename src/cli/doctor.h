@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/style.h"
 #include "kernel/probe.h"
 #include "plan/walls.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "policy/decide.h"
 #include "workspace/checkpoint.h"
 #include "workspace/snapshot.h"

@@ -2,7 +2,7 @@
 
 #include "base/path.h"
 #include "cli/keep_parts.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "policy/decide.h"
 #include "workspace/copied.h"
 #include "workspace/layers.h"

@@ -6,7 +6,7 @@
 #include "cli/branch.h"
 #include "cli/keep_parts.h"
 #include "cli/pruning.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "content/store.h"
 #include "hold/programs.h"
 #include "workspace/checkpoint.h"

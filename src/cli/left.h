@@ -1,8 +1,8 @@
 /* Files in a private home, as a person sees them. */
 #pragma once
 
+#include "base/style.h"
 #include "cli/load.h"
-#include "cli/style.h"
 #include "home/home.h"
 #include "home/left.h"
 

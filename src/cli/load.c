@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/say.h"
 #include "trust/trust.h"
 
 const char *world_variable(const struct world *world, const char *name)

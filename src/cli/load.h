@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cli/args.h"
-#include "cli/style.h"
 #include "cli/world.h"
 #include "plan/plan.h"
 #include "policy/policy.h"

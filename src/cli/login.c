@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/hook.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "journal/session.h"
 #include "kernel/process.h"
 #include "supervise/control.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "cli/tidy.h"
 #include "cli/world.h"
 

@@ -1,6 +1,7 @@
 /* Changes as a person or a program reads them: unified diff, statistics, names, JSON. */
 #pragma once
 
+#include "base/style.h"
 #include "cli/choose.h"
 #include "workspace/hunks.h"
 

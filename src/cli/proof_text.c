@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 
 #include "cli/proof.h"
+#include "cli/say.h"
 
 /* The errno that a name like ENOENT stands for; 0 for none. */
 static int errno_of(const char *name, size_t size)

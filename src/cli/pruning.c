@@ -8,7 +8,7 @@
 #include "cli/keep.h"
 #include "cli/moment.h"
 #include "cli/progress.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "content/store.h"
 #include "policy/object.h"
 

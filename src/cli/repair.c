@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/ask_git.h"
 #include "cli/keep.h"
+#include "cli/say.h"
 #include "cli/settle.h"
 #include "hold/aside.h"
 #include "home/home.h"

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "cli/changed.h"
+#include "cli/say.h"
 #include "journal/session.h"
 #include "report/page.h"
 #include "workspace/record.h"

@@ -1,7 +1,7 @@
 /* Rules and where they come from, as a person and as a machine reads them. */
 #pragma once
 
-#include "cli/style.h"
+#include "base/style.h"
 #include "policy/rule.h"
 
 /* "seal ~/.ssh/": the rule as it would stand in a file. */

@@ -8,7 +8,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/style.h"
+#include "cli/say.h"
 
 enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/style.h"
 #include "base/text.h"
 #include "journal/read.h"
 #include "journal/session.h"

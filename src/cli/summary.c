@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/left.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "cli/tripped.h"
 
 enum { MOST_SHOWN = 8, LABEL_COLUMNS = 10, WORTH_TELLING_SECONDS = 60 };

@@ -1,7 +1,7 @@
 #include "cli/tidy.h"
 
 #include "cli/repair.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "hold/stub.h"
 #include "journal/session.h"
 

@@ -1,7 +1,7 @@
 #include "cli/tripped.h"
 
+#include "base/style.h"
 #include "cli/hook.h"
-#include "cli/style.h"
 
 const char *tripped_sentence(struct arena *arena, const char *home, const struct fired *fired)
 {

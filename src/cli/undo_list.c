@@ -1,7 +1,7 @@
 #include <fcntl.h>
 
 #include "base/fd.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "cli/undo.h"
 
 static uint64_t bytes_in(const struct tree *tree)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "cli/undo.h"
 
 /* --- which run ---------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* The closed list of verbs. Anything else is the command to run. */
 #include "cli/commands.h"
-#include "cli/style.h"
 
 const struct verb_entry verb_table[] = {
     {

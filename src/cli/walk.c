@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/style.h"
+#include "cli/say.h"
 #include "workspace/gitdir.h"
 
 static const char aside_help[] = "  y  apply it                  n  leave it: it waits\n"

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cli/style.h"
+#include "cli/say.h"
 #include "cli/walk.h"
 
 static const char hunk_help[] = "  y  take this hunk            n  leave it\n"

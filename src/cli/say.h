@@ -1,0 +1,26 @@
+/* Printing to the person at the terminal, and asking: text on the streams, problems on standard error, yes or no. */
+#pragma once
+
+#include "base/err.h"
+#include "base/style.h"
+#include "cli/world.h"
+#include "policy/diag.h"
+
+/* Colours only for a terminal that can show them, and only if the user has not set NO_COLOR. */
+struct style style_for_out(const struct world *world);
+struct style style_for_err(const struct world *world);
+
+/* Writes the whole buffer, whatever bytes it holds. */
+void put(FILE *stream, const struct buf *buf);
+
+/* Asks the person at the terminal a question; any answer but yes is no. */
+bool ask(const struct world *world, const char *question);
+void ask_begin(const struct world *world, const char *question); /* the same in two steps */
+bool ask_end(const struct world *world);
+
+/* "bawn: SENTENCE. HINT." on standard error. */
+void say_problem(const struct world *world, const char *message, const char *hint);
+void say_err(const struct world *world, const struct err *err);
+
+/* What is wrong with a policy, on standard error. */
+void say_diags(const struct world *world, const struct style *style, const struct diags *diags);

@@ -1,0 +1,115 @@
+#include "report/problem.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Adds a full stop, unless the sentence ends in punctuation already. */
+static void add_sentence(struct buf *out, const struct style *style, const char *text)
+{
+    style_add(style, out, COLOUR_PLAIN, text);
+    size_t size = strlen(text);
+    if (size && !strchr(".?!", text[size - 1]))
+        buf_add_char(out, '.');
+}
+
+static void add_hint(struct buf *out, const struct style *style, const char *hint)
+{
+    auto_buf struct buf capital = {0};
+    buf_add_str(&capital, hint);
+    if (capital.size && capital.bytes[0] >= 'a' && capital.bytes[0] <= 'z')
+        capital.bytes[0] = (char)(capital.bytes[0] - 'a' + 'A');
+    add_sentence(out, style, buf_text(&capital));
+}
+
+void report_add_problem(struct buf *out, const struct style *style, const char *message, const char *hint)
+{
+    style_add(style, out, COLOUR_RED, "bawn:");
+    buf_add_char(out, ' ');
+    add_sentence(out, style, message);
+    if (hint && *hint) {
+        buf_add_char(out, ' ');
+        add_hint(out, style, hint);
+    }
+    buf_add_char(out, '\n');
+}
+
+/* The line of the source, and a caret under the words that the diagnostic is about. */
+static void add_excerpt(struct buf *out, const struct style *style, const struct diag *diag)
+{
+    const char *line = diag->source->text, *end = line + diag->source->size;
+    for (uint32_t number = 1; number < diag->line && line < end; number++) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        line = newline ? newline + 1 : end;
+    }
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    size_t size = (size_t)((newline ? newline : end) - line);
+    if (size && line[size - 1] == '\r')
+        size--;
+    size_t before = diag->column - 1 < size ? diag->column - 1 : size;
+    size_t marked = diag->width < size - before ? diag->width : size - before;
+
+    enum { MOST_SHOWN = 160 }; /* a line of a megabyte helps nobody */
+    auto_buf struct buf ignored = {0};
+    buf_add_str(out, "    ");
+    text_add_printable(out, line, size < MOST_SHOWN ? size : MOST_SHOWN);
+    buf_add_char(out, '\n');
+    if (before >= MOST_SHOWN)
+        return;
+    for (size_t columns = 4 + text_add_printable(&ignored, line, before); columns; columns--)
+        buf_add_char(out, ' ');
+    size_t carets = text_add_printable(&ignored, line + before, marked);
+    auto_buf struct buf caret = {0};
+    do {
+        buf_add_char(&caret, caret.size ? '~' : '^');
+    } while (caret.size < carets && caret.size < MOST_SHOWN);
+    style_add(style, out, COLOUR_GREEN, buf_text(&caret));
+    buf_add_char(out, '\n');
+}
+
+/* "FILE:LINE:COLUMN: ", or "bawn: --read /x: " for the command line. */
+static void add_place(struct buf *out, const struct style *style, const struct diag *diag)
+{
+    if (diag->line) {
+        style_add_path(style, out, COLOUR_BOLD, diag->source->name);
+        buf_printf(out, ":%u", diag->line);
+        if (diag->column)
+            buf_printf(out, ":%u", diag->column);
+        buf_add_str(out, ": ");
+        return;
+    }
+    style_add(style, out, COLOUR_RED, "bawn:");
+    buf_add_char(out, ' ');
+    if (diag->verb && diag->source->layer == LAYER_COMMAND_LINE) {
+        buf_printf(out, "--%s ", verb_word(diag->verb));
+        style_add(style, out, COLOUR_PLAIN, diag->written);
+        buf_add_str(out, ": ");
+    } else if (*diag->source->name == '/') {
+        style_add_path(style, out, COLOUR_PLAIN, diag->source->name);
+        buf_add_str(out, ": ");
+    }
+}
+
+static void add_diag(struct buf *out, const struct style *style, const struct diag *diag)
+{
+    add_place(out, style, diag);
+    if (diag->severity == SEVERITY_WARNING)
+        style_add(style, out, COLOUR_YELLOW, "warning: ");
+    style_add(style, out, COLOUR_PLAIN, diag->message);
+    buf_add_char(out, '\n');
+    if (diag->line && diag->source->text && diag->column)
+        add_excerpt(out, style, diag);
+    if (diag->hint) {
+        buf_add_str(out, "    hint: ");
+        style_add(style, out, COLOUR_PLAIN, diag->hint);
+        buf_add_char(out, '\n');
+    }
+}
+
+void report_add_diags(struct buf *out, const struct style *style, const struct diags *diags)
+{
+    for (size_t i = 0; i < diags->list.count; i++)
+        add_diag(out, style, &diags->list.at[i]);
+    if (diags->left_out)
+        buf_printf(out, "bawn: %zu more like these are not shown.\n", diags->left_out);
+}
