@@ -1,4 +1,5 @@
 #include "cli/args.h"
+#include "cli/moment.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -337,6 +338,74 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
     return 0;
 }
 
+/* --- flags that are right by themselves and contradict each other ---------------------------------------------------- */
+
+/* Of the answers to a conflict one can be given. */
+static int check_conflicts(const struct world *world, const struct args *args)
+{
+    flag_set answers = args->flags & (FLAG_THEIRS | FLAG_OURS | FLAG_MERGE | FLAG_MARKERS);
+    if ((answers & (answers - 1)) == 0)
+        return 0;
+    say_problem(world, "--theirs, --ours, --merge and --markers contradict each other",
+                "leave all but one of them out");
+    return EXIT_BAD_INPUT;
+}
+
+static int check_modes(const struct world *world, const struct args *args)
+{
+    bool is_aside = args->flags & (FLAG_REVIEW | FLAG_DISCARD);
+    if (args->flags & FLAG_BRANCH &&
+        args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS)) {
+        say_problem(world, "--branch is a mode of its own, and goes with no other", "leave one of them out");
+        return EXIT_BAD_INPUT;
+    }
+    if (is_aside && (args->flags & FLAG_REVIEW && args->flags & FLAG_DISCARD)) {
+        say_problem(world, "--review and --discard contradict each other", "leave one of them out");
+        return EXIT_BAD_INPUT;
+    }
+    if (is_aside && args->flags & (FLAG_READ_ONLY | FLAG_FULL_ACCESS)) {
+        say_problem(world, "what is written cannot be kept aside with --read-only or --full-access",
+                    "leave one of them out");
+        return EXIT_BAD_INPUT;
+    }
+    if (!(args->flags & FLAG_FULL_ACCESS && args->flags & (FLAG_READ_ONLY | FLAG_NESTED)))
+        return 0;
+    say_problem(world,
+                "--full-access and a mode that keeps the host's files as they are contradict each other",
+                "leave one of them out");
+    return EXIT_BAD_INPUT;
+}
+
+/* Only what is written at once has states in between. */
+static int check_checkpoint(const struct world *world, struct arena *arena, struct args *args)
+{
+    if (!args->checkpoint)
+        return 0;
+    if (!length_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
+        say_problem(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
+                    "a number and one of s, m, h, d: --checkpoint 15m");
+        return EXIT_BAD_INPUT;
+    }
+    if (!(args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_BRANCH | FLAG_READ_ONLY | FLAG_NESTED)))
+        return 0;
+    say_problem(
+        world,
+        "--checkpoint is for a run that writes the workspace itself, and goes with no mode that does not",
+        "leave one of them out");
+    return EXIT_BAD_INPUT;
+}
+
+/* Of what was typed, does all go together? Returns 0, or the exit status after having said what does not. */
+static int agree(const struct world *world, struct arena *arena, struct args *args)
+{
+    int status = check_modes(world, args);
+    if (status == 0)
+        status = check_checkpoint(world, arena, args);
+    return status ? status : check_conflicts(world, args);
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------------- */
+
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args)
 {
@@ -365,7 +434,48 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
                     arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
         return EXIT_BAD_INPUT;
     }
-    return args_agree(world, arena, ret_args);
+    return agree(world, arena, ret_args);
+}
+
+/* NULL for verbs that take the rules of the language, --workspace among them. */
+static const char *workspace_remedy(const struct verb_entry *verb)
+{
+    if (!verb || verb->flags & FLAG_POLICY)
+        return NULL;
+    return verb->words && text_starts_with(verb->words, "SESSION")
+               ? "start in a project directory, or name a session: `bawn sessions --all` lists them"
+               : "start in a project directory";
+}
+
+struct run_request args_place(const struct args *args)
+{
+    return (struct run_request){.command = args->command, .workspace_remedy = workspace_remedy(args->verb)};
+}
+
+struct run_request args_request(const struct args *args)
+{
+    return (struct run_request){
+        .rules = args->rules.at,
+        .rule_count = args->rules.count,
+        .command = args->command,
+        .agent = args->agent,
+        .workspace_remedy = workspace_remedy(args->verb),
+        .degraded = args->degraded,
+        .read_only = args->flags & FLAG_READ_ONLY,
+        .full_access = args->flags & FLAG_FULL_ACCESS,
+        .fresh_home = args->flags & FLAG_FRESH_HOME,
+        .nested = args->flags & FLAG_NESTED,
+        .review = args->flags & FLAG_REVIEW,
+        .review_all = args->flags & FLAG_REVIEW_ALL,
+        .discard = args->flags & FLAG_DISCARD,
+        .branch = args->flags & FLAG_BRANCH ? args->branch : NULL,
+        .checkpoint_seconds = args->checkpoint_seconds,
+        .log_exec = args->flags & FLAG_RECORD_EXEC,
+        .keep_flagged = args->flags & FLAG_KEEP_FLAGGED,
+        .notifies = args->flags & FLAG_NOTIFY,
+        .notify = args->notify,
+        .typed = args->typed,
+    };
 }
 
 void args_free(struct args *args)

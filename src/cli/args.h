@@ -6,8 +6,7 @@
 
 #include "base/vec.h"
 #include "cli/world.h"
-#include "plan/walls.h"
-#include "policy/policy.h"
+#include "session/load.h"
 
 /* A bit each. More than an enumeration holds. */
 typedef uint64_t flag_set;
@@ -102,7 +101,11 @@ struct args {
 /* Returns 0, or the exit status after having said what is wrong. */
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args);
-/* args_agree.c: of what was typed, does all go together? Returns 0, or the exit status after having said what does not. */
-int args_agree(const struct world *world, struct arena *arena, struct args *args);
+
+/* What is asked for, as the engine wants it. */
+struct run_request args_request(const struct args *args);
+
+/* Only the place: the policy that holds here, whatever else was typed. */
+struct run_request args_place(const struct args *args);
 
 void args_free(struct args *args);

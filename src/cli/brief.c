@@ -58,7 +58,7 @@ static void add_aside(struct buf *out)
         "\n");
 }
 
-void brief_add(const struct loaded *loaded, flag_set flags, struct buf *out)
+void brief_add(const struct loaded *loaded, bool is_kept_aside, struct buf *out)
 {
     buf_add_str(
         out,
@@ -78,7 +78,7 @@ void brief_add(const struct loaded *loaded, flag_set flags, struct buf *out)
     buf_add_str(out,
                 "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
                 "\n");
-    if (flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_NESTED) && !loaded->request.read_only)
+    if (is_kept_aside && !loaded->request.read_only)
         add_aside(out);
     buf_add_str(
         out, "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"

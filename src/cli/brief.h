@@ -2,6 +2,6 @@
 #pragma once
 
 #include "cli/args.h"
-#include "cli/load.h"
+#include "session/load.h"
 
-void brief_add(const struct loaded *loaded, flag_set flags, struct buf *out);
+void brief_add(const struct loaded *loaded, bool is_kept_aside, struct buf *out);

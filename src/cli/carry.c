@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "cli/conflicts.h"
-#include "cli/progress.h"
 #include "cli/say.h"
+#include "session/progress.h"
 #include "workspace/positions.h"
 
 enum { MOST_LISTED = 20 };
@@ -226,7 +226,7 @@ static int run_transition(const struct world *world, const struct choice *choice
     clock_gettime(CLOCK_REALTIME, &record.began);
     struct settled settled;
     struct progress_line line;
-    carry->transition.progress = progress_begin(&line, world, "writing files");
+    carry->transition.progress = progress_begin(&line, &world->speaker, "writing files");
     int result =
         transition_run(&carry->transition, arena, decisions, session.folder_fd, &record, &settled, err);
     progress_end(&line);
@@ -295,7 +295,7 @@ int carry_out(const struct world *world, struct choice *choice, struct carry *ca
     struct err err = {0};
     decision_list decisions;
     struct progress_line line;
-    carry->transition.progress = progress_begin(&line, world, "looking at files");
+    carry->transition.progress = progress_begin(&line, &world->speaker, "looking at files");
     int decided = transition_decide(&carry->transition, choice->loaded.policy.arena, &decisions, &err);
     progress_end(&line);
     if (decided < 0) {

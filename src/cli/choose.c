@@ -51,7 +51,7 @@ static int find_sessions(const struct world *world, const struct args *args, str
     struct arena *arena = loaded->policy.arena;
     struct err err = {0};
     choice->state = loaded->request.starts[START_STATE];
-    choice->store = keep_store(loaded, arena);
+    choice->store = load_store(loaded, arena);
     choice->sessions_fd = open_sessions(arena, choice->state);
     choice->named = args->words.count ? find_named(choice->sessions_fd, arena, args->words.at[0]) : NULL;
     choice->workspace = choice->named                     ? choice->named->workspace
@@ -73,7 +73,7 @@ static int load_of_session(const struct world *world, struct loaded *here, const
                            struct loaded *loaded)
 {
     if (fs_kind(&here->fs, record->workspace) == FILE_DIRECTORY)
-        return load_there(world, record->workspace, loaded);
+        return load_there(&world->caller, record->workspace, loaded);
     say_problem(world,
                 arena_printf(&here->arena, "the workspace of %s, %s, is not there any more", record->name,
                              record->workspace),
@@ -84,15 +84,15 @@ static int load_of_session(const struct world *world, struct loaded *here, const
 int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice)
 {
     *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
-    const struct args plain = {.verb = args->verb, .command = args->command};
+    const struct run_request place = args_place(args);
     struct loaded here = {0};
-    int status = load_request(world, &here);
+    int status = load_request(&world->caller, &here);
     auto_fd int sessions_fd = status ? -1 : open_sessions(&here.arena, here.request.starts[START_STATE]);
     const struct record *named =
         args->words.count ? find_named(sessions_fd, &here.arena, args->words.at[0]) : NULL;
     if (status == 0)
         status = named ? load_of_session(world, &here, named, &ret_choice->loaded)
-                       : load_plan(world, &plain, &ret_choice->loaded);
+                       : load_plan(&world->caller, &place, &ret_choice->loaded);
     if (status == 0) {
         ret_choice->directory = arena_str(ret_choice->loaded.policy.arena, here.request.directory);
         status = find_sessions(world, args, ret_choice);
@@ -104,8 +104,8 @@ int choose_begin(const struct world *world, const struct args *args, struct choi
 int choose_here(const struct world *world, const struct args *args, struct choice *ret_choice)
 {
     *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
-    const struct args plain = {.verb = args->verb, .command = args->command};
-    int status = load_policy(world, &plain, &ret_choice->loaded);
+    const struct run_request place = args_place(args);
+    int status = load_policy(&world->caller, &place, &ret_choice->loaded);
     ret_choice->directory = ret_choice->loaded.request.directory;
     return status ? status : find_sessions(world, args, ret_choice);
 }

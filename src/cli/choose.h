@@ -1,8 +1,9 @@
 /* Which session a verb is about: the one that was named, or the latest of this workspace. */
 #pragma once
 
-#include "cli/keep.h"
+#include "cli/args.h"
 #include "cli/moment.h"
+#include "session/capture.h"
 #include "workspace/record.h"
 
 struct choice {

@@ -7,8 +7,8 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/say.h"
+#include "session/load.h"
 #include "supervise/control.h"
 #include "trust/own_policy.h"
 #include "workspace/record.h"
@@ -130,7 +130,7 @@ static bool read_objects(const struct world *world, const struct args *args, str
 static int give(const struct world *world, const struct args *args, bool is_host)
 {
     struct loaded loaded = {0};
-    int status = load_request(world, &loaded);
+    int status = load_request(&world->caller, &loaded);
     name_list running = {0}, objects = {0};
     if (status == 0 && !read_objects(world, args, &loaded, is_host, &objects))
         status = EXIT_BAD_INPUT;

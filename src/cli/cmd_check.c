@@ -4,10 +4,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/say.h"
 #include "policy/parse.h"
 #include "policy/profile.h"
+#include "session/load.h"
 
 /* A file on its own is read as what its place says it is. */
 static void guess_layer(struct source *source)
@@ -127,9 +127,11 @@ static size_t count_rules(const struct policy *policy)
 
 int cmd_check(const struct world *world, const struct args *args)
 {
+    const struct run_request request = args_request(args);
     struct loaded loaded = {0};
     size_t named = args->words.count;
-    int status = named ? load_request(world, &loaded) : load_policy(world, args, &loaded);
+    int status =
+        named ? load_request(&world->caller, &loaded) : load_policy(&world->caller, &request, &loaded);
     if (status == 0) {
         size_t rules = count_rules(&loaded.policy);
         for (size_t i = 0; i < named; i++)

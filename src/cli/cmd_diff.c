@@ -4,8 +4,8 @@
 #include "cli/commands.h"
 #include "cli/pager.h"
 #include "cli/patch.h"
-#include "cli/progress.h"
 #include "cli/say.h"
+#include "session/progress.h"
 
 /* The named session, or the latest of this workspace that changed anything. */
 static const struct record *choose_shown(const struct choice *choice)
@@ -111,7 +111,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     compare_trees(&choice->before, &choice->after, &changes);
     compare_find_renames(&changes);
     struct progress_line line;
-    struct progress *progress = progress_begin(&line, world, "comparing files");
+    struct progress *progress = progress_begin(&line, &world->speaker, "comparing files");
     /* A terminal, or the pager on it, shows the changes themselves. */
     print(args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
     progress_end(&line);

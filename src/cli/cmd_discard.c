@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/branch.h"
 #include "cli/carry.h"
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "session/branch.h"
 #include "workspace/copied.h"
 
 static bool is_agreed(const struct world *world, const struct args *args, const char *question)

@@ -128,12 +128,13 @@ int doctor_report(const struct world *world, const struct host_caps *caps, bool 
 
 int cmd_doctor(const struct world *world, const struct args *args)
 {
-    const char *home = world_variable(world, "HOME"), *inside = world_variable(world, "BAWN");
-    const char *places[] = {world->directory, "/usr", "/etc", home && *home ? home : world->account_home,
-                            NULL};
+    const char *home = caller_variable(&world->caller, "HOME"),
+               *inside = caller_variable(&world->caller, "BAWN");
+    const char *places[] = {world->caller.directory, "/usr", "/etc",
+                            home && *home ? home : world->caller.account_home, NULL};
     const char *programs[MOST_PROGRAMS];
     doctor_programs(programs);
-    struct probe_request request = {places, programs, world_variable(world, "PATH")};
+    struct probe_request request = {places, programs, caller_variable(&world->caller, "PATH")};
     struct host_caps caps;
     probe_host(&request, &caps);
     if (inside && strcmp(inside, "1") == 0)

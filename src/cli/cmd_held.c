@@ -6,9 +6,9 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/say.h"
 #include "hold/aside.h"
+#include "session/load.h"
 
 static int open_session(struct loaded *loaded, const char *name)
 {
@@ -111,7 +111,7 @@ static int keep(const struct world *world, const struct args *args, struct loade
 int cmd_held(const struct world *world, const struct args *args)
 {
     struct loaded loaded = {0};
-    int status = load_request(world, &loaded);
+    int status = load_request(&world->caller, &loaded);
     auto_fd int fd = status == 0 && args->words.count ? open_session(&loaded, args->words.at[0]) : -1;
     if (status == 0 && args->words.count && fd < 0) {
         say_problem(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),

@@ -44,7 +44,7 @@ static void find_homes(struct homes *homes)
 
 static int open_home(const struct world *world, const struct found *found)
 {
-    return open_beneath(world->root_fd, found->path + 1, O_RDONLY | O_DIRECTORY, 0);
+    return open_beneath(world->caller.root_fd, found->path + 1, O_RDONLY | O_DIRECTORY, 0);
 }
 
 static int list(const struct world *world, const struct args *args, struct homes *homes)
@@ -131,7 +131,7 @@ static int fetch(const struct world *world, const struct args *args, struct home
     const char *name = path_name(arena_printf(arena, "/%s", path));
     const char *target = args->words.count == 3 ? args->words.at[2] : ".";
     struct stat status;
-    target = path_clean(arena, world->directory, target);
+    target = path_clean(arena, world->caller.directory, target);
     if (stat(target, &status) == 0 && S_ISDIR(status.st_mode))
         target = path_join(arena, target, name);
     auto_fd int directory = open(path_parent(arena, target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -157,7 +157,7 @@ static int reset_one(const struct world *world, struct arena *arena, const struc
 {
     struct err err = {0};
     auto_fd int folder =
-        open_beneath(world->root_fd, path_parent(arena, found->path) + 1, O_RDONLY | O_DIRECTORY, 0);
+        open_beneath(world->caller.root_fd, path_parent(arena, found->path) + 1, O_RDONLY | O_DIRECTORY, 0);
     int removed = folder < 0 ? err_sys(&err, errno, "cannot open the folder of %s", found->path)
                              : home_remove(folder, path_name(found->path), &err);
     if (removed < 0)
@@ -219,8 +219,8 @@ int cmd_home(const struct world *world, const struct args *args)
     for (size_t i = 0; i < array_len(actions); i++) {
         if (strcmp(wanted, actions[i].name) != 0 || args->words.count > actions[i].most_words)
             continue;
-        const struct args no_command = {.verb = args->verb, .command = args->command};
-        int status = load_policy(world, &no_command, &homes.loaded);
+        const struct run_request place = args_place(args);
+        int status = load_policy(&world->caller, &place, &homes.loaded);
         if (status == 0) {
             find_homes(&homes);
             status = actions[i].run(world, args, &homes);

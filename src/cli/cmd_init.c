@@ -8,9 +8,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/say.h"
 #include "kernel/beneath.h"
+#include "session/load.h"
 
 /* Names that often hold what is no business of an agent's. */
 static const char *const secret_names[] = {
@@ -92,7 +92,7 @@ static void add_text(const struct loaded *loaded, struct buf *out)
 static int write_new(const struct world *world, const char *path, const struct buf *text, struct err *err)
 {
     const char *name;
-    auto_fd int folder = open_parent_beneath(world->root_fd, path + 1, &name);
+    auto_fd int folder = open_parent_beneath(world->caller.root_fd, path + 1, &name);
     auto_fd int fd =
         folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0 && errno == EEXIST) {
@@ -111,8 +111,9 @@ static int write_new(const struct world *world, const char *path, const struct b
 
 int cmd_init(const struct world *world, const struct args *args)
 {
+    const struct run_request request = args_request(args);
     struct loaded loaded = {0};
-    int status = load_policy(world, args, &loaded);
+    int status = load_policy(&world->caller, &request, &loaded);
     struct style style = style_for_err(world);
     style.home = loaded.request.home;
     if (status == 0 && loaded.policy.workspaces.count == 0) {

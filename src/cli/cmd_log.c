@@ -13,12 +13,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/say.h"
 #include "journal/session.h"
 #include "report/event.h"
+#include "session/load.h"
 #include "workspace/record.h"
 
 enum { EXIT_NOT_WHOLE = 1, LINE_LONGEST = 256 * 1024 };
@@ -265,8 +265,9 @@ static int show(struct view *view)
 
 int cmd_log(const struct world *world, const struct args *args)
 {
+    const struct run_request request = args_request(args);
     struct loaded loaded = {0};
-    int status = load_policy(world, args, &loaded);
+    int status = load_policy(&world->caller, &request, &loaded);
     struct view view = {
         .world = world,
         .args = args,

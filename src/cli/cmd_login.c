@@ -88,14 +88,14 @@ static char **run_environment(const struct world *world, const struct login *log
 {
     static const char *const own[] = {
         "BROWSER=", "PATH=", "TERM=", "NO_COLOR=", "FORCE_COLOR=", "CLICOLOR_FORCE="};
-    const char *path = world_variable(world, "PATH");
+    const char *path = caller_variable(&world->caller, "PATH");
     VEC(const char *) variables = {0};
-    for (size_t i = 0; world->environment[i]; i++) {
+    for (size_t i = 0; world->caller.environment[i]; i++) {
         bool is_own = false;
         for (size_t j = 0; j < array_len(own); j++)
-            is_own |= text_starts_with(world->environment[i], own[j]);
+            is_own |= text_starts_with(world->caller.environment[i], own[j]);
         if (!is_own)
-            vec_push(&variables, world->environment[i]);
+            vec_push(&variables, world->caller.environment[i]);
     }
     vec_push(&variables, arena_printf(login->arena, "BROWSER=%s/xdg-open", login->folder));
     vec_push(&variables, arena_printf(login->arena, "PATH=%s:%s", login->folder, path ? path : ""));
@@ -142,12 +142,12 @@ static int start_run(struct login *login, const struct manner *manner, struct er
 static int find_logins(const struct world *world, const struct args *args, const struct manner *manner,
                        const char *folder, struct loaded *loaded, fs_names *ret_files)
 {
-    struct world there = *world;
+    struct caller there = world->caller;
     there.directory = folder;
-    struct args run = {.verb = args->verb,
-                       .command = manner->command.at,
-                       .agent = path_name(manner->profile),
-                       .flags = FLAG_FRESH_HOME};
+    struct run_request run = args_place(args);
+    run.command = manner->command.at;
+    run.agent = path_name(manner->profile);
+    run.fresh_home = true;
     int status = load_plan(&there, &run, loaded);
     for (size_t i = 0; status == 0 && i < loaded->plan.operations.count; i++) {
         if (loaded->plan.operations.at[i].kind == OP_SYNC)
@@ -228,7 +228,7 @@ int cmd_login(const struct world *world, const struct args *args)
     struct loaded loaded = {0};
     struct manner manner = {0};
     struct err err = {0};
-    int status = load_request(world, &loaded);
+    int status = load_request(&world->caller, &loaded);
     if (status == 0)
         status = find_manner(world, args, &loaded, &manner);
     char folder[] = "/tmp/bawn-login-XXXXXX";

@@ -4,10 +4,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/say.h"
 #include "policy/object.h"
 #include "policy/profile.h"
+#include "session/load.h"
 
 static void list_profiles(const struct world *world, const struct profile_finder *finder, bool as_json)
 {
@@ -64,7 +64,7 @@ static int print_profile(const struct world *world, const struct profile_finder 
 int cmd_profiles(const struct world *world, const struct args *args)
 {
     struct loaded loaded = {0};
-    int status = load_request(world, &loaded);
+    int status = load_request(&world->caller, &loaded);
     if (status == 0) {
         struct profile_finder finder = {
             .fs = &loaded.fs,

@@ -15,12 +15,12 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/proof.h"
-#include "cli/run.h"
 #include "cli/say.h"
 #include "kernel/libexec.h"
 #include "kernel/process.h"
+#include "session/load.h"
+#include "session/run.h"
 
 enum { EXIT_ESCAPED = 1 };
 
@@ -35,7 +35,7 @@ struct sides {
 static void run_without(void *context, const char *const *command)
 {
     const struct sides *sides = context;
-    execve(command[0], (char *const *)command, (char *const *)sides->world->environment);
+    execve(command[0], (char *const *)command, (char *const *)sides->world->caller.environment);
 }
 
 /* Behind the walls: a run as any other, in this process. */
@@ -46,10 +46,15 @@ static void run_inside(void *context, const char *const *command)
     world.in_is_terminal = isatty(STDIN_FILENO);
     world.out_is_terminal = isatty(STDOUT_FILENO);
     world.err_is_terminal = false;
-    struct trial trial = {command, sides->targets->state};
-    int status = run_command(&world, sides->args, &trial);
+    world_set_speaker(&world);
+    struct run_request request = args_request(sides->args);
+    request.trial_command = command;
+    request.trial_state = sides->targets->state;
+    struct run run;
+    run_command(&world.caller, &request, &run);
+    run_finish(&run);
     fflush(world.err);
-    _exit(status);
+    _exit(run.result.status);
 }
 
 static uint64_t milliseconds(void)
@@ -119,7 +124,7 @@ static int prove(const struct world *world, const struct args *args, struct load
     struct world attacked = *world;
     struct args trial;
     struct err err = {0};
-    attacked.environment = targets_environment(targets, world->environment);
+    attacked.caller.environment = targets_environment(targets, world->caller.environment);
     prepare_args(args, targets, &trial);
     struct sides sides = {&attacked, &trial, targets};
     struct proof proof = {.world = world,
@@ -259,8 +264,9 @@ int cmd_prove(const struct world *world, const struct args *args)
                     "give --report a file in another one");
         return EXIT_BAD_INPUT;
     }
+    const struct run_request request = args_request(args);
     struct loaded loaded = {0};
-    int status = load_plan(world, args, &loaded);
+    int status = load_plan(&world->caller, &request, &loaded);
     struct targets targets = {
         .arena = &loaded.arena,
         .program = libexec_find(&loaded.arena, "bawn-prove"),

@@ -9,10 +9,10 @@
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "cli/tidy.h"
 #include "kernel/directories.h"
 #include "report/event.h"
 #include "report/glance.h"
+#include "session/repair.h"
 
 struct listed {
     const char *name;
@@ -182,10 +182,22 @@ static void list(const struct world *world, const struct args *args, const struc
     vec_free(&sessions);
 }
 
+static int repair(const struct world *world)
+{
+    size_t count;
+    if (!repair_set_aside(&world->caller, &count))
+        return EXIT_REFUSED;
+    if (count)
+        fprintf(world->out, "Repaired %zu session%s.\n", count, count == 1 ? "" : "s");
+    else
+        fputs("No session needs repair.\n", world->out);
+    return EXIT_FINE;
+}
+
 int cmd_sessions(const struct world *world, const struct args *args)
 {
     if (args->flags & FLAG_REPAIR)
-        return tidy_again(world);
+        return repair(world);
     struct choice choice;
     int status = choose_here(world, args, &choice);
     if (status == 0)

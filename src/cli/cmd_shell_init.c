@@ -4,9 +4,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/say.h"
 #include "policy/profile.h"
+#include "session/load.h"
 
 static const struct {
     const char *name, *function; /* %s is the command's name */
@@ -78,10 +78,10 @@ int cmd_shell_init(const struct world *world, const struct args *args)
                     "`bawn shell-init --help` says where the line belongs");
         return EXIT_BAD_INPUT;
     }
-    if (text_equal(world_variable(world, "BAWN"), "1"))
+    if (text_equal(caller_variable(&world->caller, "BAWN"), "1"))
         return EXIT_FINE; /* inside, an agent's name means the agent */
     struct loaded loaded = {0};
-    int status = load_request(world, &loaded);
+    int status = load_request(&world->caller, &loaded);
     auto_buf struct buf out = {0};
     if (status == 0)
         add_agents(&loaded, shell, &out);

@@ -4,10 +4,10 @@
 #include "base/path.h"
 #include "cli/brief.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "session/load.h"
 
 struct page {
     const struct loaded *loaded;
@@ -307,15 +307,16 @@ static void show_page(const struct world *world, const struct args *args, const 
 
 int cmd_show(const struct world *world, const struct args *args)
 {
+    const struct run_request request = args_request(args);
     struct loaded loaded = {0};
-    int status = load_plan(world, args, &loaded);
+    int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0 && args->flags & FLAG_BRIEF && args->flags & (FLAG_PLAN | FLAG_JSON)) {
         say_problem(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
         status = EXIT_BAD_INPUT;
     } else if (status == 0) {
         auto_buf struct buf out = {0};
         if (args->flags & FLAG_BRIEF)
-            brief_add(&loaded, args->flags, &out);
+            brief_add(&loaded, args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_NESTED), &out);
         else if (args->flags & FLAG_JSON)
             plan_add_json(&loaded.plan, args->command, &out);
         else if (args->flags & FLAG_PLAN)

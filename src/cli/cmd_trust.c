@@ -2,10 +2,10 @@
 
 #include "base/path.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "session/load.h"
 #include "trust/trust.h"
 
 /* What the repository's file, and the profiles it uses, would add once it is trusted. */
@@ -83,11 +83,12 @@ int cmd_trust(const struct world *world, const struct args *args)
         say_problem(world, "`bawn trust` takes one directory at a time", NULL);
         return EXIT_BAD_INPUT;
     }
-    struct args with_workspace = {.verb = args->verb, .command = args->command};
-    if (args->words.count)
-        vec_push(&with_workspace.rules, (struct argument){VERB_WORKSPACE, args->words.at[0]});
+    const struct argument named = {VERB_WORKSPACE, args->words.count ? args->words.at[0] : NULL};
+    struct run_request request = args_place(args);
+    request.rules = &named;
+    request.rule_count = args->words.count;
     struct loaded loaded = {0};
-    int status = load_plan(world, &with_workspace, &loaded);
+    int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0) {
         const struct workspace *workspace = &loaded.policy.workspaces.at[0];
         if (args->flags & FLAG_REVOKE) {
@@ -100,7 +101,6 @@ int cmd_trust(const struct world *world, const struct args *args)
             status = pin(world, args, &loaded, workspace);
         }
     }
-    args_free(&with_workspace);
     loaded_free(&loaded);
     return status;
 }

@@ -6,9 +6,9 @@
 #include "base/fd.h"
 #include "cli/carry.h"
 #include "cli/commands.h"
-#include "cli/pruning.h"
 #include "cli/say.h"
 #include "cli/undo.h"
+#include "session/pruning.h"
 
 bool undo_is_possible(const struct record *record)
 {
@@ -53,11 +53,11 @@ static int prune_now(const struct world *world, const struct choice *choice)
     struct pruning_limits limits;
     struct pruned pruned = {0};
     struct err err = {0};
-    int status = pruning_limits(world, &choice->loaded, &limits);
+    int status = pruning_limits(&world->caller, &choice->loaded, &limits);
     if (status)
         return status;
     if (choice->sessions_fd >= 0 &&
-        pruning_run(world, &choice->loaded, &limits, choice->sessions_fd, true, &pruned, &err) < 0) {
+        pruning_run(&world->caller, &choice->loaded, &limits, choice->sessions_fd, true, &pruned, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }

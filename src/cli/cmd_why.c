@@ -7,10 +7,10 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "session/load.h"
 
 /* A question and its answer, whatever it was about. */
 struct answer {
@@ -386,8 +386,9 @@ int cmd_why(const struct world *world, const struct args *args)
                     "`bawn why ~/.ssh` is an example");
         return EXIT_BAD_INPUT;
     }
+    const struct run_request request = args_request(args);
     struct loaded loaded = {0};
-    int status = load_plan(world, args, &loaded);
+    int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0)
         status = answer_all(world, args, &loaded);
     loaded_free(&loaded);

@@ -34,25 +34,3 @@ const char *left_typed(struct arena *arena, const char *path)
     }
     return arena_printf(arena, "'~%s'", path);
 }
-
-/* The places that the launcher made for what it shows are no files of the command's. */
-static void drop_places(const struct loaded *loaded, struct left *left)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < left->files.count; i++) {
-        const char *path = path_join(left->arena, loaded->request.home, left->files.at[i].path + 1);
-        bool is_place = false;
-        for (size_t j = 0; j < loaded->plan.operations.count && !is_place; j++)
-            is_place = text_equal(loaded->plan.operations.at[j].path, path);
-        if (!is_place)
-            left->files.at[kept++] = left->files.at[i];
-    }
-    left->files.count = kept;
-}
-
-void find_left(const struct loaded *loaded, const struct home *home, struct left *ret_left)
-{
-    *ret_left = (struct left){.arena = loaded->policy.arena, .since = home->began};
-    left_find(home->fd, ret_left);
-    drop_places(loaded, ret_left);
-}

@@ -13,10 +13,10 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "cli/hook.h"
 #include "cli/say.h"
 #include "journal/session.h"
 #include "kernel/process.h"
+#include "session/hook.h"
 #include "supervise/control.h"
 
 enum { LINE_LONGEST = 2 * URL_LONGEST, OFFERS_MOST = 8, SHOWN_LONGEST = 200 };
@@ -90,7 +90,7 @@ static int publish(const struct login *login, uint16_t port, struct err *err)
 
 static void open_page(const struct login *login, const char *page)
 {
-    const char *named = world_variable(login->world, "BAWN_BROWSER");
+    const char *named = caller_variable(&login->world->caller, "BAWN_BROWSER");
     const char *browser = named && *named == '/' ? named : usual_browser;
     const char *const program[] = {browser, page, NULL};
     struct hook hook = {.program = program};
@@ -99,7 +99,7 @@ static void open_page(const struct login *login, const char *page)
                     arena_printf(login->arena, "there is no %s that could open the page", browser),
                     "open it yourself, on this machine");
     else
-        hook_start(login->world, &hook);
+        hook_start(&login->world->caller, &hook);
 }
 
 /* Shows the page, asks, lets its answer in, opens it. The text has plain characters alone. */

@@ -6,7 +6,8 @@
 
 #include <sys/types.h>
 
-#include "cli/load.h"
+#include "cli/world.h"
+#include "session/load.h"
 
 struct login {
     const struct world *world;

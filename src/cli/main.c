@@ -8,13 +8,12 @@
 
 #include "base/fd.h"
 #include "cli/say.h"
-#include "cli/tidy.h"
 #include "cli/world.h"
 
 /* The home of the caller's account, for which there is `size` bytes of room; NULL where it is not known. */
 static const char *account_home(const struct world *world, char *room, size_t size)
 {
-    const char *home = world_variable(world, "HOME");
+    const char *home = caller_variable(&world->caller, "HOME");
     if (home && *home)
         return NULL; /* the account is looked up only where it is needed */
     /* Read as a file: other sources of accounts are plug-ins, which a static program does not load. */
@@ -52,13 +51,16 @@ int main(int argument_count, char **arguments)
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_free char *directory = getcwd(NULL, 0);
     struct world world = {
-        .root_fd = root_fd,
-        .directory = directory,
-        .environment = (const char *const *)environ,
-        .trace = trace_begin((const char *const *)environ),
-        .look_at_machine = machine_look,
-        .tidy_up = tidy_up,
-        .heap = directory, /* the first that bawn itself has got of it: libc's own is before it */
+        .caller =
+            {
+                .root_fd = root_fd,
+                .directory = directory,
+                .environment = (const char *const *)environ,
+                .trace = trace_begin((const char *const *)environ),
+                .look_at_machine = machine_look,
+                .heap = directory, /* the first that bawn itself has got of it: libc's own is before it */
+            },
+        .repairs = true,
         .in = stdin,
         .out = stdout,
         .err = stderr,
@@ -66,6 +68,7 @@ int main(int argument_count, char **arguments)
         .out_is_terminal = isatty(STDOUT_FILENO),
         .err_is_terminal = isatty(STDERR_FILENO),
     };
+    world_set_speaker(&world);
     if (!has_streams || root_fd < 0) {
         say_problem(&world, root_fd < 0 ? "/ cannot be opened" : "/dev/null cannot be opened",
                     "look whether the machine has memory and descriptors left");
@@ -76,7 +79,7 @@ int main(int argument_count, char **arguments)
         return EXIT_BAD_INPUT;
     }
     char account[4096];
-    world.account_home = account_home(&world, account, sizeof(account));
+    world.caller.account_home = account_home(&world, account, sizeof(account));
     int status = bawn_main(&world, argument_count, arguments);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         say_problem(&world, "the output could not be written", NULL);

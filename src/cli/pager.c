@@ -9,7 +9,8 @@
 
 static const char *chosen_pager(const struct world *world)
 {
-    const char *own = world_variable(world, "BAWN_PAGER"), *usual = world_variable(world, "PAGER");
+    const char *own = caller_variable(&world->caller, "BAWN_PAGER"),
+               *usual = caller_variable(&world->caller, "PAGER");
     const char *chosen = own ? own : usual && *usual ? usual : "less";
     return !*chosen || strcmp(chosen, "cat") == 0 ? NULL : chosen;
 }

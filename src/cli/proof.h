@@ -1,8 +1,9 @@
 /* What `bawn prove` found, and the ways to show it. */
 #pragma once
 
-#include "cli/load.h"
+#include "cli/world.h"
 #include "prove/judge.h"
+#include "session/load.h"
 
 struct proof {
     const struct world *world;

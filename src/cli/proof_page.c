@@ -46,7 +46,7 @@ static const char *command_text(struct arena *arena, const struct proof *proof)
     struct secrets secrets = {0};
     for (const char *const *word = proof->typed; *word; word++)
         buf_printf(&text, "%s%s", word == proof->typed ? "" : " ", *word);
-    secrets_find(arena, proof->world->environment, &secrets);
+    secrets_find(arena, proof->world->caller.environment, &secrets);
     redact_add(&shown, &secrets, buf_text(&text), text.size);
     secrets_free(&secrets);
     return arena_str(arena, buf_text(&shown));

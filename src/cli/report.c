@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/changed.h"
 #include "cli/say.h"
 #include "journal/session.h"
 #include "report/page.h"
+#include "session/changed.h"
 #include "workspace/record.h"
 
 enum { JOURNAL_MOST = 16 * 1024 * 1024 };
@@ -28,8 +28,7 @@ static void read_records(struct arena *arena, int session_fd, struct page *page)
     }
 }
 
-static void read_changes(const struct world *world, const struct loaded *loaded, int session_fd,
-                         struct page *page)
+static void read_changes(const struct loaded *loaded, int session_fd, struct page *page)
 {
     struct changed changed = {0};
     struct record record;
@@ -37,7 +36,7 @@ static void read_changes(const struct world *world, const struct loaded *loaded,
     if (record_load(session_fd, loaded->policy.arena, &record, &ignored) <= 0)
         return;
     changed.count = page->change_count = record.changes;
-    changed_find(world, loaded, session_fd, &changed);
+    changed_find(loaded, session_fd, &changed);
     for (size_t i = 0; i < changed.files.count; i++)
         vec_push(&page->changes, (struct page_change){changed.files.at[i].letter, changed.files.at[i].path,
                                                       changed.files.at[i].reason});
@@ -70,7 +69,7 @@ int report_write(const struct world *world, struct loaded *loaded, int session_f
                                      end.records)
                       : arena_printf(&loaded->arena, "This journal does not hold together: %s.", err.message);
     read_records(&loaded->arena, session_fd, &page);
-    read_changes(world, loaded, session_fd, &page);
+    read_changes(loaded, session_fd, &page);
     auto_buf struct buf out = {0};
     page_add(&out, &loaded->arena, &page);
     for (size_t i = 0; i < page.records.count; i++)

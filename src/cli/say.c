@@ -1,12 +1,22 @@
 #include "cli/say.h"
 
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ttydefaults.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/attr.h"
 
 #include "report/problem.h"
 
 static bool colours_wanted(const struct world *world, bool is_terminal)
 {
-    const char *no_color = world_variable(world, "NO_COLOR"), *terminal = world_variable(world, "TERM");
+    const char *no_color = caller_variable(&world->caller, "NO_COLOR"),
+               *terminal = caller_variable(&world->caller, "TERM");
     return is_terminal && !(no_color && *no_color) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
@@ -61,4 +71,126 @@ void say_diags(const struct world *world, const struct style *style, const struc
     auto_buf struct buf out = {0};
     report_add_diags(&out, style, diags);
     put(world->err, &out);
+}
+
+/* --- the engine's speaker -------------------------------------------------------------------------------------------- */
+
+static const struct world *world_of(const struct speaker *speaker)
+{
+    return (const struct world *)((const char *)speaker - offsetof(struct world, speaker));
+}
+
+static void speaker_say(const struct speaker *speaker, const char *message, const char *hint)
+{
+    say_problem(world_of(speaker), message, hint);
+}
+
+static void speaker_show(const struct speaker *speaker, const struct buf *text)
+{
+    put(world_of(speaker)->err, text);
+}
+
+/* Those with which a line is ended and mended. Others would let what the terminal is made to answer look like an answer of its user. */
+static void set_usual_keys(struct termios *modes)
+{
+    static const struct {
+        unsigned char which;
+        cc_t key;
+    } usual[] = {{VINTR, CINTR},     {VQUIT, CQUIT},      {VERASE, CERASE}, {VKILL, CKILL},
+                 {VEOF, CEOF},       {VEOL, CEOL},        {VEOL2, CEOL},    {VSUSP, CSUSP},
+                 {VSTART, CSTART},   {VSTOP, CSTOP},      {VLNEXT, CLNEXT}, {VREPRINT, CREPRINT},
+                 {VWERASE, CWERASE}, {VDISCARD, CDISCARD}};
+    for (size_t i = 0; i < array_len(usual); i++)
+        modes->c_cc[usual[i].which] = usual[i].key;
+}
+
+/*
+ * The terminal as a person expects it: the command may have left it in another mode, and what was typed so far, or what the
+ * terminal itself was made to answer, was not meant for this question. Returns the modes that are to be set after the answer.
+ */
+static struct termios ready_terminal(const struct world *world)
+{
+    struct termios modes = {0}, asking;
+    int fd = fileno(world->in);
+    if (style_for_err(world).colours)
+        fputs("\033[0m", world->err);
+    if (tcgetattr(fd, &modes) < 0)
+        return modes;
+    modes.c_lflag |= ICANON | ECHO | ISIG;
+    modes.c_iflag &= ~(tcflag_t)(INLCR | IGNCR | ISTRIP | IUCLC);
+    modes.c_iflag |= ICRNL;
+    asking = modes;
+    set_usual_keys(&asking);
+    tcsetattr(fd, TCSAFLUSH, &asking);
+    return modes;
+}
+
+static void be_interrupted(int number)
+{
+    (void)number;
+}
+
+/*
+ * Returns false at the end of what is typed, and on Ctrl-C. That is held back until it is waited for: also one that comes in the
+ * moment after the question is an answer to it.
+ */
+static bool hear_answer(const struct world *world, char *answer, int most)
+{
+    sigset_t interrupt, before;
+    struct sigaction usual;
+    struct pollfd typed = {.fd = fileno(world->in), .events = POLLIN};
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    sigprocmask(SIG_BLOCK, &interrupt, &before);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = be_interrupted}, &usual);
+    sigset_t while_waiting = before;
+    sigdelset(&while_waiting, SIGINT);
+    bool is_heard = ppoll(&typed, 1, NULL, &while_waiting) > 0 && fgets(answer, most, world->in) != NULL;
+    /* The rest of a long line is no answer to the next question. */
+    for (int byte = '\0'; is_heard && strlen(answer) + 1 == (size_t)most && byte != '\n' && byte != EOF;)
+        byte = answer[most - 2] == '\n' ? '\n' : fgetc(world->in);
+    sigaction(SIGINT, &usual, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return is_heard;
+}
+
+static bool speaker_ask(const struct speaker *speaker, const char *question, char *ret_answer, int size)
+{
+    const struct world *world = world_of(speaker);
+    struct termios modes = ready_terminal(world);
+    fputs(question, world->err);
+    fflush(world->err);
+    bool is_heard = hear_answer(world, ret_answer, size);
+    if (modes.c_lflag & ICANON)
+        tcsetattr(fileno(world->in), TCSADRAIN, &modes);
+    return is_heard;
+}
+
+/* Nothing is shown while another job has the terminal. A line that wrapped could not be taken back. */
+static void speaker_show_progress(const struct speaker *speaker, const char *line)
+{
+    enum { USUAL_COLUMNS = 80, MOST_COLUMNS = 200 };
+    const struct world *world = world_of(speaker);
+    struct winsize size;
+    int fd = fileno(world->err);
+    if (tcgetpgrp(fd) != getpgrp())
+        return;
+    int columns = ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : USUAL_COLUMNS;
+    columns = (columns < MOST_COLUMNS ? columns : MOST_COLUMNS) - 1;
+    fprintf(world->err, "\r%-*.*s\r", columns, columns, line);
+    fflush(world->err);
+}
+
+void world_set_speaker(struct world *world)
+{
+    world->speaker = (struct speaker){
+        .is_read = world->err_is_terminal,
+        .can_answer = world->in_is_terminal && world->err_is_terminal,
+        .has_colours = style_for_err(world).colours,
+        .say = speaker_say,
+        .show = speaker_show,
+        .ask = speaker_ask,
+        .show_progress = speaker_show_progress,
+    };
+    world->caller.speaker = &world->speaker;
 }

@@ -265,13 +265,13 @@ static void say_page(const struct summary *summary)
 
 static bool is_in_ci(const struct world *world)
 {
-    const char *ci = world_variable(world, "CI");
+    const char *ci = caller_variable(&world->caller, "CI");
     return ci && *ci && strcmp(ci, "false") != 0 && strcmp(ci, "0") != 0;
 }
 
 static const char *step_summary(const struct world *world)
 {
-    const char *path = world_variable(world, "GITHUB_STEP_SUMMARY");
+    const char *path = caller_variable(&world->caller, "GITHUB_STEP_SUMMARY");
     return path && *path == '/' ? path : NULL;
 }
 

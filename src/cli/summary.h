@@ -6,9 +6,9 @@
 #pragma once
 
 #include "cli/args.h"
-#include "cli/changed.h"
-#include "cli/settle.h"
 #include "home/left.h"
+#include "session/changed.h"
+#include "session/flagged.h"
 #include "supervise/network.h"
 #include "supervise/tripwires.h"
 
@@ -19,7 +19,7 @@ struct summary {
     const char *session; /* NULL: there was no place for one */
     int status;
     uint64_t milliseconds;
-    struct settled_flags settlement;
+    struct flagged_counts settlement;
     const struct changed *changed;
     const struct network *network;     /* NULL: it was never begun */
     const struct tripwires *tripwires; /* likewise */

@@ -1,7 +1,6 @@
 #include "cli/tripped.h"
 
 #include "base/style.h"
-#include "cli/hook.h"
 
 const char *tripped_sentence(struct arena *arena, const char *home, const struct fired *fired)
 {
@@ -17,21 +16,4 @@ const char *tripped_sentence(struct arena *arena, const char *home, const struct
         buf_add_char(&out, '`');
     }
     return arena_str(arena, buf_text(&out));
-}
-
-void tripped_notify(void *context, const struct fired *fired)
-{
-    const struct attendance *attendance = context;
-    struct arena *arena = attendance->loaded->policy.arena;
-    struct hook hook = {
-        .command = attendance->args->notify,
-        .text = arena_printf(arena, "tripwire: %s, in %s",
-                             tripped_sentence(arena, attendance->loaded->request.home, fired),
-                             attendance->session.name),
-        .facts = {{"BAWN_EVENT", "tripwire"},
-                  {"BAWN_SESSION", attendance->session.name},
-                  {"BAWN_PATH", fired->path},
-                  {"BAWN_PROCESS", fired->process}},
-    };
-    hook_start(attendance->world, &hook);
 }

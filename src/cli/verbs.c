@@ -1,5 +1,6 @@
 /* The closed list of verbs. Anything else is the command to run. */
 #include "cli/commands.h"
+#include "session/repair.h"
 
 const struct verb_entry verb_table[] = {
     {
@@ -481,8 +482,8 @@ int bawn_main(const struct world *world, int argument_count, char **arguments)
     } else if (status == 0 && args.flags & FLAG_HELP) {
         status = cmd_help(world, &args);
     } else if (status == 0) {
-        if (args.verb->repairs && world->tidy_up)
-            world->tidy_up(world);
+        if (args.verb->repairs && world->repairs)
+            repair_killed(&world->caller);
         status = args.verb->run(world, &args);
     }
     args_free(&args);

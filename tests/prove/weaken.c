@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/keep.h"
+#include "session/capture.h"
 #include "kernel/landlock.h"
 #include "kernel/mounts.h"
 #include "kernel/process.h"
@@ -297,10 +297,10 @@ WRAP(void, plan_make, const struct policy *policy, const struct plan_request *re
 }
 
 /* What was to be kept aside is written where it belongs. */
-WRAP(int, keep_begin, const struct world *world, struct loaded *loaded, const struct session *session, flag_set flags,
-     const char *branch, struct keeping **ret_keeping, struct err *err)
+WRAP(int, capture_begin, const struct caller *caller, struct loaded *loaded, const struct session *session,
+     const struct run_request *request, struct capture **ret_capture, struct err *err)
 {
-    return lacks("aside") ? 0 : __real_keep_begin(world, loaded, session, flags, branch, ret_keeping, err);
+    return lacks("aside") ? 0 : __real_capture_begin(caller, loaded, session, request, ret_capture, err);
 }
 
 /* --- the launcher's check, which would refuse ------------------------------------------------------------------------- */

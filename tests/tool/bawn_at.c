@@ -35,14 +35,15 @@ int main(int count, char **arguments)
     }
     arguments[separator] = NULL;
     struct world world = {
-        .root_fd = root_fd,
-        .directory = arguments[2],
-        .environment = (const char *const *)arguments + 3,
-        .look_at_machine = look_at_machine,
+        .caller = {.root_fd = root_fd,
+                   .directory = arguments[2],
+                   .environment = (const char *const *)arguments + 3,
+                   .look_at_machine = look_at_machine},
         .in = stdin,
         .out = stdout,
         .err = stderr,
     };
+    world_set_speaker(&world);
     /* bawn_main skips the program's name: the emptied place of the separator stands for it. */
     return bawn_main(&world, count - separator, arguments + separator);
 }

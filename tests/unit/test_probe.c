@@ -47,7 +47,8 @@ static struct answer ask(const struct host_caps *caps, bool as_json)
     struct answer answer = {0};
     size_t size = 0;
     FILE *out = open_memstream(&answer.text, &size);
-    struct world world = {.root_fd = -1, .directory = "/", .environment = nothing, .out = out, .err = stderr};
+    struct world world = {
+        .caller = {.root_fd = -1, .directory = "/", .environment = nothing}, .out = out, .err = stderr};
     answer.status = doctor_report(&world, caps, as_json);
     fclose(out);
     return answer;

@@ -1,0 +1,111 @@
+#include "session/ask_git.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "supervise/supervise.h"
+
+enum { OUTPUT_LARGEST = 64 * 1024 * 1024, SECONDS = 20 };
+
+/* A run like any other, but for its session and its streams: nothing is kept, and nothing is said. */
+static int run_alone(const struct git_asker *asker, const struct git_errand *errand)
+{
+    const struct run_request request = {.rules = errand->rules,
+                                        .rule_count = errand->rule_count,
+                                        .command = errand->command,
+                                        .read_only = errand->is_read_only};
+    struct caller quiet = *asker->caller;
+    quiet.directory = errand->work_tree;
+    struct loaded loaded = {0};
+    struct loop loop = {0};
+    struct tripwires tripwires = TRIPWIRES_NONE; /* git is not suspected */
+    struct launched launched = LAUNCHED_NONE;
+    struct err err = {0};
+    struct outcome outcome = {.status = EXIT_REFUSED};
+    if (load_plan(&quiet, &request, &loaded) != 0)
+        return EXIT_REFUSED;
+    struct launch launch = {.plan = &loaded.plan,
+                            .cgroup_place = &loaded.machine.cgroup,
+                            .command = errand->command,
+                            .environment = errand->environment,
+                            .own_arguments = asker->launch->own_arguments,
+                            .own_arguments_size = asker->launch->own_arguments_size,
+                            .directory = errand->work_tree,
+                            .home = errand->home,
+                            .terminal_fd = -1,
+                            .own_group = true,
+                            .seconds = errand->seconds};
+    if (launch_start(&launch, &launched, &err) < 0 ||
+        supervise(&launch, &launched, &loop, &tripwires, &outcome, &err) < 0)
+        return EXIT_REFUSED;
+    return outcome.status;
+}
+
+static _Noreturn void become_git(const struct git_asker *asker, const struct git_errand *errand)
+{
+    auto_fd int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nowhere < 0 || dup2(errand->input_fd ? errand->input_fd : nowhere, STDIN_FILENO) < 0 ||
+        dup2(errand->output_fd ? errand->output_fd : nowhere, STDOUT_FILENO) < 0 ||
+        dup2(nowhere, STDERR_FILENO) < 0 || chdir(errand->work_tree) < 0)
+        _exit(EXIT_REFUSED);
+    _exit(run_alone(asker, errand));
+}
+
+int run_errand(const struct git_asker *asker, const struct git_errand *errand)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        become_git(asker, errand);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : -1;
+}
+
+static int input_file(const struct buf *input)
+{
+    auto_fd int fd = memfd_create("bawn-input", MFD_CLOEXEC);
+    bool is_written = fd >= 0 && write(fd, input->bytes, input->size) == (ssize_t)input->size &&
+                      lseek(fd, 0, SEEK_SET) == 0;
+    return is_written ? fd_take(&fd) : -1;
+}
+
+int ask_git(void *asker, const char *work_tree, const char *const *asked, const struct buf *input,
+            struct buf *ret_output)
+{
+    enum { MOST_WORDS = 32 };
+    int output[2], status = 0;
+    auto_fd int input_fd = input_file(input);
+    if (input_fd < 0 || pipe2(output, O_CLOEXEC) < 0)
+        return -1;
+    const char *command[MOST_WORDS + 1] = {"git", "--no-replace-objects", "-c", "core.commitGraph=false"};
+    for (size_t i = 0, at = 4; asked[i] && at < MOST_WORDS; i++)
+        command[at++] = asked[i];
+    static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1",
+                                              "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", NULL};
+    const struct argument rules[] = {{VERB_WORKSPACE, work_tree}, {VERB_NET, "off"}};
+    const struct git_asker *of = asker;
+    struct git_errand errand = {.work_tree = work_tree,
+                                .home = of->launch->home,
+                                .command = command,
+                                .environment = environment,
+                                .rules = rules,
+                                .rule_count = array_len(rules),
+                                .is_read_only = true,
+                                .seconds = SECONDS,
+                                .input_fd = input_fd,
+                                .output_fd = output[1]};
+    pid_t child = fork();
+    if (child == 0)
+        become_git(of, &errand);
+    close(output[1]);
+    char part[65536];
+    for (ssize_t got; child > 0 && ret_output->size < OUTPUT_LARGEST &&
+                      ((got = read(output[0], part, sizeof(part))) > 0 || (got < 0 && errno == EINTR));)
+        buf_add(ret_output, part, got > 0 ? (size_t)got : 0);
+    close(output[0]);
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : -1;
+}

@@ -1,0 +1,407 @@
+#include "session/capture.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/style.h"
+#include "policy/decide.h"
+#include "session/progress.h"
+#include "workspace/checkpoint.h"
+#include "workspace/copied.h"
+#include "workspace/layers.h"
+#include "workspace/snapshot.h"
+
+enum { MOST_MILLISECONDS = 30 * 1000, SKIP_LIST_LARGEST = 64 * 1024 };
+
+int capture_snapshot(const struct loaded *loaded, const char *store, const struct captured_tree *tree,
+                     struct progress *progress, struct tree *ret_tree, struct err *err)
+{
+    bool has_begun = tree->is_on;
+    struct skips skips;
+    skips_parse(loaded->policy.arena, load_settings(loaded, "snapshot-skip", SKIP_LIST_LARGEST), &skips);
+    const struct rule *limit = decide_limit(&loaded->policy, LIMIT_SNAPSHOT, NULL).decides;
+    struct snapshot_request request = {
+        .directory = store,
+        .workspace = tree->record.workspace,
+        .skips = &skips,
+        .most_bytes = limit ? limit->limit.most : UINT64_MAX,
+        .most_milliseconds = MOST_MILLISECONDS,
+        .start = has_begun ? &tree->start : NULL,
+        .folder_fd = has_begun ? -1 : tree->session.folder_fd,
+        .name = "start",
+        .progress = progress,
+    };
+    int result = snapshot_take(&request, ret_tree, err);
+    skips_free(&skips);
+    return result;
+}
+
+/* What the snapshot does not have, in one sentence: the run may go on, but not silently. */
+static void say_left_out(const struct caller *caller, const struct loaded *loaded, const struct tree *tree)
+{
+    size_t count = 0;
+    const char *example = "";
+    for (size_t i = 0; i < tree->entries.count; i++) {
+        const struct entry *entry = &tree->entries.at[i];
+        if (entry->content == CONTENT_LEFT_OUT && !tree_is_skipped(entry) && count++ == 0)
+            example = entry->path;
+    }
+    if (count)
+        caller_say(
+            caller,
+            arena_printf(loaded->policy.arena,
+                         "`bawn undo` will not bring back the content of %zu file%s, which cannot be read "
+                         "or are too large for `limit snapshot`: %s%s",
+                         count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
+            NULL);
+}
+
+static void begin_live(const struct caller *caller, const struct loaded *loaded,
+                       const struct capture *capture, struct captured_tree *tree)
+{
+    struct err err = {0};
+    struct progress_line line;
+    struct progress *progress = progress_begin(&line, caller->speaker, "taking a snapshot");
+    int result = capture_snapshot(loaded, capture->store, tree, progress, &tree->start, &err);
+    progress_end(&line);
+    if (result < 0 || record_save(tree->session.folder_fd, &tree->record, &err) < 0) {
+        record_forget(tree->session.folder_fd);
+        caller_say(caller,
+                   arena_printf(loaded->policy.arena,
+                                "`bawn undo` will not work for this run, because there is no "
+                                "snapshot of %s: %s",
+                                tree->record.workspace, err.message),
+                   *err.hint ? err.hint : "`--review` keeps every change aside instead");
+        return;
+    }
+    tree->is_on = true;
+    say_left_out(caller, loaded, &tree->start);
+}
+
+/* --- what is written goes elsewhere ---------------------------------------------------------------------------------- */
+
+/* The plan's operation that lets the tree be written. */
+static struct operation *find_operation(struct loaded *loaded, const char *path)
+{
+    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
+        struct operation *operation = &loaded->plan.operations.at[i];
+        if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, path) == 0)
+            return operation;
+    }
+    return NULL;
+}
+
+static void say_layers(const struct caller *caller, struct arena *arena, const struct captured_tree *tree,
+                       const struct layers *layers)
+{
+    if (layers->folder != tree->session.folder)
+        caller_say(caller,
+                   arena_printf(arena,
+                                "what is written waits in %s until the command ends, because the file system "
+                                "of %s takes no overlay%s",
+                                layers->folder, tree->session.folder,
+                                layers->is_memory ? "; it is memory, and lost if the machine goes down" : ""),
+                   NULL);
+    if (layers->foreign)
+        caller_say(caller,
+                   arena_printf(arena,
+                                "%s belongs to another user or group, so that nothing can change it under an "
+                                "overlay (EOVERFLOW)",
+                                layers->foreign),
+                   "`chown` it, or run without --review, where `bawn undo` takes changes back");
+}
+
+/* The next best to an overlay: the command works in a copy of the tree. */
+static int begin_copy(const struct caller *caller, const struct loaded *loaded, const char *store,
+                      const struct captured_tree *tree, const char *why, struct err *err)
+{
+    struct arena *arena = loaded->policy.arena;
+    const struct rule *limit = decide_limit(&loaded->policy, LIMIT_SNAPSHOT, NULL).decides;
+    struct progress_line line;
+    struct copied copied;
+    struct upper_request request = {.directory = store,
+                                    .workspace = tree->record.workspace,
+                                    .prefix = tree->record.prefix,
+                                    .folder_fd = tree->session.folder_fd,
+                                    .progress =
+                                        progress_begin(&line, caller->speaker, "copying the workspace")};
+    int result = copied_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
+    progress_end(&line);
+    if (result == 0)
+        caller_say(caller,
+                   arena_printf(arena, "the command works in a copy of %s (%llu files, %s), because %s",
+                                tree->covered, (unsigned long long)copied.files,
+                                size_text(arena, copied.bytes), why),
+                   NULL);
+    return result;
+}
+
+/* Why an overlay will not do, or NULL. */
+static const char *why_copy(struct arena *arena, const struct layers *layers)
+{
+    if (layers->why_not)
+        return layers->why_not;
+    return layers->foreign ? arena_printf(arena,
+                                          "%s belongs to another user or group, so that nothing could change "
+                                          "it under an overlay",
+                                          layers->foreign)
+                           : NULL;
+}
+
+static int begin_aside(const struct caller *caller, struct loaded *loaded, const char *store,
+                       struct captured_tree *tree, struct err *err)
+{
+    struct operation *operation = find_operation(loaded, tree->covered);
+    if (!operation)
+        return 0; /* nothing of it can be written */
+    struct arena *arena = loaded->policy.arena;
+    int folder_fd = tree->session.folder_fd;
+    struct layers layers;
+    if (layers_make(folder_fd, tree->session.folder, tree->covered, loaded->request.starts[START_RUNTIME],
+                    arena, &layers, err) < 0 ||
+        record_save(folder_fd, &tree->record, err) < 0)
+        return -1;
+    const char *why = tree->record.mode == RECORD_BRANCH ? layers.why_not : why_copy(arena, &layers);
+    bool is_copied =
+        why && tree->record.mode != RECORD_BRANCH && begin_copy(caller, loaded, store, tree, why, err) == 0;
+    if (layers.why_not && !is_copied) {
+        struct err copying = *err;
+        record_forget(folder_fd);
+        err_set(err, "what is written to %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
+                *copying.message ? "; and " : "", copying.message);
+        return err_hint(err,
+                        "set XDG_STATE_HOME to a folder on another file system, or run without --review");
+    }
+    if (is_copied && upper_remove(folder_fd, NULL, err) < 0)
+        return -1;
+    if (is_copied) {
+        operation->source = arena_printf(arena, "%s/copy", tree->session.folder);
+        tree->is_copied = true;
+    } else {
+        operation->overlay = layers.folder;
+        say_layers(caller, arena, tree, &layers);
+    }
+    tree->is_on = true;
+    return 0;
+}
+
+/* --- the trees of a run ---------------------------------------------------------------------------------------------- */
+
+/* The first tree is the run's own; each further one has a session of its own, and is settled by itself. */
+static int begin_tree(const struct caller *caller, struct loaded *loaded, const struct session *session,
+                      struct capture *capture, struct captured_tree tree, struct err *err)
+{
+    struct arena *arena = loaded->policy.arena;
+    tree.is_own = capture->trees.count > 0;
+    tree.session = *session;
+    if (tree.is_own) {
+        if (session_begin(arena, loaded->request.starts[START_STATE], tree.record.workspace, &tree.session,
+                          err) < 0)
+            return -1;
+        journal_event(&tree.session.journal, "start", "workspace", tree.record.workspace, "with",
+                      session->name);
+    }
+    tree.record.name = tree.session.name;
+    tree.record.of = tree.record.of ? tree.record.of : "";
+    tree.record.state = STATE_RUNNING;
+    clock_gettime(CLOCK_REALTIME, &tree.record.began);
+    vec_push(&capture->trees, tree);
+    struct captured_tree *kept = &capture->trees.at[capture->trees.count - 1];
+    if (kept->record.mode != RECORD_LIVE)
+        return begin_aside(caller, loaded, capture->store, kept, err);
+    begin_live(caller, loaded, capture, kept);
+    return 0;
+}
+
+static bool is_kept(const struct capture *capture, const char *path)
+{
+    for (size_t i = 0; i < capture->trees.count; i++) {
+        if (path_is_beneath(path, capture->trees.at[i].covered))
+            return true;
+    }
+    return false;
+}
+
+/* A repository that a workspace needs and that lies elsewhere: what is committed in a linked worktree goes there. */
+static struct captured_tree outside_repository(struct arena *arena, const char *git_dir,
+                                               enum record_mode mode)
+{
+    const char *parent = path_parent(arena, git_dir);
+    bool is_in_checkout = strcmp(path_name(git_dir), ".git") == 0;
+    return (struct captured_tree){.covered = git_dir,
+                                  .record = {.mode = mode,
+                                             .workspace = is_in_checkout ? parent : git_dir,
+                                             .prefix = is_in_checkout ? ".git" : ""}};
+}
+
+static int begin_workspaces(const struct caller *caller, struct loaded *loaded, const struct session *session,
+                            enum record_mode mode, struct capture *capture, struct err *err)
+{
+    for (size_t i = 0; i < loaded->policy.workspaces.count; i++) {
+        const struct workspace *workspace = &loaded->policy.workspaces.at[i];
+        struct captured_tree tree = {.covered = workspace->path,
+                                     .record = {.mode = mode, .workspace = workspace->path, .prefix = ""}};
+        if (!is_kept(capture, tree.covered) && begin_tree(caller, loaded, session, capture, tree, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; mode != RECORD_LIVE && i < loaded->policy.workspaces.count; i++) {
+        const char *outside = loaded->policy.workspaces.at[i].git.outside;
+        if (outside && !is_kept(capture, outside) &&
+            begin_tree(caller, loaded, session, capture,
+                       outside_repository(loaded->policy.arena, outside, mode), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Whatever else of the host can be written: with --review=all, and where no other wall stands behind the mounts. */
+static int begin_others(const struct caller *caller, struct loaded *loaded, const struct session *session,
+                        enum record_mode mode, struct capture *capture, struct err *err)
+{
+    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
+        const struct operation *operation = &loaded->plan.operations.at[i];
+        if (operation->kind != OP_BIND_WRITE || operation->missing || is_kept(capture, operation->path))
+            continue;
+        if (!operation->is_directory) {
+            err_set(err, "what is written to %s cannot be kept aside, because it is a single file",
+                    operation->path);
+            return err_hint(err, "grant the folder that it lies in, or leave the grant out");
+        }
+        struct captured_tree tree = {.covered = operation->path,
+                                     .record = {.mode = mode, .workspace = operation->path, .prefix = ""}};
+        if (begin_tree(caller, loaded, session, capture, tree, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The worktree is the branch's own; what is committed there goes aside, and into the repository at the end. */
+static int begin_branch(const struct caller *caller, struct loaded *loaded, const struct session *session,
+                        const char *branch, struct capture *capture, struct err *err)
+{
+    const char *outside =
+        loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].git.outside : NULL;
+    if (!outside)
+        return err_set(err, "the worktree of the branch %s has lost its repository", branch);
+    struct captured_tree tree = outside_repository(loaded->policy.arena, outside, RECORD_BRANCH);
+    tree.record.of = branch;
+    return begin_tree(caller, loaded, session, capture, tree, err);
+}
+
+int capture_begin(const struct caller *caller, struct loaded *loaded, const struct session *session,
+                  const struct run_request *request, struct capture **ret_capture, struct err *err)
+{
+    enum record_mode mode = RECORD_LIVE;
+    if (request->discard)
+        mode = RECORD_DISCARD;
+    else if (request->review || request->nested)
+        mode = RECORD_REVIEW;
+    bool keeps_all = request->review_all || request->nested;
+    struct capture *capture = *ret_capture = arena_new(loaded->policy.arena, struct capture);
+    capture->store = load_store(loaded, loaded->policy.arena);
+    if (loaded->request.read_only)
+        return 0;
+    if (session->folder_fd < 0 && mode != RECORD_LIVE)
+        return err_set(err, "changes cannot be kept aside, because there is no folder for the session");
+    if (session->folder_fd < 0)
+        return 0;
+    if (request->branch)
+        return begin_branch(caller, loaded, session, request->branch, capture, err);
+    if (begin_workspaces(caller, loaded, session, mode, capture, err) < 0)
+        return -1;
+    return keeps_all ? begin_others(caller, loaded, session, mode, capture, err) : 0;
+}
+
+struct past capture_past(struct arena *arena, const struct capture *capture)
+{
+    struct past past = {.store = STORE_NONE};
+    for (size_t i = capture ? capture->trees.count : 0; i-- > 0;) {
+        const struct captured_tree *tree = &capture->trees.at[i];
+        if (!tree->is_on || tree->record.mode != RECORD_LIVE)
+            continue;
+        struct past *further = past.tree ? arena_new(arena, struct past) : NULL;
+        if (further)
+            *further = past;
+        past = (struct past){.workspace = tree->record.workspace,
+                             .tree = &tree->start,
+                             .directory = capture->store,
+                             .store = STORE_NONE,
+                             .next = further};
+    }
+    return past;
+}
+
+int capture_add_places(const struct loaded *loaded, const struct capture *capture, struct err *err)
+{
+    for (size_t i = 0; capture && i < capture->trees.count; i++) {
+        const struct captured_tree *tree = &capture->trees.at[i];
+        size_t size = strlen(tree->covered);
+        bool is_copied = tree->is_on && tree->is_copied;
+        for (size_t j = 0; is_copied && j < loaded->plan.operations.count; j++) {
+            const struct operation *operation = &loaded->plan.operations.at[j];
+            if (operation->kind == OP_FREEZE && !operation->missing &&
+                path_is_beneath(operation->path, tree->covered) && operation->path[size] == '/' &&
+                copied_add_place(tree->session.folder_fd, operation->path + size + 1, operation->is_directory,
+                                 err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* --- during the run ----------------------------------------------------------------------------------------------- */
+
+/* Of a frozen path: as it is called in that tree, where it was not there at the start. NULL otherwise. */
+static const char *stub_in(const struct captured_tree *tree, const struct operation *operation)
+{
+    const char *workspace = tree->record.workspace;
+    if (operation->kind != OP_FREEZE || !path_is_beneath(operation->path, workspace) ||
+        strcmp(operation->path, workspace) == 0)
+        return NULL;
+    const char *path = operation->path + strlen(workspace) + (strcmp(workspace, "/") != 0);
+    return tree_find(&tree->start, path) ? NULL : path;
+}
+
+/* What bawn itself has put into the workspace for as long as the command runs is nothing that one would go back to. */
+static void leave_out_stubs(const struct loaded *loaded, const struct captured_tree *tree, struct tree *now)
+{
+    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
+        const char *stub = stub_in(tree, &loaded->plan.operations.at[i]);
+        size_t size = stub ? strlen(stub) : 0, kept = 0;
+        for (size_t j = 0; stub && j < now->entries.count; j++) {
+            const char *path = now->entries.at[j].path;
+            bool is_stub = strncmp(path, stub, size) == 0 && (path[size] == '\0' || path[size] == '/');
+            if (!is_stub)
+                now->entries.at[kept++] = now->entries.at[j];
+        }
+        if (stub)
+            now->entries.count = kept;
+    }
+}
+
+int capture_checkpoint(const struct loaded *loaded, struct capture *capture, struct err *err)
+{
+    int kept = 0;
+    for (size_t i = 0; i < capture->trees.count; i++) {
+        const struct captured_tree *tree = &capture->trees.at[i];
+        auto_tree struct tree now = {0};
+        if (!tree->is_on || tree->record.mode != RECORD_LIVE)
+            continue;
+        if (capture_snapshot(loaded, capture->store, tree, NULL, &now, err) < 0)
+            return -1;
+        if (now.is_partial)
+            return err_set(err, "there is more in %s than can be looked through", tree->record.workspace);
+        leave_out_stubs(loaded, tree, &now);
+        int result = checkpoint_keep(tree->session.folder_fd, &tree->start, &now, err);
+        if (result < 0)
+            return -1;
+        kept += result;
+    }
+    return kept;
+}
+
+void capture_has_checkpoints(struct capture *capture)
+{
+    for (size_t i = 0; i < capture->trees.count; i++)
+        capture->trees.at[i].has_checkpoints = true;
+}

@@ -1,0 +1,220 @@
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "content/store.h"
+#include "hold/programs.h"
+#include "session/branch.h"
+#include "session/capture.h"
+#include "session/progress.h"
+#include "session/pruning.h"
+#include "workspace/checkpoint.h"
+#include "workspace/copied.h"
+
+/* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
+static int write_end(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
+                     struct flags *flags, struct err *err)
+{
+    auto_tree struct tree end = {0};
+    int folder_fd = tree->session.folder_fd;
+    if (capture_snapshot(loaded, capture->store, tree, capture->progress, &end, err) < 0)
+        return -1;
+    if (flags && end.is_partial)
+        flags_add_sighting(flags, (struct sighting){"more than can be looked through", tree->record.workspace,
+                                                    "`bawn undo` brings back what was there before, and "
+                                                    "leaves what is new as it is"});
+    else if (flags)
+        programs_look(flags, tree->record.workspace, &tree->start, &end);
+    clock_gettime(CLOCK_REALTIME, &tree->record.ended);
+    tree->record.state = STATE_DONE;
+    tree->record.changes = record_count_changes(&tree->start, &end);
+    /* A state in between may be wanted although the end is as the start was. */
+    if (tree->record.changes == 0 && !tree->has_checkpoints) {
+        record_forget(folder_fd);
+        return 0;
+    }
+    if (record_keep_changes(folder_fd, &tree->start, &end, err) < 0)
+        return -1;
+    if (record_save(folder_fd, &tree->record, err) < 0)
+        return -1;
+    unlinkat(folder_fd, "start", 0);
+    return 0;
+}
+
+/* What was written aside is about to go: what was kept of it is on the disk first. */
+static int wait_for_disk(const struct capture *capture, int folder_fd, struct err *err)
+{
+    auto_store struct store store = STORE_NONE;
+    return store_open(capture->store, &store, err) < 0 ? -1 : record_wait_for_disk(&store, folder_fd, err);
+}
+
+/* Reads what was written aside, so that it waits for a person; or throws it away. */
+static int write_aside_end(const struct capture *capture, struct captured_tree *tree, struct err *err)
+{
+    struct record *record = &tree->record;
+    int folder_fd = tree->session.folder_fd;
+    bool is_copied = copied_is_there(folder_fd);
+    record->changes = 0;
+    if (record->mode == RECORD_REVIEW &&
+        (is_copied ? copied_is_whole(folder_fd) : !upper_is_untouched(folder_fd))) {
+        struct upper_request request = {
+            .directory = capture->store,
+            .progress = capture->progress,
+            .workspace = record->workspace,
+            .prefix = record->prefix,
+            .folder_fd = folder_fd,
+            .began = record->began,
+        };
+        auto_tree struct tree before = {0}, after = {0};
+        if ((is_copied ? copied_read(&request, err) : upper_read(&request, err)) < 0 ||
+            tree_load(folder_fd, "before", &before, err) < 0 ||
+            tree_load(folder_fd, "after", &after, err) < 0)
+            return -1;
+        record->changes = record_count_changes(&before, &after);
+    }
+    clock_gettime(CLOCK_REALTIME, &record->ended);
+    record->state = STATE_WAITING;
+    if (record->changes &&
+        (record_save(folder_fd, record, err) < 0 || wait_for_disk(capture, folder_fd, err) < 0))
+        return -1;
+    if ((is_copied ? copied_remove(folder_fd, capture->progress, err)
+                   : upper_remove(folder_fd, capture->progress, err)) < 0)
+        return -1;
+    if (!record->changes)
+        record_forget(folder_fd);
+    return 0;
+}
+
+static int finish(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
+                  struct flags *flags, struct err *err)
+{
+    if (tree->record.mode == RECORD_BRANCH)
+        return branch_end(loaded->policy.arena, capture->store, tree, err);
+    return tree->record.mode == RECORD_LIVE ? write_end(loaded, capture, tree, flags, err)
+                                            : write_aside_end(capture, tree, err);
+}
+
+static void say_branch(const struct caller *caller, struct arena *arena, const struct captured_tree *tree)
+{
+    const struct record *record = &tree->record;
+    if (record->state == STATE_WAITING)
+        caller_say(caller,
+                   arena_printf(arena, "what was committed on the branch %s waits: %s", record->of,
+                                tree->breaks ? tree->breaks : "somebody else has moved it"),
+                   arena_printf(arena, "`bawn review %s` walks through it", record->name));
+    else if (caller->speaker->is_read)
+        caller_say(caller,
+                   arena_printf(arena, "%s is on the branch %s", record->changes ? "the work" : "nothing new",
+                                record->of),
+                   arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
+                                record->of, record->name));
+}
+
+static void say_kept(const struct caller *caller, const struct loaded *loaded,
+                     const struct captured_tree *tree)
+{
+    const struct record *record = &tree->record;
+    struct arena *arena = loaded->policy.arena;
+    bool waits = record->mode == RECORD_REVIEW;
+    const char *named = arena_printf(arena, " %s", record->name);
+    if (record->changes && caller->speaker->is_read)
+        caller_say(caller,
+                   arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
+                                record->changes == 1 ? "" : "s",
+                                waits ? "wait to be applied or discarded" : "changed", record->name),
+                   waits ? arena_printf(arena, "`bawn review%s` walks through them", named)
+                         : arena_printf(arena, "`bawn diff%s` shows what, `bawn undo%s` takes it back", named,
+                                        named));
+}
+
+static bool is_full(const struct err *err)
+{
+    return err->errnum == ENOSPC || err->errnum == EDQUOT;
+}
+
+/*
+ * What the run wrote is where it was, and so is what is known of the state before it: where only room is missing, or the machine
+ * has let the look down, or the workspace is not there at this moment, the next bawn can do it. Whatever else stands in the way
+ * would stand in its way, too.
+ */
+static bool may_pass(const struct err *err)
+{
+    return is_full(err) || errno_is_of_machine(err->errnum) || err->errnum == ENOENT ||
+           err->errnum == ENOTDIR;
+}
+
+static void say_unfinished(const struct caller *caller, const struct loaded *loaded,
+                           const struct captured_tree *tree, const struct err *err)
+{
+    caller_say(caller,
+               arena_printf(loaded->policy.arena, "what was changed in %s is not written down yet: %s",
+                            tree->covered, err->message),
+               is_full(err) ? "the next bawn command tries again, so make room for it first"
+                            : "the next bawn command tries again");
+}
+
+struct capture_result capture_end(const struct caller *caller, const struct loaded *loaded,
+                                  struct capture *capture, struct flags *flags)
+{
+    struct capture_result kept = {.mode = RECORD_LIVE};
+    for (size_t i = 0; capture && i < capture->trees.count; i++) {
+        struct captured_tree *tree = &capture->trees.at[i];
+        struct err err = {0};
+        struct progress_line line;
+        capture->progress = progress_begin(&line, caller->speaker, "looking at what was changed");
+        bool is_done = !tree->is_on || finish(loaded, capture, tree, flags, &err) == 0;
+        progress_end(&line);
+        bool is_left = !is_done && may_pass(&err);
+        if (is_left)
+            say_unfinished(caller, loaded, tree, &err);
+        else if (!is_done)
+            caller_say_err(caller, &err);
+        else if (tree->is_on && *tree->record.of)
+            say_branch(caller, loaded->policy.arena, tree);
+        else if (tree->is_on && tree->is_own)
+            say_kept(caller, loaded, tree);
+        else if (tree->is_on)
+            kept = (struct capture_result){tree->record.mode, tree->record.changes, false};
+        tree_free(&tree->start);
+        if (tree->is_own)
+            journal_event(&tree->session.journal, "end");
+        if (tree->is_own && is_left)
+            session_leave(&tree->session);
+        else if (tree->is_own)
+            session_end(&tree->session);
+        else
+            kept.is_unfinished = is_left;
+        if (!tree->is_own && tree->is_on && is_done && tree->record.changes)
+            pruning_at_end(caller, loaded, capture->store, &tree->session);
+    }
+    if (capture)
+        vec_free(&capture->trees);
+    return kept;
+}
+
+int capture_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
+                    struct capture **ret_capture, struct err *err)
+{
+    struct capture *capture = arena_new(loaded->policy.arena, struct capture);
+    struct captured_tree tree = {.session = *session, .record = *record};
+    capture->store = load_store(loaded, loaded->policy.arena);
+    int found = record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &tree.start, err) : 1;
+    tree.is_on = found > 0;
+    auto_fd int checkpoints_fd = checkpoint_open_folder(session->folder_fd);
+    tree.has_checkpoints = checkpoints_fd >= 0;
+    vec_push(&capture->trees, tree);
+    *ret_capture = capture;
+    return found < 0 ? -1 : 0;
+}
+
+int capture_finish(const struct loaded *loaded, struct capture *capture, struct flags *flags,
+                   uint64_t *ret_changes, struct err *err)
+{
+    struct captured_tree *tree = &capture->trees.at[0];
+    int result = tree->is_on ? finish(loaded, capture, tree, flags, err) : 0;
+    *ret_changes = result == 0 && tree->is_on ? tree->record.changes : 0;
+    tree_free(&tree->start);
+    vec_free(&capture->trees);
+    return result;
+}

@@ -1,0 +1,109 @@
+#include "session/flagged.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/text.h"
+
+enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };
+
+/* The beginning of what is new, control characters made visible. */
+static void show_content(const struct caller *caller, const struct file_content *content)
+{
+    auto_buf struct buf out = {0};
+    const char *at = bytes_known(content->bytes) ? content->bytes.at : "", *end = at + content->bytes.size;
+    for (int lines = 0; at < end && lines < LINES_SHOWN; lines++) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((line_end ? line_end : end) - at);
+        buf_add_str(&out, "  | ");
+        text_add_printable(&out, at, size < COLUMNS_SHOWN ? size : COLUMNS_SHOWN);
+        buf_add_char(&out, '\n');
+        at += size + (line_end != NULL);
+    }
+    if (at < end)
+        buf_add_str(&out, "  | ...\n");
+    caller->speaker->show(caller->speaker, &out);
+}
+
+static const char *sentence(struct arena *arena, const struct new_content *change)
+{
+    return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
+                                       change->now->path, change->runs)
+                        : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",
+                                       change->now->path, change->before ? "changed" : "new");
+}
+
+/* The key that was meant; none where it is not all that was typed. */
+static char answer_key(const char *answer)
+{
+    static const char *const words[] = {"y", "Y", "yes", "a", "all", "n", "no", "o"};
+    size_t size = strcspn(answer, "\n");
+    for (size_t i = 0; i < array_len(words); i++) {
+        if (strlen(words[i]) == size && memcmp(words[i], answer, size) == 0)
+            return words[i][0];
+    }
+    return '\0';
+}
+
+/* Returns whether to keep it. 'a' and 'o' answer for all that follow. */
+static bool shall_keep(const struct caller *caller, struct arena *arena, const struct new_content *change,
+                       char *answer_for_all)
+{
+    if (*answer_for_all)
+        return *answer_for_all == 'a';
+    caller_say(caller, sentence(arena, change), NULL);
+    show_content(caller, change->now);
+    char answer[16] = "";
+    if (!caller->speaker->ask(caller->speaker, "Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ",
+                              answer, sizeof(answer)))
+        *answer_for_all = 'o';
+    char key = answer_key(answer);
+    if (key == 'a' || key == 'o')
+        *answer_for_all = key;
+    return key == 'y' || key == 'Y' || key == 'a';
+}
+
+void flagged_say_sightings(const struct caller *caller, const struct flags *flags)
+{
+    struct arena *arena = flags->hold->arena;
+    size_t named = 0;
+    for (size_t i = 0; i < flags->sightings.count; i++) {
+        const struct sighting *seen = &flags->sightings.at[i];
+        journal_event(&flags->hold->session->journal, "seen", "what", seen->what, "path", seen->path);
+        if (seen->hint || (caller->speaker->is_read && named++ < MOST_NAMED))
+            caller_say(caller, arena_printf(arena, "the command left %s: %s", seen->what, seen->path),
+                       seen->hint);
+    }
+}
+
+struct flagged_counts flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all,
+                                     bool may_ask)
+{
+    struct hold *hold = flags->hold;
+    char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'o';
+    size_t held = 0, kept = 0;
+    for (size_t i = 0; i < flags->changes.count; i++) {
+        const struct new_content *change = &flags->changes.at[i];
+        struct err err = {0};
+        if (shall_keep(caller, hold->arena, change, &for_all)) {
+            journal_event(&hold->session->journal, "kept", "path", change->now->path);
+            kept++;
+        } else if (flags_hold(flags, change, &err) < 0) {
+            caller_say_err(caller, &err);
+        } else if (held++ < MOST_NAMED) {
+            caller_say(caller,
+                       arena_printf(hold->arena, "%s: it is held aside", sentence(hold->arena, change)),
+                       NULL);
+        }
+    }
+    if (held)
+        caller_say(
+            caller, arena_printf(hold->arena, "%zu file%s held aside", held, held == 1 ? " is" : "s are"),
+            arena_printf(hold->arena, "`bawn held %s` lists them, `bawn held --keep %s` puts them back",
+                         hold->session->name, hold->session->name));
+    if (kept && caller->speaker->is_read)
+        caller_say(caller,
+                   arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
+                   NULL);
+    return (struct flagged_counts){held, kept};
+}

@@ -1,0 +1,372 @@
+#include "session/repair.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "hold/aside.h"
+#include "home/home.h"
+#include "kernel/directories.h"
+#include "kernel/process.h"
+#include "kernel/remove.h"
+#include "report/glance.h"
+#include "session/ask_git.h"
+#include "session/capture.h"
+#include "session/flagged.h"
+#include "supervise/control.h"
+#include "workspace/transition.h"
+
+/* git is asked at the end of a run with the run's own home; here it gets one that is empty. */
+#define GIT_HOME "git-home"
+
+enum { REPAIR_SECONDS = 120 };
+static const uint64_t REPAIR_MEMORY = UINT64_C(4) << 30;
+
+/* Or was its end only not written down as a whole? */
+static bool was_killed(const struct session *session)
+{
+    struct arena arena = {0};
+    struct glance glance;
+    bool has_ended = glance_at(session->folder_fd, &arena, NULL, &glance) && glance.has_ended;
+    arena_free(&arena);
+    return !has_ended;
+}
+
+static void say(const struct caller *caller, const struct session *session, const char *sentence,
+                const char *hint)
+{
+    struct arena arena = {0};
+    caller_say(
+        caller,
+        arena_printf(&arena, "%s the session %s: %s",
+                     was_killed(session) ? "bawn was killed in" : "bawn could not write down the end of",
+                     session->name, sentence),
+        hint);
+    arena_free(&arena);
+}
+
+static int finish_settling(const struct caller *caller, const struct loaded *loaded,
+                           const struct session *session, struct record *record, struct err *err)
+{
+    struct settled settled = {0};
+    struct arena *arena = loaded->policy.arena;
+    int result =
+        transition_finish(load_store(loaded, arena), session->folder_fd, arena, record, &settled, err);
+    if (result == 0)
+        say(caller, session,
+            arena_printf(arena, "the %s that it was at is finished now", record_mode_name(record->mode)),
+            NULL);
+    vec_free(&settled.kept);
+    return result;
+}
+
+/* What must not appear and did, in the last moment. What was there at the start has its place. */
+static void sweep(struct hold *hold, struct past *past)
+{
+    struct err err = {0};
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        struct operation *operation = &hold->plan->operations.at[i];
+        struct file_content now = {.path = operation->path}, before;
+        operation->missing |=
+            operation->kind == OP_FREEZE && past_find(past, hold->arena, &now, &before) == PAST_NOTHING;
+    }
+    if (hold_sweep(hold, &err) < 0)
+        hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
+}
+
+/* Files that were moved aside in the last moment, and had not yet been brought back as they were. */
+static void bring_back(struct hold *hold, struct past *past)
+{
+    held_list held = {0};
+    aside_find(hold->arena, hold->session->folder_fd, &held);
+    for (size_t i = 0; i < held.count; i++) {
+        struct file_content now = {.path = held.at[i].path}, before;
+        struct stat status;
+        struct err err = {0};
+        if (lstat(now.path, &status) < 0 && past_find(past, hold->arena, &now, &before) == PAST_SOMETHING &&
+            content_restore(&before, &err) < 0)
+            hold_note(hold, "not-restored", now.path, arena_str(hold->arena, err.message));
+    }
+    vec_free(&held);
+}
+
+static void settle_flags(const struct caller *caller, struct flags *flags, const struct record *record)
+{
+    struct hold *hold = flags->hold;
+    hold_reopen(hold);
+    sweep(hold, &flags->past);
+    bring_back(hold, &flags->past);
+    flags_recall(flags, record->began);
+    flags_find(flags);
+    for (size_t i = 0; i < hold->notices.count; i++)
+        caller_say(caller, hold->notices.at[i], NULL);
+    flagged_settle(caller, flags, false, false);
+}
+
+/*
+ * As at the end of the run, which is now, but nobody is asked: what is new in flagged places is held aside. What the user
+ * has changed since is taken to be the run's, and that is said.
+ */
+static int finish_running(const struct caller *caller, struct loaded *loaded, struct session *session,
+                          const struct record *record, struct err *err)
+{
+    struct arena *arena = loaded->policy.arena;
+    struct capture *capture = NULL;
+    if (capture_take_up(loaded, session, record, &capture, err) < 0)
+        return -1;
+    struct launch launch = {.home = arena_printf(arena, "%s/" GIT_HOME, session->folder)};
+    struct git_asker asker = {caller, &launch};
+    struct hold hold = {.arena = arena, .plan = &loaded->plan, .session = session};
+    struct flags flags = {
+        .hold = &hold, .past = capture_past(arena, capture), .versions = {.ask = ask_git, .context = &asker}};
+    uint64_t changes = 0;
+    mkdirat(session->folder_fd, GIT_HOME, 0700);
+    if (record->mode == RECORD_LIVE && was_killed(session))
+        settle_flags(caller, &flags, record);
+    int result = capture_finish(loaded, capture, &flags, &changes, err);
+    if (result == 0 && changes)
+        say(caller, session, "what has changed since it began is written down as its own", NULL);
+    flagged_say_sightings(caller, &flags);
+    flags_free(&flags);
+    vec_free(&hold.notices);
+    struct err ignored;
+    if (remove_tree(session->folder_fd, GIT_HOME, &ignored) < 0)
+        journal_event(&session->journal, "left", "path", launch.home);
+    return result;
+}
+
+/* A policy that the run made in its workspace must not be read, nor stand in the way. */
+static void move_policy_aside(struct session *session, const struct record *record)
+{
+    struct arena arena = {0};
+    struct err ignored;
+    auto_tree struct tree start = {0};
+    struct past past = {.workspace = record->workspace, .tree = &start, .store = STORE_NONE};
+    struct file_content now = {.path = arena_printf(&arena, "%s/.bawn", record->workspace)}, before;
+    bool is_new = tree_load(session->folder_fd, "start", &start, &ignored) == 1 &&
+                  past_find(&past, &arena, &now, &before) == PAST_NOTHING;
+    if (is_new && aside_move(&arena, session->folder_fd, now.path, &ignored) > 0)
+        journal_event(&session->journal, "held", "path", now.path);
+    arena_free(&arena);
+}
+
+static int repair_record(const struct caller *caller, struct session *session, struct record *record,
+                         struct err *err)
+{
+    struct loaded loaded = {0};
+    if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING) {
+        if (directories_reopen(record->workspace))
+            say(caller, session, "the command had closed its workspace to you: it is open again", NULL);
+        move_policy_aside(session, record);
+    }
+    int result =
+        load_there(caller, record->workspace, &loaded) == 0
+            ? 0
+            : err_set(err,
+                      "what the session %s left cannot be put right before its workspace %s has a policy",
+                      session->name, record->workspace);
+    if (result == 0 && record->state == STATE_SETTLING)
+        result = finish_settling(caller, &loaded, session, record, err);
+    else if (result == 0 && record->state == STATE_RUNNING)
+        result = finish_running(caller, &loaded, session, record, err);
+    loaded_free(&loaded);
+    return result;
+}
+
+/* Files that it held aside, and perhaps never told of. */
+static void say_held(const struct caller *caller, const struct session *session)
+{
+    struct arena arena = {0};
+    held_list held = {0};
+    aside_find(&arena, session->folder_fd, &held);
+    if (held.count)
+        say(caller, session,
+            arena_printf(&arena, "%zu file%s held aside", held.count, held.count == 1 ? " is" : "s are"),
+            arena_printf(&arena, "`bawn held %s` lists them", session->name));
+    vec_free(&held);
+    arena_free(&arena);
+}
+
+/* bawn is dead, and process 1 of its sandbox ends because of that, a moment later. */
+static void wait_for_sandbox(const struct session *session)
+{
+    enum { PATIENCE_MILLISECONDS = 3000 };
+    struct arena arena = {0};
+    const char *process = session_began_with(&arena, session->folder_fd, "process");
+    uint64_t pid = 0;
+    if (process && text_take_number(&process, &pid) && !*process && pid > 0 && pid <= INT_MAX)
+        process_await_sandbox((pid_t)pid, PATIENCE_MILLISECONDS);
+    arena_free(&arena);
+}
+
+/* The file system that the workspace lay on; 0: it is not known. */
+static uint64_t device_of(const struct session *session)
+{
+    static const char *const names[] = {"start", "before"};
+    uint64_t device = 0;
+    for (size_t i = 0; i < array_len(names) && !device; i++) {
+        auto_tree struct tree tree = {0};
+        struct err ignored;
+        if (tree_load(session->folder_fd, names[i], &tree, &ignored) > 0 && tree.entries.count)
+            device = tree.entries.at[0].device;
+    }
+    return device;
+}
+
+/* That of what is left of the way to it. */
+static uint64_t device_above(struct arena *arena, const char *path)
+{
+    struct stat status;
+    while (strcmp(path, "/") != 0 && stat(path, &status) < 0)
+        path = path_parent(arena, path);
+    return stat(path, &status) == 0 ? status.st_dev : 0;
+}
+
+enum whereabouts { WORKSPACE_THERE, WORKSPACE_GONE, WORKSPACE_AWAY };
+
+/*
+ * Has the workspace gone in the meantime? Then there is nothing to be put right in it. But its disk may just not be there yet, and
+ * what a review wrote lies elsewhere: that is not given up.
+ */
+static enum whereabouts find_workspace(struct arena *arena, const struct session *session,
+                                       const struct record *record)
+{
+    struct stat status;
+    if (lstat(record->workspace, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return WORKSPACE_THERE;
+    if (record->mode == RECORD_DISCARD || record_is_settled(record))
+        return WORKSPACE_GONE;
+    uint64_t device = device_of(session);
+    return device && device == device_above(arena, record->workspace) ? WORKSPACE_GONE : WORKSPACE_AWAY;
+}
+
+static int repair_one(void *context, struct session *session, struct err *err)
+{
+    const struct caller *caller = context;
+    struct arena arena = {0};
+    struct record record;
+    if (was_killed(session))
+        journal_event(&session->journal, "killed");
+    wait_for_sandbox(session);
+    control_remove(session->folder_fd);
+    if (home_repair(session, err) < 0)
+        return -1;
+    int found = record_load(session->folder_fd, &arena, &record, err);
+    record.name = session->name;
+    enum whereabouts where = found > 0 ? find_workspace(&arena, session, &record) : WORKSPACE_GONE;
+    int result = found < 0                  ? -1
+                 : where == WORKSPACE_THERE ? repair_record(caller, session, &record, err)
+                                            : where == WORKSPACE_AWAY;
+    if (where == WORKSPACE_AWAY)
+        say(caller, session,
+            arena_printf(&arena, "%s is not there, so that what it left waits", record.workspace),
+            arena_printf(&arena, "`bawn discard %s` gives it up", session->name));
+    if (found >= 0 && where == WORKSPACE_GONE)
+        record_forget(session->folder_fd);
+    if (found == 0) {
+        say(caller, session, "there is no snapshot to tell what it left in flagged files",
+            "look at them before you go on");
+    }
+    if (result == 0)
+        say_held(caller, session);
+    arena_free(&arena);
+    return result;
+}
+
+struct attempt {
+    const struct caller *caller;
+    const char *state_directory, *name;
+};
+
+static int attempt_repair(void *context, struct err *err)
+{
+    const struct attempt *attempt = context;
+    struct arena arena = {0};
+    int result = session_repair_one(&arena, attempt->state_directory, attempt->name, repair_one,
+                                    (void *)attempt->caller, err);
+    arena_free(&arena);
+    return result;
+}
+
+/*
+ * A machine without memory or processes left says nothing of the session: the next command tries again. Any other failure would be
+ * there again at each command.
+ */
+static void set_aside(const struct attempt *attempt, struct arena *arena, const struct err *why)
+{
+    bool may_pass = errno_is_of_machine(why->errnum) || why->errnum == EAGAIN;
+    if (!may_pass && !session_set_aside(arena, attempt->state_directory, attempt->name))
+        return; /* another bawn has said so */
+    caller_say(attempt->caller,
+               arena_printf(arena, "the session %s could not be repaired: %s", attempt->name, why->message),
+               arena_printf(arena, "%s%s%s", why->hint, *why->hint ? ". Then " : "",
+                            may_pass ? "the next bawn command tries again"
+                                     : "`bawn sessions --repair` tries again"));
+}
+
+/* A person who asked waits as long as it takes. Returns whether all went well. */
+static bool repair_all(const struct caller *caller, const char *state_directory, bool is_asked)
+{
+    const struct process_bounds bounds = {.seconds = is_asked ? 0 : REPAIR_SECONDS, .memory = REPAIR_MEMORY};
+    struct arena arena = {0};
+    struct err err = {0};
+    session_names names = {0};
+    bool all_are_repaired = session_list_killed(&arena, state_directory, &names, &err) == 0;
+    if (!all_are_repaired)
+        caller_say_err(caller, &err);
+    for (size_t i = 0; i < names.count; i++) {
+        struct attempt attempt = {caller, state_directory, names.at[i]};
+        err = (struct err){0};
+        if (process_in_bounds(&bounds, attempt_repair, &attempt, &err) >= 0)
+            continue;
+        set_aside(&attempt, &arena, &err);
+        all_are_repaired = false;
+    }
+    vec_free(&names);
+    arena_free(&arena);
+    return all_are_repaired;
+}
+
+/* As the policy has it, without reading one: XDG_STATE_HOME, or its place in the home. */
+static const char *find_state(const struct caller *caller, struct arena *arena)
+{
+    const char *state = caller_variable(caller, "XDG_STATE_HOME");
+    const char *home = caller_variable(caller, "HOME");
+    if (state && *state == '/')
+        return state;
+    home = home && *home ? home : caller->account_home;
+    return home && *home == '/' ? arena_printf(arena, "%s/.local/state", home) : NULL;
+}
+
+static void say_removed(void *context, const char *path)
+{
+    struct arena arena = {0};
+    caller_say(context, arena_printf(&arena, "removed %s, which a bawn that was killed had left there", path),
+               NULL);
+    arena_free(&arena);
+}
+
+void repair_killed(const struct caller *caller)
+{
+    struct arena arena = {0};
+    struct err err = {0};
+    const char *state = find_state(caller, &arena);
+    if (state && stubs_tidy(&arena, state, say_removed, (void *)caller, &err) < 0)
+        caller_say_err(caller, &err);
+    if (state)
+        repair_all(caller, state, false);
+    arena_free(&arena);
+}
+
+bool repair_set_aside(const struct caller *caller, size_t *ret_count)
+{
+    struct arena arena = {0};
+    const char *state = find_state(caller, &arena);
+    *ret_count = state ? session_take_up(&arena, state) : 0;
+    bool is_done = !*ret_count || repair_all(caller, state, true);
+    arena_free(&arena);
+    return is_done;
+}

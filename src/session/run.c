@@ -1,0 +1,230 @@
+#include "session/run.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cli/brief.h"
+#include "home/git_settings.h"
+#include "kernel/process.h"
+#include "policy/decide.h"
+#include "session/branch.h"
+#include "session/run_parts.h"
+
+/* What the user should know, where a person reads it; in a pipe bawn adds no byte. */
+static void say_notes(const struct caller *caller, const struct loaded *loaded)
+{
+    for (size_t i = 0; caller->speaker->is_read && i < loaded->plan.notes.count; i++)
+        caller_say(caller, arena_printf(loaded->policy.arena, "note: %s", loaded->plan.notes.at[i].text),
+                   NULL);
+}
+
+/*
+ * A sealed place that does not exist yet, in a tree that can be written, would be made inside and believed outside: bawn's
+ * own policy, what starts with a session. Nothing can be mounted over what is not there, so the run is refused.
+ */
+static const struct operation *unheld_seal(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind == OP_FREEZE && operation->missing && operation->because->verb == VERB_SEAL)
+            return operation;
+    }
+    return NULL;
+}
+
+/* Does the plan hold all that it says? Where it does not, that is said. */
+static bool is_held(const struct caller *caller, struct loaded *loaded)
+{
+    const struct operation *seal = unheld_seal(&loaded->plan), *memory = plan_unheld_memory(&loaded->plan);
+    if (seal) {
+        caller_say(caller,
+                   arena_printf(&loaded->arena,
+                                "%s is sealed and does not exist yet, and could be made inside", seal->path),
+                   arena_printf(&loaded->arena,
+                                "make it first (mkdir -p %s), or grant less than the tree around it",
+                                seal->path));
+        return false;
+    }
+    if (memory && !walls_have(loaded->plan.request.degraded, WALL_MEMORY)) {
+        caller_say(caller, "the limit of memory cannot be held here: no control group is yours",
+                   "`bawn doctor` shows how to get one; --degrade=memory goes on without the limit");
+        return false;
+    }
+    return true;
+}
+
+/* Before the policy is read there is only what was typed to go by. The plan has the last word. */
+static bool asks_for_network(const struct run_request *request, const char *kind)
+{
+    bool is_that = false;
+    for (size_t i = 0; i < request->rule_count; i++) {
+        if (request->rules[i].verb == VERB_NET)
+            is_that = strcmp(request->rules[i].text, kind) == 0;
+    }
+    return is_that;
+}
+
+/* The kernel lays the arguments down one after the other. */
+static size_t size_of_typed(const struct run_request *request)
+{
+    const char *end = *request->typed;
+    for (char *const *argument = request->typed; *argument && *argument == end; argument++)
+        end += strlen(*argument) + 1;
+    return (size_t)(end - *request->typed);
+}
+
+/*
+ * Whoever ends an agent by Ctrl-C often presses it once too often, and bawn has to write down what changed: it is not
+ * interrupted in that. Ctrl-\ ends it; the next bawn then finishes what it began.
+ */
+static void hold_signals_back(sigset_t *ret_before)
+{
+    sigset_t held_back = process_ending_signals();
+    sigprocmask(SIG_BLOCK, &held_back, ret_before);
+}
+
+/* A Ctrl-C too many is forgotten. Others come through now that all is done. */
+static void let_signals_come(const sigset_t *before)
+{
+    struct sigaction usual;
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, &usual);
+    sigaction(SIGINT, &usual, NULL);
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+/* The plan is known: everything that the launcher is told beside it. */
+static void fill_launch(struct run *run)
+{
+    struct loaded *loaded = &run->loaded;
+    struct launch *launch = &run->launch;
+    launch->plan = &loaded->plan;
+    launch->policy = loaded->request.full_access ? NULL : policy_for_inside(loaded);
+    launch->environment = command_environment(&run->caller, loaded, launch->policy != NULL);
+    launch->directory = loaded->request.directory;
+    launch->git_config = git_settings(&loaded->policy);
+    brief_add(loaded, run->request.review || run->request.discard || run->request.nested, &run->briefing);
+    launch->briefing = buf_text(&run->briefing);
+    launch->command = run->request.trial_state ? run->request.trial_command
+                                               : command_words(&run->request, loaded, launch->briefing);
+    const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;
+    launch->seconds = time ? time->limit.most : UINT64_MAX;
+}
+
+/* From the plan to the end of the command. */
+static void carry_out(struct run *run)
+{
+    const struct trace trace = run->caller.trace;
+    struct outcome outcome = {.status = EXIT_REFUSED};
+    struct err err = {0};
+    fill_launch(run);
+    int prepared = run_prepare(run, &err);
+    trace_point(trace, "outside", "what the child needs to find");
+    if (prepared == 0)
+        prepared = fs_check(&run->loaded.fs, &err);
+    if (prepared == 0)
+        prepared = launch_start(&run->launch, &run->launched, &err);
+    else
+        launch_abandon(&run->launched);
+    trace_point(trace, "outside", "the plan is handed over");
+    if (prepared == 0 && (prepared = run_start(run, &err)) < 0)
+        launch_abandon(&run->launched);
+    trace_point(trace, "outside", "all that stands by");
+    hold_signals_back(&run->signals);
+    run->has_signals = true;
+    if (prepared == 0) {
+        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.tripwires, &outcome, &err);
+        trace_point(trace, "outside", "the command has ended");
+    }
+    if (prepared < 0)
+        run_failed(run, &err);
+    run_journal_limits(run, &outcome);
+    launch_release(&run->launched);
+    run_end(run, outcome);
+    run->is_interrupted = outcome.is_interrupted;
+}
+
+/* On a branch the command works in a worktree of its own, and reads the checkout. Returns 0, or the exit status. */
+static int enter_branch(struct run *run)
+{
+    struct run_request *request = &run->request;
+    struct caller *caller = &run->caller;
+    struct branch branch;
+    int status = branch_open(caller, request, &run->launch, &run->arena, &branch);
+    if (status)
+        return status;
+    const char *inner =
+        path_is_beneath(caller->directory, branch.workspace)
+            ? arena_printf(&run->arena, "%s%s", branch.tree, caller->directory + strlen(branch.workspace))
+            : branch.tree;
+    struct stat folder;
+    caller->directory = stat(inner, &folder) == 0 && S_ISDIR(folder.st_mode) ? inner : branch.tree;
+    struct argument *rules = arena_alloc(&run->arena, (request->rule_count + 2) * sizeof(*rules));
+    if (request->rule_count)
+        memcpy(rules, request->rules, request->rule_count * sizeof(*rules));
+    rules[request->rule_count++] = (struct argument){VERB_WORKSPACE, branch.tree};
+    rules[request->rule_count++] = (struct argument){VERB_READ, branch.workspace};
+    request->rules = rules;
+    return 0;
+}
+
+/* The child is started first: it makes its namespaces while the policy is read. */
+static void begin_child(struct run *run)
+{
+    const struct run_request *request = &run->request;
+    struct launch *launch = &run->launch;
+    launch->nested = request->nested;
+    launch->log_exec = request->log_exec;
+    launch->probably_no_names = asks_for_network(request, "off");
+    launch->probably_host_network = asks_for_network(request, "open");
+    launch->cgroup_place = &run->machine.cgroup;
+    launch->trace = run->caller.trace;
+    command_find_terminal(launch);
+    if (!request->full_access) /* whose root is another from the beginning */
+        launch_begin(launch, &run->launched);
+    trace_point(run->caller.trace, "outside", "the child is started");
+}
+
+void run_command(const struct caller *caller, const struct run_request *request, struct run *ret_run)
+{
+    struct run *run = ret_run;
+    *run = (struct run){.caller = *caller, .request = *request, .launched = LAUNCHED_NONE};
+    run->result.status = EXIT_REFUSED;
+    run->launch.own_arguments = *request->typed;
+    run->launch.own_arguments_size = size_of_typed(request);
+    int status = request->branch ? enter_branch(run) : 0;
+    if (status) {
+        run->result.status = status;
+        return;
+    }
+    caller->look_at_machine(request->degraded, &run->machine);
+    run->caller.machine = &run->machine;
+    begin_child(run);
+    status = load_plan(&run->caller, &run->request, &run->loaded);
+    trace_point(caller->trace, "outside", "policy and plan");
+    if (status || !is_held(caller, &run->loaded))
+        return;
+    say_notes(caller, &run->loaded);
+    run->result.loaded = &run->loaded;
+    carry_out(run);
+}
+
+void run_finish(struct run *run)
+{
+    changed_free(&run->result.changed);
+    left_free(&run->result.left);
+    if (run->has_guard)
+        tripwires_free(&run->guard.tripwires);
+    if (run->has_network)
+        network_free(&run->network);
+    if (run->has_signals)
+        let_signals_come(&run->signals);
+    trace_point(run->caller.trace, "outside", "the end of it");
+    if (run->is_interrupted)
+        kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
+    launch_abandon(&run->launched);
+    buf_free(&run->briefing);
+    loaded_free(&run->loaded);
+    arena_free(&run->arena);
+}

@@ -1,0 +1,361 @@
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/tripped.h"
+#include "hold/sockets.h"
+#include "home/seed.h"
+#include "session/hook.h"
+#include "session/run_parts.h"
+
+/* Without a place for the journal the run goes on, and the user is told. */
+static void begin_session(struct run *run)
+{
+    const struct loaded *loaded = &run->loaded;
+    struct arena *arena = loaded->policy.arena;
+    const char *state =
+        run->request.trial_state ? run->request.trial_state : loaded->request.starts[START_STATE];
+    const char *workspace =
+        loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path : loaded->request.directory;
+    struct session *session = &run->session;
+    struct err err = {0};
+    if (session_begin(arena, state, workspace, session, &err) < 0)
+        caller_say_err(&run->caller, &err);
+    run_journal_start(run, workspace);
+}
+
+static void tell_home(struct run *run, const struct err *err)
+{
+    journal_event(&run->session.journal, "home", "why", err->message);
+    caller_say_err(&run->caller, err);
+}
+
+/* The home with what belongs into it. What could only not be filled in is said. */
+static int begin_home(struct run *run, struct err *err)
+{
+    struct loaded *loaded = &run->loaded;
+    struct home *home = &run->home;
+    struct session *session = &run->session;
+    if (home_open(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+        return -1;
+    if (home_fill(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+        tell_home(run, err);
+    if (seed_begin(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+        tell_home(run, err);
+    if (home->sync.fd >= 0)
+        loop_add(&run->loop, home->sync.fd, POLLIN, sync_ready, &home->sync);
+    if (home->sync.timer_fd >= 0)
+        loop_add(&run->loop, home->sync.timer_fd, POLLIN, sync_due, &home->sync);
+    run->launch.home = home->path;
+    return 0;
+}
+
+static int begin_network(struct run *run, struct err *err)
+{
+    struct network *network = &run->network;
+    if (network_prepare(&run->loaded.plan, run->caller.environment, &run->session.journal, network, err) <
+        0) {
+        network_free(network);
+        return -1;
+    }
+    run->has_network = true;
+    run->launch.host_fds = network->host_fds.at;
+    run->launch.host_fd_count = network->host_fds.count;
+    return 0;
+}
+
+/* A decoy was opened: the user hears of it while the command runs. */
+static void notify_tripped(void *context, const struct fired *fired)
+{
+    const struct run *run = context;
+    struct arena *arena = run->loaded.policy.arena;
+    struct hook hook = {
+        .command = run->request.notify,
+        .text = arena_printf(arena, "tripwire: %s, in %s",
+                             tripped_sentence(arena, run->loaded.request.home, fired), run->session.name),
+        .facts = {{"BAWN_EVENT", "tripwire"},
+                  {"BAWN_SESSION", run->session.name},
+                  {"BAWN_PATH", fired->path},
+                  {"BAWN_PROCESS", fired->process}},
+    };
+    hook_start(&run->caller, &hook);
+}
+
+static int begin_guard(struct run *run, struct err *err)
+{
+    struct arena *arena = run->loaded.policy.arena;
+    run->guard.hold = (struct hold){
+        .arena = arena,
+        .plan = &run->loaded.plan,
+        .session = &run->session,
+        .stubs = stubs_in(arena, run->loaded.request.starts[START_STATE]),
+    };
+    run->guard.execs = &run->execs;
+    run->has_guard = true;
+    if (guard_begin(&run->guard, &run->launch, &run->launched, &run->loop, err) < 0)
+        return -1;
+    run->guard.tripwires.context = run;
+    run->guard.tripwires.tell = run->request.notifies ? notify_tripped : NULL;
+    return 0;
+}
+
+/*
+ * Must the session and its snapshot be there before the plan is handed over? Where something is put into them, or where
+ * bawn itself puts something into the workspace, of which the snapshot must know nothing. Otherwise they are made while the
+ * child raises its walls.
+ */
+static bool keeps_before_launch(const struct run *run)
+{
+    const struct plan *plan = &run->loaded.plan;
+    bool makes = hold_needs_stub(plan);
+    for (size_t i = 0; !makes && i < plan->operations.count; i++)
+        makes = plan->operations.at[i].make;
+    return makes || home_needs_session(plan) || run->request.review || run->request.discard;
+}
+
+static int begin_capture(struct run *run, struct err *err)
+{
+    if (run->session.folder_fd < 0)
+        begin_session(run);
+    if (run->request.trial_state && !run->request.discard)
+        return 0;
+    int result = capture_begin(&run->caller, &run->loaded, &run->session, &run->request, &run->capture, err);
+    struct past past = capture_past(run->loaded.policy.arena, run->capture);
+    if (result == 0)
+        result = sockets_hide(&run->loaded.plan, run->loaded.policy.arena, &past, err);
+    return result;
+}
+
+/* Nobody gives a session more in its first moment, in which most commands are over: they need not pay for it. */
+enum { LATER_MILLISECONDS = 20 };
+
+static void ring(const struct run *run, long nanoseconds)
+{
+    struct itimerspec time = {.it_value = {.tv_nsec = nanoseconds}};
+    if (run->later_fd >= 0)
+        timerfd_settime(run->later_fd, 0, &time, NULL);
+}
+
+/* What need not be done before the command begins: at once while it begins, and a moment later. */
+static int do_later(void *self, short events, struct err *err)
+{
+    (void)events;
+    (void)err;
+    struct run *run = self;
+    if (!run->has_plan_recorded) {
+        run_journal_plan(run);
+        ring(run, LATER_MILLISECONDS * 1000000L);
+        return 0;
+    }
+    loop_remove(&run->loop, run->later_fd);
+    run_retire_sessions(run);
+    control_open(&run->control, run->session.folder_fd, &run->network, &run->loop);
+    return 0;
+}
+
+int run_prepare(struct run *run, struct err *err)
+{
+    run->session = SESSION_NONE;
+    run->home = HOME_NONE;
+    run->control = CONTROL_NONE;
+    run->checkpoints = CHECKPOINTS_NONE;
+    run->execs.listener_fd = -1;
+    /* Heard before the guard, which adds to the plan what it finds hidden: what is recorded is the plan that was made. */
+    run->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (run->later_fd >= 0)
+        loop_add(&run->loop, run->later_fd, POLLIN, do_later, run);
+    clock_gettime(CLOCK_MONOTONIC, &run->began);
+    if (keeps_before_launch(run) && begin_capture(run, err) < 0)
+        return -1;
+    return begin_network(run, err) < 0 || begin_home(run, err) < 0 || begin_guard(run, err) < 0 ||
+                   capture_add_places(&run->loaded, run->capture, err) < 0
+               ? -1
+               : 0;
+}
+
+static int begin_flags(struct run *run, struct err *err)
+{
+    run->asker = (struct git_asker){&run->caller, &run->launch};
+    run->flags = (struct flags){.hold = &run->guard.hold,
+                                .past = capture_past(run->loaded.policy.arena, run->capture),
+                                .versions = {.ask = ask_git, .context = &run->asker}};
+    run->has_flags = true;
+    flags_begin(&run->flags);
+    flags_read(&run->flags);
+    if (run->flags.before.trouble)
+        return err_sys(err, run->flags.before.trouble, "cannot read what is flagged in the workspace");
+    return fs_check(&run->loaded.fs, err);
+}
+
+static int take_checkpoint(void *self, struct err *err)
+{
+    struct run *run = self;
+    return capture_checkpoint(&run->loaded, run->capture, err);
+}
+
+static int begin_checkpoints(struct run *run, struct err *err)
+{
+    uint64_t seconds = run->request.checkpoint_seconds;
+    if (!seconds || !run->capture)
+        return 0;
+    run->checkpoints.loop = &run->loop;
+    run->checkpoints.journal = &run->session.journal;
+    run->checkpoints.take = take_checkpoint;
+    run->checkpoints.context = run;
+    return checkpoints_begin(&run->checkpoints, seconds, err);
+}
+
+/* While the command had the terminal, nothing could be said. */
+static void end_checkpoints(struct run *run)
+{
+    struct checkpoints *checkpoints = &run->checkpoints;
+    checkpoints_end(checkpoints);
+    if (checkpoints->has_any)
+        capture_has_checkpoints(run->capture);
+    if (checkpoints->failures)
+        caller_say(&run->caller,
+                   arena_printf(run->loaded.policy.arena,
+                                "%" PRIu64
+                                " checkpoint%s could not be taken, the last one because of this: %s",
+                                checkpoints->failures, checkpoints->failures == 1 ? "" : "s",
+                                checkpoints->failure.message),
+                   checkpoints->failure.hint);
+}
+
+/*
+ * The snapshot is taken while the child raises its walls. Where it finds a socket that the plan must hide, the child has a plan that
+ * does not: another one is started, with the plan as it is now.
+ */
+static int keep_after_launch(struct run *run, struct err *err)
+{
+    size_t operations = run->loaded.plan.operations.count;
+    if (begin_capture(run, err) < 0)
+        return -1;
+    if (run->loaded.plan.operations.count == operations)
+        return 0;
+    launch_abandon(&run->launched);
+    return launch_start(&run->launch, &run->launched, err);
+}
+
+int run_start(struct run *run, struct err *err)
+{
+    if (hold_read(&run->guard.hold, err) < 0)
+        return -1;
+    if (!run->capture && keep_after_launch(run, err) < 0)
+        return -1;
+    if (begin_checkpoints(run, err) < 0)
+        return -1;
+    if (!run->request.trial_state && begin_flags(run, err) < 0)
+        return -1;
+    network_watch(&run->network, &run->launched, &run->loop);
+    run->loop.rest_folder_fd = run->session.folder_fd;
+    run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
+    int listener_fd = run->launch.log_exec ? launch_take_listener(&run->launched) : -1;
+    if (listener_fd >= 0) /* otherwise the child has failed, and says why */
+        execs_begin(&run->execs, listener_fd, command_text(run->loaded.policy.arena, run->request.command),
+                    &run->session.journal, &run->loop);
+    ring(run, 1);
+    return 0;
+}
+
+void run_failed(struct run *run, const struct err *err)
+{
+    if (run->session.folder_fd < 0)
+        begin_session(run);
+    journal_event(&run->session.journal, "failed", "why", err->message);
+    caller_say_err(&run->caller, err);
+}
+
+/* What was done to the user's files, or could not be: said always, also where nobody is asked. */
+static void end_guard(struct run *run)
+{
+    struct hold *hold = &run->guard.hold;
+    guard_end(&run->guard);
+    for (size_t i = 0; i < hold->notices.count; i++)
+        caller_say(&run->caller, hold->notices.at[i], NULL);
+    vec_free(&hold->notices);
+}
+
+/* The places that the launcher made for what it shows are no files of the command's. */
+static void drop_places(const struct loaded *loaded, struct left *left)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < left->files.count; i++) {
+        const char *path = path_join(left->arena, loaded->request.home, left->files.at[i].path + 1);
+        bool is_place = false;
+        for (size_t j = 0; j < loaded->plan.operations.count && !is_place; j++)
+            is_place = text_equal(loaded->plan.operations.at[j].path, path);
+        if (!is_place)
+            left->files.at[kept++] = left->files.at[i];
+    }
+    left->files.count = kept;
+}
+
+static void end_home(struct run *run, struct left *ret_left)
+{
+    const struct home *home = &run->home;
+    struct err err = {0};
+    *ret_left = (struct left){0};
+    if (home->fd >= 0 && run->caller.speaker->is_read && !home->is_fresh) {
+        *ret_left = (struct left){.arena = run->loaded.policy.arena, .since = home->began};
+        left_find(home->fd, ret_left);
+        drop_places(&run->loaded, ret_left);
+    }
+    if (home_close(&run->home, &run->session, &err) < 0)
+        caller_say_err(&run->caller, &err);
+}
+
+static uint64_t milliseconds_since(struct timespec began)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000);
+}
+
+void run_end(struct run *run, struct outcome outcome)
+{
+    struct run_result *result = &run->result;
+    const struct caller *caller = &run->caller;
+    result->status = outcome.status;
+    result->session = run->session.name;
+    result->milliseconds = milliseconds_since(run->began);
+    result->network = run->has_network ? &run->network : NULL;
+    result->tripwires = run->has_guard ? &run->guard.tripwires : NULL;
+    end_checkpoints(run);
+    if (run->has_guard)
+        end_guard(run);
+    if (run->has_flags) {
+        flags_find(&run->flags);
+        result->flagged =
+            flagged_settle(caller, &run->flags, run->request.keep_flagged, outcome.status < 128);
+    }
+    execs_end(&run->execs);
+    control_close(&run->control);
+    if (run->later_fd >= 0)
+        close(run->later_fd);
+    loop_free(&run->loop);
+    if (run->has_network)
+        network_end(&run->network);
+    struct flags *flags = run->has_flags ? &run->flags : NULL;
+    struct capture_result captured = capture_end(caller, &run->loaded, run->capture, flags);
+    result->changed.mode = captured.mode;
+    result->changed.count = captured.changes;
+    if (flags) {
+        flagged_say_sightings(caller, flags);
+        flags_free(flags);
+    }
+    end_home(run, &result->left); /* git is asked with it */
+    if (run->request.wants_changes)
+        changed_find(&run->loaded, run->session.folder_fd, &result->changed);
+    run_retire_sessions(run);
+    run_journal_end(run, &outcome, result->milliseconds, result->changed.count);
+    if (captured.is_unfinished)
+        session_leave(&run->session);
+    else
+        session_end(&run->session);
+}
