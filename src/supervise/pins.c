@@ -155,8 +155,8 @@ static bool take_in_mounts(struct pins *pins)
     }
     for (size_t i = 0; !has_fallen && i < planned; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        has_fallen =
-            plan_covers(plan, operation) && !map_get(&points, operation->path, strlen(operation->path));
+        has_fallen = operations_cover(&plan->operations, operation) &&
+                     !map_get(&points, operation->path, strlen(operation->path));
     }
     map_free(&points);
     arena_free(&arena);

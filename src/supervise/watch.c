@@ -221,7 +221,7 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     watch->inotify_fd = watch->timer_fd = -1;
     for (size_t i = 0; i < plan->operations.count; i++) {
         if (plan->operations.at[i].kind == OP_FREEZE ||
-            (plan_covers(plan, &plan->operations.at[i]) && covered++ < MOST_COVERED))
+            (operations_cover(&plan->operations, &plan->operations.at[i]) && covered++ < MOST_COVERED))
             vec_push(&watch->frozen, &plan->operations.at[i]);
     }
     if (!watch->frozen.count && !tripwires_are_set(watch->tripwires))
