@@ -43,14 +43,14 @@ static void tell_home(struct attendance *attendance, const struct err *err)
 /* The home with what belongs into it. What could only not be filled in is said. */
 static int begin_home(struct attendance *attendance, struct err *err)
 {
-    struct loaded *loaded = attendance->loaded;
+    const struct loaded *loaded = attendance->loaded;
     struct home *home = &attendance->home;
     struct session *session = &attendance->session;
     if (home_open(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
         return -1;
     if (home_fill(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
         tell_home(attendance, err);
-    if (seed_begin(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+    if (seed_begin(loaded->policy.arena, &loaded->plan, &attendance->amendments, session, home, err) < 0)
         tell_home(attendance, err);
     if (home->sync.fd >= 0)
         loop_add(&attendance->loop, home->sync.fd, POLLIN, sync_ready, &home->sync);
@@ -80,6 +80,7 @@ static int begin_guard(struct attendance *attendance, struct err *err)
     attendance->guard.hold = (struct hold){
         .arena = arena,
         .plan = &attendance->loaded->plan,
+        .amendments = &attendance->amendments,
         .session = &attendance->session,
         .stubs = stubs_in(arena, attendance->loaded->request.starts[START_STATE]),
     };
@@ -112,11 +113,12 @@ static int begin_keeping(struct attendance *attendance, struct err *err)
         begin_session(attendance);
     if (attendance->trial_state && !(attendance->args->flags & FLAG_DISCARD))
         return 0;
-    int result = keep_begin(attendance->world, attendance->loaded, &attendance->session,
-                            attendance->args->flags, attendance->args->branch, &attendance->keeping, err);
+    int result =
+        keep_begin(attendance->world, attendance->loaded, &attendance->amendments, &attendance->session,
+                   attendance->args->flags, attendance->args->branch, &attendance->keeping, err);
     struct past past = keep_past(attendance->loaded->policy.arena, attendance->keeping);
     if (result == 0)
-        result = sockets_hide(&attendance->loaded->plan, attendance->loaded->policy.arena, &past, err);
+        result = sockets_hide(&attendance->amendments, attendance->loaded->policy.arena, &past, err);
     return result;
 }
 
@@ -155,7 +157,7 @@ int attend_begin(struct attendance *attendance, struct err *err)
     attendance->control = CONTROL_NONE;
     attendance->checkpoints = CHECKPOINTS_NONE;
     attendance->execs.listener_fd = -1;
-    /* Heard before the guard, which adds to the plan what it finds hidden: what is recorded is the plan that was made. */
+    attendance->launch->amendments = &attendance->amendments;
     attendance->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (attendance->later_fd >= 0)
         loop_add(&attendance->loop, attendance->later_fd, POLLIN, do_later, attendance);
@@ -164,7 +166,7 @@ int attend_begin(struct attendance *attendance, struct err *err)
         return -1;
     return begin_network(attendance, err) < 0 || begin_home(attendance, err) < 0 ||
                    begin_guard(attendance, err) < 0 ||
-                   keep_add_places(attendance->loaded, attendance->keeping, err) < 0
+                   keep_add_places(&attendance->guard.hold, attendance->keeping, err) < 0
                ? -1
                : 0;
 }
@@ -220,15 +222,15 @@ static void end_checkpoints(struct attendance *attendance)
 }
 
 /*
- * The snapshot is taken while the child raises its walls. Where it finds a socket that the plan must hide, the child has a plan that
- * does not: another one is started, with the plan as it is now.
+ * The snapshot is taken while the child raises its walls. Where it finds a socket that must be hidden, the child was handed operations
+ * that do not: another child is started, with the amendments as they are now.
  */
 static int keep_after_launch(struct attendance *attendance, struct err *err)
 {
-    size_t operations = attendance->loaded->plan.operations.count;
+    size_t hidden = attendance->amendments.hidden.count;
     if (begin_keeping(attendance, err) < 0)
         return -1;
-    if (attendance->loaded->plan.operations.count == operations)
+    if (attendance->amendments.hidden.count == hidden)
         return 0;
     launch_abandon(attendance->launched);
     return launch_start(attendance->launch, attendance->launched, err);
@@ -372,4 +374,5 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
         tripwires_free(&attendance->guard.tripwires);
     if (attendance->has_network)
         network_free(&attendance->network);
+    amendments_free(&attendance->amendments);
 }

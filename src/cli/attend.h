@@ -19,7 +19,8 @@
 struct attendance {
     const struct world *world;
     const struct args *args;
-    struct loaded *loaded;
+    const struct loaded *loaded;
+    struct amendments amendments; /* to the plan */
     struct launch *launch;
     struct launched *launched;
     const char *

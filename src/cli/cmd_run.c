@@ -194,7 +194,7 @@ static void let_signals_come(const sigset_t *before)
 }
 
 static int run(const struct world *world, const struct args *args, const struct trial *trial,
-               struct loaded *loaded, struct launch *launch, struct launched *launched)
+               const struct loaded *loaded, struct launch *launch, struct launched *launched)
 {
     launch->operations = &loaded->plan.operations;
     launch->policy = loaded->request.full_access ? NULL : policy_retold(loaded);

@@ -81,7 +81,7 @@ static void begin_live(const struct world *world, const struct loaded *loaded, c
 }
 
 /* The first tree is the run's own; each further one has a session of its own, and is settled by itself. */
-static int begin_tree(const struct world *world, struct loaded *loaded, const struct session *session,
+static int begin_tree(const struct world *world, const struct loaded *loaded, const struct session *session,
                       struct keeping *keeping, struct kept_tree tree, struct err *err)
 {
     struct arena *arena = loaded->policy.arena;
@@ -101,7 +101,7 @@ static int begin_tree(const struct world *world, struct loaded *loaded, const st
     vec_push(&keeping->trees, tree);
     struct kept_tree *kept = &keeping->trees.at[keeping->trees.count - 1];
     if (kept->record.mode != RECORD_LIVE)
-        return keep_begin_aside(world, loaded, keeping->store, kept, err);
+        return keep_begin_aside(world, loaded, keeping, kept, err);
     begin_live(world, loaded, keeping, kept);
     return 0;
 }
@@ -126,8 +126,9 @@ static struct kept_tree outside_repository(struct arena *arena, const char *git_
                                          .prefix = is_in_checkout ? ".git" : ""}};
 }
 
-static int begin_workspaces(const struct world *world, struct loaded *loaded, const struct session *session,
-                            enum record_mode mode, struct keeping *keeping, struct err *err)
+static int begin_workspaces(const struct world *world, const struct loaded *loaded,
+                            const struct session *session, enum record_mode mode, struct keeping *keeping,
+                            struct err *err)
 {
     for (size_t i = 0; i < loaded->policy.workspaces.count; i++) {
         const struct workspace *workspace = &loaded->policy.workspaces.at[i];
@@ -147,7 +148,7 @@ static int begin_workspaces(const struct world *world, struct loaded *loaded, co
 }
 
 /* Whatever else of the host can be written: with --review=all, and where no other wall stands behind the mounts. */
-static int begin_others(const struct world *world, struct loaded *loaded, const struct session *session,
+static int begin_others(const struct world *world, const struct loaded *loaded, const struct session *session,
                         enum record_mode mode, struct keeping *keeping, struct err *err)
 {
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
@@ -168,7 +169,7 @@ static int begin_others(const struct world *world, struct loaded *loaded, const 
 }
 
 /* The worktree is the branch's own; what is committed there goes aside, and into the repository at the end. */
-static int begin_branch(const struct world *world, struct loaded *loaded, const struct session *session,
+static int begin_branch(const struct world *world, const struct loaded *loaded, const struct session *session,
                         const char *branch, struct keeping *keeping, struct err *err)
 {
     const char *outside =
@@ -180,8 +181,9 @@ static int begin_branch(const struct world *world, struct loaded *loaded, const 
     return begin_tree(world, loaded, session, keeping, tree, err);
 }
 
-int keep_begin(const struct world *world, struct loaded *loaded, const struct session *session,
-               flag_set flags, const char *branch, struct keeping **ret_keeping, struct err *err)
+int keep_begin(const struct world *world, const struct loaded *loaded, struct amendments *amendments,
+               const struct session *session, flag_set flags, const char *branch,
+               struct keeping **ret_keeping, struct err *err)
 {
     enum record_mode mode = RECORD_LIVE;
     if (flags & FLAG_DISCARD)
@@ -191,6 +193,7 @@ int keep_begin(const struct world *world, struct loaded *loaded, const struct se
     bool keeps_all = flags & (FLAG_REVIEW_ALL | FLAG_NESTED);
     struct keeping *keeping = *ret_keeping = arena_new(loaded->policy.arena, struct keeping);
     keeping->store = keep_store(loaded, loaded->policy.arena);
+    keeping->amendments = amendments;
     if (loaded->request.read_only)
         return 0;
     if (session->folder_fd < 0 && mode != RECORD_LIVE)

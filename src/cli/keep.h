@@ -24,18 +24,20 @@ struct kept_tree {
 struct keeping {
     const char *store;         /* where contents are kept, absolute */
     struct progress *progress; /* may be NULL */
+    struct amendments *amendments;
     VEC(struct kept_tree) trees;
 };
 
 /*
- * Before the command starts. What cannot be undone is said here, before anything happens. Names in the plan where what is
- * written goes elsewhere. Fails only where changes were to be kept aside and cannot be: then nothing may be run.
+ * Before the command starts. What cannot be undone is said here, before anything happens. Where what is
+ * written goes elsewhere, that becomes an amendment. Fails only where changes were to be kept aside and cannot be: then nothing may be run.
  */
-int keep_begin(const struct world *world, struct loaded *loaded, const struct session *session,
-               flag_set flags, const char *branch, struct keeping **ret_keeping, struct err *err) must_check;
+int keep_begin(const struct world *world, const struct loaded *loaded, struct amendments *amendments,
+               const struct session *session, flag_set flags, const char *branch,
+               struct keeping **ret_keeping, struct err *err) must_check;
 
 /* What was put into workspaces since is there: where a command works in a copy, that gets a place for it. */
-int keep_add_places(const struct loaded *loaded, const struct keeping *keeping, struct err *err) must_check;
+int keep_add_places(const struct hold *hold, const struct keeping *keeping, struct err *err) must_check;
 
 /* What the workspaces held at the start, where snapshots of them were taken. */
 struct past keep_past(struct arena *arena, const struct keeping *keeping);

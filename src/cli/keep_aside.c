@@ -7,15 +7,14 @@
 #include "workspace/copied.h"
 #include "workspace/layers.h"
 
-/* The plan's operation that lets the tree be written. */
-static struct operation *find_operation(struct loaded *loaded, const char *path)
+/* The number of the operation that lets the tree be written; that of no operation where nothing does. */
+static size_t find_operation(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        struct operation *operation = &loaded->plan.operations.at[i];
-        if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, path) == 0)
-            return operation;
-    }
-    return NULL;
+    size_t i = 0;
+    while (i < operations->count &&
+           !(operations->at[i].kind == OP_BIND_WRITE && strcmp(operations->at[i].path, path) == 0))
+        i++;
+    return i;
 }
 
 static void say_layers(const struct world *world, struct arena *arena, const struct kept_tree *tree,
@@ -76,11 +75,11 @@ static const char *why_copy(struct arena *arena, const struct layers *layers)
                            : NULL;
 }
 
-int keep_begin_aside(const struct world *world, struct loaded *loaded, const char *store,
+int keep_begin_aside(const struct world *world, const struct loaded *loaded, const struct keeping *keeping,
                      struct kept_tree *tree, struct err *err)
 {
-    struct operation *operation = find_operation(loaded, tree->covered);
-    if (!operation)
+    size_t operation = find_operation(&loaded->plan.operations, tree->covered);
+    if (operation == loaded->plan.operations.count)
         return 0; /* nothing of it can be written */
     struct arena *arena = loaded->policy.arena;
     int folder_fd = tree->session.folder_fd;
@@ -90,8 +89,8 @@ int keep_begin_aside(const struct world *world, struct loaded *loaded, const cha
         record_save(folder_fd, &tree->record, err) < 0)
         return -1;
     const char *why = tree->record.mode == RECORD_BRANCH ? layers.why_not : why_copy(arena, &layers);
-    bool is_copied =
-        why && tree->record.mode != RECORD_BRANCH && begin_copy(world, loaded, store, tree, why, err) == 0;
+    bool is_copied = why && tree->record.mode != RECORD_BRANCH &&
+                     begin_copy(world, loaded, keeping->store, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
         record_forget(folder_fd);
@@ -103,27 +102,27 @@ int keep_begin_aside(const struct world *world, struct loaded *loaded, const cha
     if (is_copied && upper_remove(folder_fd, NULL, err) < 0)
         return -1;
     if (is_copied) {
-        operation->source = arena_printf(arena, "%s/copy", tree->session.folder);
+        amend_copy(keeping->amendments, operation, arena_printf(arena, "%s/copy", tree->session.folder));
         tree->is_copied = true;
     } else {
-        operation->overlay = layers.folder;
+        amend_layer(keeping->amendments, operation, layers.folder);
         say_layers(world, arena, tree, &layers);
     }
     tree->is_on = true;
     return 0;
 }
 
-int keep_add_places(const struct loaded *loaded, const struct keeping *keeping, struct err *err)
+int keep_add_places(const struct hold *hold, const struct keeping *keeping, struct err *err)
 {
     for (size_t i = 0; keeping && i < keeping->trees.count; i++) {
         const struct kept_tree *tree = &keeping->trees.at[i];
         size_t size = strlen(tree->covered);
         bool is_copied = tree->is_on && tree->is_copied;
-        for (size_t j = 0; is_copied && j < loaded->plan.operations.count; j++) {
-            const struct operation *operation = &loaded->plan.operations.at[j];
-            if (operation->kind == OP_FREEZE && !operation->missing &&
-                path_is_beneath(operation->path, tree->covered) && operation->path[size] == '/' &&
-                copied_add_place(tree->session.folder_fd, operation->path + size + 1, operation->is_directory,
+        for (size_t j = 0; is_copied && j < hold->plan->operations.count; j++) {
+            struct operation operation = hold_operation(hold, j);
+            if (operation.kind == OP_FREEZE && !operation.missing &&
+                path_is_beneath(operation.path, tree->covered) && operation.path[size] == '/' &&
+                copied_add_place(tree->session.folder_fd, operation.path + size + 1, operation.is_directory,
                                  err) < 0)
                 return -1;
         }

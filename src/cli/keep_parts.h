@@ -8,6 +8,6 @@
 int keep_take(const struct loaded *loaded, const char *store, const struct kept_tree *tree,
               struct progress *progress, struct tree *ret_tree, struct err *err) must_check;
 
-/* An overlay over the tree, or a copy of it: the plan's operation names which. What a person should know is said. */
-int keep_begin_aside(const struct world *world, struct loaded *loaded, const char *store,
+/* An overlay over the tree, or a copy of it: an amendment names which. What a person should know is said. */
+int keep_begin_aside(const struct world *world, const struct loaded *loaded, const struct keeping *keeping,
                      struct kept_tree *tree, struct err *err) must_check;

@@ -27,7 +27,7 @@
 #include "base/err.h"
 #include "base/trace.h"
 #include "kernel/cgroup.h"
-#include "plan/operations.h"
+#include "plan/amendments.h"
 
 struct launch {
     /* Known before the policy is read. */
@@ -47,6 +47,7 @@ struct launch {
     const int *host_fds; /* descriptors of the caller's that a child which is started now must not keep */
     size_t host_fd_count;
     const struct operations *operations; /* the plan's; inside: those that are carried out there */
+    const struct amendments *amendments; /* to them; may be NULL. Inside the operations have them already */
     const size_t *numbers;               /* inside: the number of each in the plan */
     const char *home;                    /* the directory on the host that is the private home */
     const char *git_config;              /* added to the system's git configuration inside */

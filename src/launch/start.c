@@ -339,7 +339,7 @@ static int set_limits(const struct operations *operations, const struct launched
     return err_hint(err, "`bawn doctor` says what helps; --limit memory=none --limit pids=none does without");
 }
 
-int launch_start(const struct launch *launch, struct launched *launched, struct err *err)
+static int start_amended(const struct launch *launch, struct launched *launched, struct err *err)
 {
     bool host_network = ports_host_network(launch->operations);
     if (check_standard_streams(launch->operations, err) < 0 || make_missing(launch, err) < 0)
@@ -355,4 +355,15 @@ int launch_start(const struct launch *launch, struct launched *launched, struct 
         return -1;
     }
     return 0;
+}
+
+int launch_start(const struct launch *launch, struct launched *launched, struct err *err)
+{
+    struct arena arena = {0};
+    struct launch amended = *launch;
+    struct operations operations = amended_operations(&arena, launch->operations, launch->amendments);
+    amended.operations = &operations;
+    int result = start_amended(&amended, launched, err);
+    arena_free(&arena);
+    return result;
 }

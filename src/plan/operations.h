@@ -66,13 +66,10 @@ struct operation {
     const struct rule
         *because; /* the rule that asked for it; NULL for what every sandbox has, and in the launcher */
     const char *path;
-    const char
-        *source; /* COPY and SYNC: where the content lies; LINK: the link's target; WRITE: the copy that is
-                           shown in its place, known when the run begins, or NULL */
+    const char *source; /* COPY and SYNC: where the content lies; LINK: its target; WRITE: see amend_copy() */
     const char *name, *value;
-    const char *
-        overlay; /* WRITE and SEED: the folder that takes what is written there, known when the run begins; or NULL.
-                     Without one a SEED shows nothing */
+    const char
+        *overlay; /* WRITE and SEED: see amend_layer(). NULL in a plan; without one a SEED shows nothing */
     uint64_t amount;
     uint16_t port, host_port;
     bool is_address;          /* CONNECT and REFUSE: `value` is an address or a network, and no name … */
