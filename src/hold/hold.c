@@ -34,11 +34,18 @@ bool hold_needs_stub(const struct plan *plan)
     return false;
 }
 
-static int hold_with_stub(struct hold *hold, struct operation *operation, struct err *err)
+struct operation hold_operation(const struct hold *hold, size_t number)
 {
+    return amended_operation(&hold->plan->operations, hold->amendments, number);
+}
+
+static int hold_with_stub(struct hold *hold, size_t number, struct err *err)
+{
+    const struct operation *operation = &hold->plan->operations.at[number];
     int held = stubs_hold(&hold->stubs, operation->path, operation->is_directory,
                           git_stub_content(path_name(operation->path)), err);
-    operation->missing &= held != 1;
+    if (operation->missing && held == 1)
+        amend_presence(hold->amendments, number, false);
     return held < 0 ? -1 : 0;
 }
 
@@ -72,10 +79,10 @@ static void remember_object(const struct hold *hold, struct frozen *frozen)
 int hold_begin(struct hold *hold, struct err *err)
 {
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
-        struct operation *operation = &hold->plan->operations.at[i];
-        if (is_git_control(operation) && hold_with_stub(hold, operation, err) < 0)
+        const struct operation *operation = &hold->plan->operations.at[i];
+        if (is_git_control(operation) && hold_with_stub(hold, i, err) < 0)
             return -1;
-        if (operation->kind != OP_FREEZE || operation->missing)
+        if (operation->kind != OP_FREEZE || hold_operation(hold, i).missing)
             continue;
         struct frozen frozen = {.operation = i};
         remember_object(hold, &frozen);
@@ -125,11 +132,11 @@ static struct frozen *frozen_at(struct hold *hold, size_t operation)
 
 bool hold_stand_in(struct hold *hold, size_t operation)
 {
-    struct operation *gone = &hold->plan->operations.at[operation];
+    const struct operation *gone = &hold->plan->operations.at[operation];
     struct err ignored;
     bool stands = is_git_control(gone) && stubs_hold(&hold->stubs, gone->path, gone->is_directory,
                                                      git_stub_content(path_name(gone->path)), &ignored) == 1;
-    gone->missing = !stands;
+    amend_presence(hold->amendments, operation, !stands);
     return stands;
 }
 
@@ -137,7 +144,7 @@ int hold_sweep(struct hold *hold, struct err *err)
 {
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
         const struct operation *operation = &hold->plan->operations.at[i];
-        if (operation->kind != OP_FREEZE || !operation->missing)
+        if (operation->kind != OP_FREEZE || !hold_operation(hold, i).missing)
             continue;
         int moved = aside_move(hold->arena, hold->session->folder_fd, operation->path, err);
         if (moved < 0)
@@ -238,14 +245,14 @@ static void settle_fallen(struct hold *hold, const struct frozen *frozen)
 void hold_fell(struct hold *hold, size_t operation)
 {
     struct frozen *frozen = frozen_at(hold, operation);
-    const struct operation *fallen = &hold->plan->operations.at[operation];
-    const char *notice = fallen->kind == OP_FREEZE
+    struct operation fallen = hold_operation(hold, operation);
+    const char *notice = fallen.kind == OP_FREEZE
                              ? NULL
                              : arena_printf(hold->arena,
                                             "%s was replaced on the host while it was %s inside: for a "
                                             "moment it was not, and is again",
-                                            fallen->path, fallen->kind == OP_HIDE ? "hidden" : "read-only");
-    hold_note(hold, "pinned-again", fallen->path, notice);
+                                            fallen.path, fallen.kind == OP_HIDE ? "hidden" : "read-only");
+    hold_note(hold, "pinned-again", fallen.path, notice);
     if (!frozen)
         return;
     frozen->fell = true;

@@ -14,6 +14,7 @@
 #include "hold/content.h"
 #include "hold/stub.h"
 #include "journal/session.h"
+#include "plan/amendments.h"
 #include "plan/plan.h"
 
 /* A frozen path, as it was when the command started. */
@@ -27,17 +28,21 @@ struct frozen {
 
 struct hold {
     struct arena *arena;
-    struct plan *plan;
+    const struct plan *plan;
+    struct amendments *amendments;
     struct session *session;
     struct stubs stubs;
     VEC(struct frozen) frozen;
     VEC(const char *) notices; /* sentences without a full stop, for the user */
 };
 
+/* An operation of the plan with its amendments, or a hidden path among those. */
+struct operation hold_operation(const struct hold *hold, size_t number);
+
 /* Does the plan miss a control file of git's, for which a stub would be made in the workspace? */
 bool hold_needs_stub(const struct plan *plan);
 
-/* Before the launch. Missing control files of git that a stub holds are no longer missing in the plan. */
+/* Before the launch. Missing control files of git get a stub; amendments say that they are no longer missing. */
 int hold_begin(struct hold *hold, struct err *err) must_check;
 
 /* Before the command begins: what the frozen files hold. Fails where one of them could be written by another name. */

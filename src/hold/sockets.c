@@ -16,7 +16,8 @@ static bool is_bound(const char *list, const char *name)
     return false;
 }
 
-static int hide_those_of(const struct past *past, struct plan *plan, struct arena *arena, struct err *err)
+static int hide_those_of(const struct past *past, struct amendments *amendments, struct arena *arena,
+                         struct err *err)
 {
     const char *list;
     if (!past->tree || !past->tree->sockets.count)
@@ -26,15 +27,15 @@ static int hide_those_of(const struct past *past, struct plan *plan, struct aren
     for (size_t i = 0; i < past->tree->sockets.count; i++) {
         const char *path = path_join(arena, past->workspace, past->tree->sockets.at[i]);
         if (is_bound(list, path_name(path)))
-            vec_push(&plan->operations, (struct operation){.kind = OP_HIDE, .path = path});
+            amend_hide(amendments, path);
     }
     return 0;
 }
 
-int sockets_hide(struct plan *plan, struct arena *arena, const struct past *past, struct err *err)
+int sockets_hide(struct amendments *amendments, struct arena *arena, const struct past *past, struct err *err)
 {
     int result = 0;
     for (; past && result == 0; past = past->next)
-        result = hide_those_of(past, plan, arena, err);
+        result = hide_those_of(past, amendments, arena, err);
     return result;
 }

@@ -5,7 +5,8 @@
 #pragma once
 
 #include "hold/past.h"
-#include "plan/plan.h"
+#include "plan/amendments.h"
 
 /* Before the launch: hides those that somebody listens at now. What nobody listens at may be made anew. */
-int sockets_hide(struct plan *plan, struct arena *arena, const struct past *past, struct err *err) must_check;
+int sockets_hide(struct amendments *amendments, struct arena *arena, const struct past *past, struct err *err)
+    must_check;

@@ -210,7 +210,7 @@ static void copy_entry(struct copying *copying, int parent_fd, const char *sourc
 
 static void carry_out(struct copying *copying, const struct operation *operation)
 {
-    const char *destination = plan_destination(copying->plan, operation), *name;
+    const char *destination = operations_destination(&copying->plan->operations, operation), *name;
     auto_fd int parent_fd = open_parent_beneath(copying->root_fd, operation->source + 1, &name);
     if (!destination || parent_fd < 0)
         return;

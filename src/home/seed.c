@@ -58,8 +58,9 @@ static bool was_asked_for(const struct operation *operation)
     return operation->because->source->asked_by >= LAYER_ADMIN;
 }
 
-static int begin_one(struct arena *arena, struct operation *operation, const char *seeds, int seeds_fd,
-                     struct err *err)
+/* Sets *ret_layer to the layer of one seed, or to NULL where there can be none and nobody asked for it. */
+static int begin_one(struct arena *arena, const struct operation *operation, const char *seeds, int seeds_fd,
+                     const char **ret_layer, struct err *err)
 {
     char hash[SHA256_HEX_SIZE];
     sha256_hex(operation->path, strlen(operation->path), hash);
@@ -70,28 +71,30 @@ static int begin_one(struct arena *arena, struct operation *operation, const cha
     if (layer_fd < 0)
         return err_sys(err, errno, "cannot open %s/%s", seeds, name);
     const char *unfit = make_layer(layer_fd, operation->path);
-    if (!unfit)
-        operation->overlay = arena_printf(arena, "%s/%s", seeds, name);
-    else if (was_asked_for(operation))
+    if (unfit && was_asked_for(operation))
         return err_set(err, "%s is not shown inside, because the file system of %s is unfit for a layer: %s",
                        operation->path, seeds, unfit);
+    *ret_layer = unfit ? NULL : arena_printf(arena, "%s/%s", seeds, name);
     return 0;
 }
 
-int seed_begin(struct arena *arena, struct plan *plan, const struct session *session, struct home *home,
-               struct err *err)
+int seed_begin(struct arena *arena, const struct plan *plan, struct amendments *amendments,
+               const struct session *session, struct home *home, struct err *err)
 {
     int result = 0;
     for (size_t i = 0; i < plan->operations.count; i++) {
-        struct operation *operation = &plan->operations.at[i];
+        const struct operation *operation = &plan->operations.at[i];
+        const char *layer = NULL;
         if (operation->kind != OP_SEED || home->state_fd < 0)
             continue;
         if (home->seeds_fd < 0 && take_seeds(session, home, err) < 0)
             return -1;
         const char *seeds = home->has_own_seeds ? arena_printf(arena, "%s/" SEEDS_NAME, session->folder)
                                                 : arena_printf(arena, "%s.state/" SEEDS_NAME, home->path);
-        if (begin_one(arena, operation, seeds, home->seeds_fd, err) < 0)
+        if (begin_one(arena, operation, seeds, home->seeds_fd, &layer, err) < 0)
             result = -1;
+        else if (layer)
+            amend_layer(amendments, i, layer);
     }
     return result;
 }

@@ -6,10 +6,11 @@
 #pragma once
 
 #include "home/home.h"
+#include "plan/amendments.h"
 
-/* Gives every seed of the plan its layer. Where there can be none a seed shows nothing, and why is told if it was asked for. */
-int seed_begin(struct arena *arena, struct plan *plan, const struct session *session, struct home *home,
-               struct err *err) must_check;
+/* Gives every seed of the plan its layer, as an amendment. Where there can be none a seed shows nothing, and why is told if it was asked for. */
+int seed_begin(struct arena *arena, const struct plan *plan, struct amendments *amendments,
+               const struct session *session, struct home *home, struct err *err) must_check;
 
 /* Those of a session that had its own. */
 int seed_remove(const struct session *session, struct err *err) must_check;

@@ -227,7 +227,7 @@ static int open_lock(struct arena *arena, const struct plan *plan, const char *s
 static int add_file(struct arena *arena, const struct plan *plan, const struct operation *operation,
                     struct sync *sync, struct err *err)
 {
-    const char *destination = plan_destination(plan, operation);
+    const char *destination = operations_destination(&plan->operations, operation);
     if (!destination)
         return 0;
     char hash[SHA256_HEX_SIZE];

@@ -69,7 +69,7 @@ static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
 /* Those that were opened outside are counted as the whole plan's operations are. */
 static struct shown *take_shown(struct arena *arena, const struct child *child, const struct launch *launch)
 {
-    size_t count = launch->plan->operations.count;
+    size_t count = launch->operations->count;
     struct shown *shown = arena_alloc(arena, count * sizeof(*shown));
     for (size_t i = 0; i < count; i++)
         shown[i] = child->shown[launch->numbers[i]];
@@ -99,14 +99,14 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     ret_kept->decoys = root.decoys;
     trace_point(launch->trace, "inside", "the plan's root");
     if (!child->host_network && (own_network_enter(&network, &root, err) < 0 ||
-                                 ports_hand_out(launch->plan, child->port_fd, err) < 0))
+                                 ports_hand_out(launch->operations, child->port_fd, err) < 0))
         return -1;
     if (root.settings >= 0)
         close(root.settings);
     trace_point(launch->trace, "inside", "the network");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);
-    if (limits_set(launch->plan, &child->descriptors, err) < 0)
+    if (limits_set(launch->operations, &child->descriptors, err) < 0)
         return -1;
     scrub_environment();
     scrub_arguments(launch);

@@ -131,7 +131,7 @@ int furnish_private(struct root *root, const char *path, struct err *err)
 
 int furnish_resize(struct root *root, struct err *err)
 {
-    uint64_t memory = limits_asked(root->launch->plan, LIMIT_MEMORY);
+    uint64_t memory = limits_asked(root->launch->operations, "memory");
     for (size_t i = 0; memory != UINT64_MAX && i < array_len(places_in_memory); i++) {
         const char *option =
             arena_printf(&root->arena, "size=%" PRIu64, memory / 100 * places_in_memory[i].percent + 4096);
@@ -225,8 +225,8 @@ bool furnish_makes(const struct operation *operation)
 /* Does the plan show the host's file, by its name or with all of /etc? */
 static bool is_shown(const struct root *root, const char *path)
 {
-    for (size_t i = 0; i < root->launch->plan->operations.count; i++) {
-        const struct operation *operation = &root->launch->plan->operations.at[i];
+    for (size_t i = 0; i < root->launch->operations->count; i++) {
+        const struct operation *operation = &root->launch->operations->at[i];
         if (operation->kind == OP_BIND_READ && path_is_beneath(path, operation->path))
             return true;
     }
@@ -310,12 +310,12 @@ int furnish_files(struct root *root, struct err *err)
 {
     static const char own_hosts[] = "127.0.0.1 localhost bawn\n::1 localhost bawn\n";
     static const char host_ports[] = "127.0.0.1 host.bawn.internal\n::1 host.bawn.internal\n";
-    const struct plan *plan = root->launch->plan;
-    if (ports_by_name(plan))
+    const struct operations *operations = root->launch->operations;
+    if (ports_by_name(operations))
         root->resolvers =
             "nameserver 198.18.0.1\n"; /* PORT_NAMES_ADDRESS: the network's helper listens there */
     const char *hosts = arena_printf(&root->arena, "%s%s%s", root->hosts ? root->hosts : "", own_hosts,
-                                     ports_have(plan, OP_HOST_PORT) ? host_ports : "");
+                                     ports_have(operations, OP_HOST_PORT) ? host_ports : "");
     if (write_file(root, "/etc/hosts", hosts, err) < 0 ||
         (root->resolvers && write_file(root, "/etc/resolv.conf", root->resolvers, err) < 0))
         return -1;

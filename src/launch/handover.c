@@ -8,9 +8,8 @@
 
 struct head {
     size_t size; /* of what follows */
-    size_t operations, variables, words;
-    struct plan_request request;
-    wall_set absent;
+    size_t variables, words;
+    struct operations operations; /* without the operations themselves, which follow */
 };
 
 static void put_text(struct buf *out, const char *text)
@@ -47,18 +46,18 @@ static bool is_carried_out(const struct operation *operation)
 
 int handover_send(const struct launch *launch, int socket_fd, struct err *err)
 {
-    const struct plan *plan = launch->plan;
+    const struct operations *operations = launch->operations;
     struct head head = {.variables = count_of(launch->environment),
                         .words = count_of(launch->command),
-                        .request = plan->request,
-                        .absent = plan->absent};
+                        .operations = *operations};
+    head.operations.count = 0;
     auto_buf struct buf out = {0};
     buf_add(&out, (const char *)&head, sizeof(head));
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (!is_carried_out(operation))
             continue;
-        head.operations++;
+        head.operations.count++;
         buf_add(&out, (const char *)&i, sizeof(i));
         buf_add(&out, (const char *)operation, sizeof(*operation));
         put_text(&out, operation->path);
@@ -126,15 +125,13 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
     if (!receive_all(socket_fd, bytes, head.size))
         return err_set(err, "the supervisor is gone");
     const char *at = bytes;
-    struct plan *plan = arena_new(arena, struct plan);
-    plan->request = head.request;
-    plan->absent = head.absent;
-    plan->operations.at = arena_alloc(arena, head.operations * sizeof(struct operation));
-    plan->operations.count = plan->operations.capacity = head.operations;
-    size_t *numbers = arena_alloc(arena, head.operations * sizeof(*numbers));
+    struct operations *operations = arena_new(arena, struct operations);
+    *operations = head.operations;
+    operations->at = arena_alloc(arena, operations->count * sizeof(*operations->at));
+    size_t *numbers = arena_alloc(arena, operations->count * sizeof(*numbers));
     launch->numbers = numbers;
-    for (size_t i = 0; i < head.operations; i++) {
-        struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        struct operation *operation = &operations->at[i];
         memcpy(&numbers[i], at, sizeof(*numbers));
         at += sizeof(*numbers);
         memcpy(operation, at, sizeof(*operation));
@@ -146,7 +143,7 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
         operation->value = take_text(&at);
         operation->overlay = take_text(&at);
     }
-    launch->plan = plan;
+    launch->operations = operations;
     launch->environment = take_texts(&at, arena, head.variables);
     launch->command = take_texts(&at, arena, head.words);
     launch->directory = take_text(&at);

@@ -9,10 +9,10 @@
 #include "kernel/mounts.h"
 #include "launch/inside.h"
 
-bool host_root_is_wanted(const struct plan *plan)
+bool host_root_is_wanted(const struct operations *operations)
 {
-    for (size_t i = 0; plan && i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_HOST)
+    for (size_t i = 0; operations && i < operations->count; i++) {
+        if (operations->at[i].kind == OP_HOST)
             return true;
     }
     return false;

@@ -7,6 +7,7 @@
 #include <sys/signalfd.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 #include "kernel/process.h"
 #include "launch/launch.h"
 #include "plan/decoys.h"
@@ -152,18 +153,21 @@ void decoys_arm(const struct decoy_fds *fds);
 size_t decoys_touched(const struct decoy_fds *fds, const struct signalfd_siginfo *information);
 
 /* host_root.c: does the plan show the host's own tree, and nothing in its place? Then that is the root. */
-bool host_root_is_wanted(const struct plan *plan); /* NULL: there is no plan yet, and it will not */
+bool host_root_is_wanted(
+    const struct operations *operations); /* NULL: there is no plan yet, and it will not */
 int host_root_prepare(struct root *root, struct err *err) must_check;
 
-/* limits.c: the most of something that somebody asked for on this machine, and not a profile; UINT64_MAX where nobody did. */
-uint64_t limits_asked(const struct plan *plan, enum limit limit);
+/* limits.c: the limit of this name that a rule sets, other than a profile's; UINT64_MAX where there is none. */
+uint64_t limits_asked(const struct operations *operations, const char *name);
 
 /* limits.c: does the plan say that a control group holds a limit? Then what it may use is set here, outside. */
-bool limits_want_cgroup(const struct plan *plan);
-int limits_fill_cgroup(const struct plan *plan, const struct cgroup *cgroup, struct err *err) must_check;
+bool limits_want_cgroup(const struct operations *operations);
+int limits_fill_cgroup(const struct operations *operations, const struct cgroup *cgroup, struct err *err)
+    must_check;
 
 /* limits.c: those that a process imposes on itself and its children. `descriptors`: the limit that the caller had. */
-int limits_set(const struct plan *plan, const struct rlimit *descriptors, struct err *err) must_check;
+int limits_set(const struct operations *operations, const struct rlimit *descriptors, struct err *err)
+    must_check;
 
 /* limits.c: those that hold for every sandbox, whatever the plan. */
 int limits_set_fixed(struct err *err) must_check;
@@ -183,12 +187,12 @@ int own_network_begin(struct own_network *network, bool all_addresses, struct er
 int own_network_enter(struct own_network *network, const struct root *root, struct err *err) must_check;
 
 /* ports.c: which network the plan wants. */
-bool ports_host_network(const struct plan *plan);
-bool ports_by_name(const struct plan *plan);
-bool ports_have(const struct plan *plan, enum operation_kind kind);
+bool ports_host_network(const struct operations *operations);
+bool ports_by_name(const struct operations *operations);
+bool ports_have(const struct operations *operations, enum operation_kind kind);
 
 /* ports.c: hands out the sockets that stand from the beginning. */
-int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err) must_check;
+int ports_hand_out(const struct operations *operations, int channel_fd, struct err *err) must_check;
 
 /* lockdown.c */
 int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err) must_check;

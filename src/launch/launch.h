@@ -27,7 +27,7 @@
 #include "base/err.h"
 #include "base/trace.h"
 #include "kernel/cgroup.h"
-#include "plan/plan.h"
+#include "plan/amendments.h"
 
 struct launch {
     /* Known before the policy is read. */
@@ -46,12 +46,13 @@ struct launch {
     /* Known when the plan is made. */
     const int *host_fds; /* descriptors of the caller's that a child which is started now must not keep */
     size_t host_fd_count;
-    const struct plan *plan;        /* inside: only what is carried out there */
-    const size_t *numbers;          /* inside: as which of the whole plan's operations each counts */
-    const char *home;               /* the directory on the host that is the private home */
-    const char *git_config;         /* added to the system's git configuration inside */
-    const char *const *environment; /* what the command gets, ended by NULL */
-    const char *directory;          /* where it starts */
+    const struct operations *operations; /* the plan's; inside: those that are carried out there */
+    const struct amendments *amendments; /* to them; may be NULL. Inside the operations have them already */
+    const size_t *numbers;               /* inside: the number of each in the plan */
+    const char *home;                    /* the directory on the host that is the private home */
+    const char *git_config;              /* added to the system's git configuration inside */
+    const char *const *environment;      /* what the command gets, ended by NULL */
+    const char *directory;               /* where it starts */
     const char *briefing; /* what the command can read about where it is, at /run/bawn/BRIEFING.md; or NULL */
     const char *policy;   /* the rules that the command can ask about, at /run/bawn/policy.bawn; or NULL */
     uint64_t seconds;     /* how long the command may run; UINT64_MAX: as long as it likes */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,52 +10,52 @@
 #include "kernel/process.h"
 #include "launch/inside.h"
 
-static const struct operation *find_limit(const struct plan *plan, enum limit limit)
+static const struct operation *find_limit(const struct operations *operations, const char *name)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
-        if (operation->kind == OP_LIMIT && operation->limit == limit)
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
+        if (operation->kind == OP_LIMIT && strcmp(operation->name, name) == 0)
             return operation;
     }
     return NULL;
 }
 
 /* UINT64_MAX where the plan sets no limit. */
-static uint64_t limits_most(const struct plan *plan, enum limit limit)
+static uint64_t limits_most(const struct operations *operations, const char *name)
 {
-    const struct operation *operation = find_limit(plan, limit);
+    const struct operation *operation = find_limit(operations, name);
     return operation ? operation->amount : UINT64_MAX;
 }
 
-uint64_t limits_asked(const struct plan *plan, enum limit limit)
+uint64_t limits_asked(const struct operations *operations, const char *name)
 {
-    const struct operation *operation = find_limit(plan, limit);
+    const struct operation *operation = find_limit(operations, name);
     return operation && !operation->is_of_profile ? operation->amount : UINT64_MAX;
 }
 
-static bool is_held_by_cgroup(const struct plan *plan, enum limit limit)
+static bool is_held_by_cgroup(const struct operations *operations, const char *name)
 {
-    const struct operation *operation = find_limit(plan, limit);
+    const struct operation *operation = find_limit(operations, name);
     return operation && operation->held_by == HELD_BY_CGROUP;
 }
 
-bool limits_want_cgroup(const struct plan *plan)
+bool limits_want_cgroup(const struct operations *operations)
 {
-    return is_held_by_cgroup(plan, LIMIT_MEMORY) || is_held_by_cgroup(plan, LIMIT_PIDS);
+    return is_held_by_cgroup(operations, "memory") || is_held_by_cgroup(operations, "pids");
 }
 
-int limits_fill_cgroup(const struct plan *plan, const struct cgroup *cgroup, struct err *err)
+int limits_fill_cgroup(const struct operations *operations, const struct cgroup *cgroup, struct err *err)
 {
     if (cgroup->fd < 0)
         return 0;
-    return cgroup_limit(cgroup, limits_most(plan, LIMIT_MEMORY), limits_most(plan, LIMIT_PIDS), err);
+    return cgroup_limit(cgroup, limits_most(operations, "memory"), limits_most(operations, "pids"), err);
 }
 
-int limits_set(const struct plan *plan, const struct rlimit *descriptors, struct err *err)
+int limits_set(const struct operations *operations, const struct rlimit *descriptors, struct err *err)
 {
     if (setrlimit(RLIMIT_NOFILE, descriptors) < 0)
         return err_sys(err, errno, "cannot set a limit");
-    uint64_t files = limits_most(plan, LIMIT_FILES), pids = limits_most(plan, LIMIT_PIDS);
+    uint64_t files = limits_most(operations, "files"), pids = limits_most(operations, "pids");
     /* Processes are counted in this user namespace alone (Linux 5.14). */
     if ((files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
         (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0))

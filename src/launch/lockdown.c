@@ -35,8 +35,8 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
         return err_set(err, "this kernel has no Landlock");
     if (landlock_begin(abi, true, &landlock, err) < 0 || allow(&landlock, "/", LANDLOCK_SEE, err) < 0)
         return -1;
-    for (size_t i = 0; i < launch->plan->operations.count; i++) {
-        const struct operation *operation = &launch->plan->operations.at[i];
+    for (size_t i = 0; i < launch->operations->count; i++) {
+        const struct operation *operation = &launch->operations->at[i];
         bool is_device = trees_has_device(operation) ||
                          (operation->kind == OP_PRIVATE &&
                           (strcmp(operation->path, "/dev") == 0 || strcmp(operation->path, "/proc") == 0));
@@ -53,10 +53,10 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
 }
 
 /* In the host's network nothing but Landlock's scope keeps the host's abstract sockets away: its session bus, its display. */
-static int check_host_network(const struct plan *plan, struct err *err)
+static int check_host_network(const struct operations *operations, struct err *err)
 {
-    if (!ports_host_network(plan) || landlock_abi() >= LANDLOCK_ABI_WITH_SCOPES ||
-        walls_have(plan->absent, WALL_FILES) || walls_have(plan->request.degraded, WALL_LANDLOCK))
+    if (!ports_host_network(operations) || landlock_abi() >= LANDLOCK_ABI_WITH_SCOPES ||
+        walls_have(operations->absent, WALL_FILES) || walls_have(operations->degraded, WALL_LANDLOCK))
         return 0;
     err_set(err, "in the host's network this kernel lets the command reach the host's abstract sockets");
     return err_hint(err, "use Linux 6.12 or later, or the network by names (--net allow); --degrade=landlock "
@@ -101,8 +101,8 @@ static int try_mounts(const struct launch *launch, struct err *err)
                "mount", "leaving the sandbox's root", err) < 0)
         return -1;
     bool tried_read = false, tried_write = false;
-    for (size_t i = 0; i < launch->plan->operations.count; i++) {
-        const struct operation *operation = &launch->plan->operations.at[i];
+    for (size_t i = 0; i < launch->operations->count; i++) {
+        const struct operation *operation = &launch->operations->at[i];
         bool reads = operation->kind == OP_BIND_READ && !furnish_makes(operation) && !tried_read,
              writes = operation->kind == OP_BIND_WRITE && !trees_has_device(operation) && !tried_write;
         tried_read |= reads;
@@ -145,10 +145,11 @@ static int try_walls(const struct launch *launch, const struct raised *raised, s
 }
 
 /* The result of raising a wall. One that cannot be raised ends the run, unless it was given up by name. */
-static int settle(const struct plan *plan, enum wall wall, int result, bool *ret_raised, struct err *err)
+static int settle(const struct operations *operations, enum wall wall, int result, bool *ret_raised,
+                  struct err *err)
 {
     *ret_raised = result == 0;
-    if (result == 0 || walls_have(plan->request.degraded, wall))
+    if (result == 0 || walls_have(operations->degraded, wall))
         return 0;
     /* A repository may set the limit: it must not bring anybody to give a wall up. */
     if (err->errnum == EMFILE)
@@ -158,18 +159,18 @@ static int settle(const struct plan *plan, enum wall wall, int result, bool *ret
 
 static int raise_landlock(const struct launch *launch, struct raised *raised, struct err *err)
 {
-    const struct plan *plan = launch->plan;
-    if (check_host_network(plan, err) < 0)
+    const struct operations *operations = launch->operations;
+    if (check_host_network(operations, err) < 0)
         return -1;
-    if (walls_have(plan->absent, WALL_LANDLOCK) || walls_have(plan->absent, WALL_FILES))
+    if (walls_have(operations->absent, WALL_LANDLOCK) || walls_have(operations->absent, WALL_FILES))
         return raise_scopes(err);
-    return settle(plan, WALL_LANDLOCK, raise_file_rules(launch, err), &raised->file_rules, err);
+    return settle(operations, WALL_LANDLOCK, raise_file_rules(launch, err), &raised->file_rules, err);
 }
 
 int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
 {
     struct raised raised = {0};
-    const struct plan *plan = launch->plan;
+    const struct operations *operations = launch->operations;
     if (process_no_new_privileges(err) < 0 || raise_landlock(launch, &raised, err) < 0 ||
         process_drop_capabilities(err) < 0)
         return -1;
@@ -179,10 +180,10 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
         return -1;
     /* With full access root's files are root's affair; and where nothing is written, nothing becomes set-uid. */
     enum seccomp_kind kind = launch->nested ? SECCOMP_NESTED
-                             : plan->request.is_root && !walls_have(plan->absent, WALL_FILES)
+                             : operations->is_root && !walls_have(operations->absent, WALL_FILES)
                                  ? SECCOMP_ROOT
                                  : SECCOMP_DEFAULT;
-    if (settle(plan, WALL_SECCOMP, seccomp_load(kind, err), &raised.seccomp, err) < 0)
+    if (settle(operations, WALL_SECCOMP, seccomp_load(kind, err), &raised.seccomp, err) < 0)
         return -1;
     return try_walls(launch, &raised, err);
 }

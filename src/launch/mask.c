@@ -30,10 +30,10 @@ struct walk {
 
 static const char remedy[] = "hide a directory by its name instead of with a pattern, or grant less";
 
-static bool is_named(const struct plan *plan, const char *path)
+static bool is_named(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (operation->path && !operation->is_pattern && strcmp(operation->path, path) == 0)
             return true;
     }
@@ -60,20 +60,20 @@ static void close_folder(struct root *root, const char *path)
 }
 
 /* Does the plan show a tree of its own there, which is searched by itself? */
-static bool is_shown(const struct plan *plan, const char *path)
+static bool is_shown(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (operation_shows(&plan->operations.at[i]) && strcmp(plan->operations.at[i].path, path) == 0)
+    for (size_t i = 0; i < operations->count; i++) {
+        if (operation_shows(&operations->at[i]) && strcmp(operations->at[i].path, path) == 0)
             return true;
     }
     return false;
 }
 
 /* Does the plan put something there, or further in? */
-static bool leads_to_named(const struct plan *plan, const char *path)
+static bool leads_to_named(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (operation->path && !operation->is_pattern && path_is_beneath(operation->path, path))
             return true;
     }
@@ -116,7 +116,7 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
         return refuse(walk, "has too many files", err);
     if (strlen(full) >= PATH_LONGEST)
         return refuse(walk, "has folders that lie too deep", err);
-    if (is_match(walk, full) && !is_named(walk->root->launch->plan, full)) {
+    if (is_match(walk, full) && !is_named(walk->root->launch->operations, full)) {
         vec_push(&walk->root->masked, full);
         return 0;
     }
@@ -147,11 +147,11 @@ static int enter(struct walk *walk, int fd, const char *path, unsigned depth, st
         return 0;
     if (errno != EACCES)
         return cannot_search(walk, path, errno, err);
-    const struct plan *plan = walk->root->launch->plan;
+    const struct operations *operations = walk->root->launch->operations;
     bool is_tree = strcmp(path, walk->tree->path) == 0;
-    if (is_masked(walk->root, path) || (!is_tree && is_shown(plan, path)))
+    if (is_masked(walk->root, path) || (!is_tree && is_shown(operations, path)))
         return 0;
-    if (!leads_to_named(plan, path)) {
+    if (!leads_to_named(operations, path)) {
         vec_push(&walk->root->masked, path);
         return 0;
     }
@@ -199,9 +199,9 @@ typedef VEC(struct shown_tree) shown_trees;
 
 static void find_shown_trees(const struct root *root, shown_trees *ret_trees)
 {
-    const struct plan *plan = root->launch->plan;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    const struct operations *operations = root->launch->operations;
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (operation_shows(operation) && root->shown[i].tree >= 0)
             vec_push(ret_trees, (struct shown_tree){operation->path, root->shown[i].tree});
     }
@@ -235,7 +235,7 @@ static void find_sockets(struct root *root)
     shown_trees trees = {0};
     find_shown_trees(root, &trees);
     for (const char *path; list && (path = unix_sockets_next(&list));) {
-        if (*path == '/' && is_shown_socket(&trees, path) && !is_named(root->launch->plan, path) &&
+        if (*path == '/' && is_shown_socket(&trees, path) && !is_named(root->launch->operations, path) &&
             !is_masked(root, path))
             vec_push(&root->masked, path);
     }
@@ -269,24 +269,24 @@ static void find_closed(struct root *root, const struct shown_tree *tree, const 
 /* In a tree that is shown as anybody sees it, real root has no way through folders of its own. */
 static void find_closed_of_root(struct root *root)
 {
-    const struct plan *plan = root->launch->plan;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    const struct operations *operations = root->launch->operations;
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         struct shown_tree tree = {operation->path, root->shown[i].tree};
-        for (size_t j = 0; operation->is_public && tree.fd >= 0 && j < plan->operations.count; j++) {
-            if (operation_shows(&plan->operations.at[j]) &&
-                path_is_beneath(plan->operations.at[j].path, tree.path) && j != i)
-                find_closed(root, &tree, plan->operations.at[j].path);
+        for (size_t j = 0; operation->is_public && tree.fd >= 0 && j < operations->count; j++) {
+            if (operation_shows(&operations->at[j]) && path_is_beneath(operations->at[j].path, tree.path) &&
+                j != i)
+                find_closed(root, &tree, operations->at[j].path);
         }
     }
 }
 
 static int mask_in_tree(struct root *root, size_t number, struct err *err)
 {
-    const struct plan *plan = root->launch->plan;
-    struct walk walk = {.root = root, .tree = &plan->operations.at[number]};
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *pattern = &plan->operations.at[i];
+    const struct operations *operations = root->launch->operations;
+    struct walk walk = {.root = root, .tree = &operations->at[number]};
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *pattern = &operations->at[i];
         if (pattern->kind == OP_HIDE && pattern->is_pattern && is_searched(pattern, walk.tree))
             vec_push(&walk.patterns, pattern);
     }
@@ -300,9 +300,9 @@ int mask_find(struct root *root, struct err *err)
 {
     find_sockets(root);
     find_closed_of_root(root);
-    const struct plan *plan = root->launch->plan;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *tree = &plan->operations.at[i];
+    const struct operations *operations = root->launch->operations;
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *tree = &operations->at[i];
         if (operation_shows(tree) && tree->is_directory && mask_in_tree(root, i, err) < 0)
             return -1;
     }

@@ -121,12 +121,12 @@ int own_network_enter(struct own_network *network, const struct root *root, stru
     if (open_low_ports(root->settings, err) < 0)
         return -1;
     /* Made before the plan was known. */
-    const struct plan *plan = root->launch->plan;
-    if (ports_by_name(plan))
+    const struct operations *operations = root->launch->operations;
+    if (ports_by_name(operations))
         use_ports_again(root->settings);
-    if (ports_by_name(plan) && !network->has_all_addresses)
+    if (ports_by_name(operations) && !network->has_all_addresses)
         return loopback_take_all_addresses(PORT_NAMES_ADDRESS, err);
-    if (!ports_by_name(plan) && network->has_all_addresses)
+    if (!ports_by_name(operations) && network->has_all_addresses)
         return loopback_let_addresses_go(PORT_NAMES_ADDRESS, err);
     return 0;
 }

@@ -8,34 +8,33 @@
 #include <poll.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/fd.h"
 #include "kernel/ports.h"
 #include "launch/inside.h"
 
-static const char *net_mode(const struct plan *plan)
+static const char *net_mode(const struct operations *operations)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_NET)
-            return plan->operations.at[i].value;
+    for (size_t i = 0; i < operations->count; i++) {
+        if (operations->at[i].kind == OP_NET)
+            return operations->at[i].value;
     }
     return "off";
 }
 
-bool ports_host_network(const struct plan *plan)
+bool ports_host_network(const struct operations *operations)
 {
-    return strcmp(net_mode(plan), "open") == 0;
+    return strcmp(net_mode(operations), "open") == 0;
 }
 
-bool ports_by_name(const struct plan *plan)
+bool ports_by_name(const struct operations *operations)
 {
-    return strcmp(net_mode(plan), "allow") == 0;
+    return strcmp(net_mode(operations), "allow") == 0;
 }
 
-bool ports_have(const struct plan *plan, enum operation_kind kind)
+bool ports_have(const struct operations *operations, enum operation_kind kind)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == kind)
+    for (size_t i = 0; i < operations->count; i++) {
+        if (operations->at[i].kind == kind)
             return true;
     }
     return false;
@@ -62,33 +61,28 @@ static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, str
     return 0;
 }
 
-/* A network's addresses are too many to be named: its port is taken on all, and who asks for which is told outside. */
-static int hand_out_granted(int channel_fd, const struct plan *plan, bool networks, struct err *err)
+/* A network has too many addresses to listen on each: its port is taken on all, and the helper outside learns which one was asked for. */
+static int hand_out_granted(int channel_fd, const struct operations *operations, bool networks,
+                            struct err *err)
 {
-    struct arena scratch = {0};
     int result = 0;
-    for (size_t i = 0; result == 0 && i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
-        struct host_object host;
-        const char *problem, *hint;
-        if (operation->kind != OP_CONNECT ||
-            host_parse(&scratch, operation->value, &host, &problem, &hint) < 0 || host.kind != HOST_ADDRESS ||
-            (host.prefix < 128) != networks)
+    for (size_t i = 0; result == 0 && i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
+        if (operation->kind != OP_CONNECT || !operation->is_address || (operation->prefix < 128) != networks)
             continue;
         struct endpoint at = {.port = operation->port};
-        memcpy(at.address, host.address, sizeof(at.address));
+        memcpy(at.address, operation->address, sizeof(at.address));
         if (networks)
             at = endpoint_is_v4(&at) ? endpoint_v4(0, at.port) : (struct endpoint){.port = at.port};
         result = hand_out(channel_fd, PORT_LISTENER, at, err);
     }
-    arena_free(&scratch);
     return result;
 }
 
-static int hand_out_host_ports(int channel_fd, const struct plan *plan, struct err *err)
+static int hand_out_host_ports(int channel_fd, const struct operations *operations, struct err *err)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (operation->kind != OP_HOST_PORT)
             continue;
         struct endpoint v6 = {.address = {[15] = 1}, .port = operation->port};
@@ -100,13 +94,13 @@ static int hand_out_host_ports(int channel_fd, const struct plan *plan, struct e
     return 0;
 }
 
-int ports_hand_out(const struct plan *plan, int channel_fd, struct err *err)
+int ports_hand_out(const struct operations *operations, int channel_fd, struct err *err)
 {
     struct endpoint names = endpoint_v4(PORT_NAMES_ADDRESS, PORT_NAMES);
-    if (ports_by_name(plan) && (hand_out(channel_fd, PORT_DATAGRAM, names, err) < 0 ||
-                                hand_out(channel_fd, PORT_SOLE_LISTENER, names, err) < 0 ||
-                                hand_out_granted(channel_fd, plan, true, err) < 0 ||
-                                hand_out_granted(channel_fd, plan, false, err) < 0))
+    if (ports_by_name(operations) && (hand_out(channel_fd, PORT_DATAGRAM, names, err) < 0 ||
+                                      hand_out(channel_fd, PORT_SOLE_LISTENER, names, err) < 0 ||
+                                      hand_out_granted(channel_fd, operations, true, err) < 0 ||
+                                      hand_out_granted(channel_fd, operations, false, err) < 0))
         return -1;
-    return hand_out_host_ports(channel_fd, plan, err);
+    return hand_out_host_ports(channel_fd, operations, err);
 }

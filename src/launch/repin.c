@@ -67,7 +67,8 @@ static enum pin_state pin(struct root *root, const struct operation *operation)
 static _Noreturn void pin_inside(const struct launch *launch, const struct launched *launched, int result_fd)
 {
     struct root root = {.launch = launch};
-    size_t count = launch->plan->operations.count;
+    struct operations operations = amended_operations(&root.arena, launch->operations, launch->amendments);
+    size_t count = operations.count;
     enum pin_state *states = arena_alloc(&root.arena, count * sizeof(*states));
     struct err ignored;
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
@@ -75,8 +76,8 @@ static _Noreturn void pin_inside(const struct launch *launch, const struct launc
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || (root.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
         _exit(1);
     for (size_t i = 0; i < count; i++) {
-        const struct operation *operation = &launch->plan->operations.at[i];
-        states[i] = plan_covers(launch->plan, operation) ? pin(&root, operation) : PIN_HELD;
+        const struct operation *operation = &operations.at[i];
+        states[i] = operations_cover(&operations, operation) ? pin(&root, operation) : PIN_HELD;
     }
     size_t size = count * sizeof(*states);
     _exit(write(result_fd, states, size) == (ssize_t)size ? 0 : 1);
@@ -152,7 +153,7 @@ int launch_repin(const struct launch *launch, struct launched *launched, enum pi
                  struct err *err)
 {
     int result[2];
-    size_t size = launch->plan->operations.count * sizeof(*ret_states), got = 0;
+    size_t size = amended_count(launch->operations, launch->amendments) * sizeof(*ret_states), got = 0;
     if (get_namespaces(launched, err) < 0)
         return -1;
     if (pipe2(result, O_CLOEXEC) < 0)

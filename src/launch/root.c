@@ -26,7 +26,7 @@ static int attach_operation(struct root *root, int tree_fd, const struct operati
 static int attach_tree(struct root *root, size_t index, struct err *err)
 {
     enum { TRIES = 8 };
-    const struct operation *operation = &root->launch->plan->operations.at[index];
+    const struct operation *operation = &root->launch->operations->at[index];
     int *tree = &root->shown[index].tree;
     int result = attach_operation(root, *tree, operation, err);
     if (result < 0 && err->errnum == ENOENT && root->ids_are_mapped)
@@ -42,7 +42,7 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
 /* The tree itself, or an overlay in its place. */
 static int attach_written(struct root *root, size_t index, struct err *err)
 {
-    const struct operation *operation = &root->launch->plan->operations.at[index];
+    const struct operation *operation = &root->launch->operations->at[index];
     if (!operation->overlay)
         return attach_tree(root, index, err);
     auto_fd int overlay = overlay_cover(root, &root->shown[index], err);
@@ -52,7 +52,7 @@ static int attach_written(struct root *root, size_t index, struct err *err)
 /* What a seed saves is a download: where the kernel takes no overlay, the private home's own folder does. */
 static int attach_seed(struct root *root, size_t index, struct err *err)
 {
-    const char *path = root->launch->plan->operations.at[index].path;
+    const char *path = root->launch->operations->at[index].path;
     struct err ignored;
     auto_fd int overlay = overlay_cover(root, &root->shown[index], &ignored);
     if (overlay >= 0)
@@ -67,10 +67,10 @@ static bool is_directory_fd(int fd)
 }
 
 /* Does the plan show something in the directory, for which a place must be made there? */
-static bool holds_shown(const struct plan *plan, const char *directory)
+static bool holds_shown(const struct operations *operations, const char *directory)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if ((trees_has(operation) || operation->kind == OP_LINK) &&
             path_is_beneath(operation->path, directory) && strcmp(operation->path, directory) != 0)
             return true;
@@ -84,7 +84,7 @@ static int open_cover(struct root *root, int place_fd, const char *path, struct 
     static const char *const options[] = {"mode=0755", "size=1M", NULL};
     if (!is_directory_fd(place_fd))
         return mount_open_covered(root->empty_file, err);
-    if (!holds_shown(root->launch->plan, path))
+    if (!holds_shown(root->launch->operations, path))
         return mount_open_covered(root->empty_directory, err);
     vec_push(&root->to_close, path);
     return mount_new("tmpfs", options, false, false, err);
@@ -99,10 +99,10 @@ static int hide(struct root *root, const char *path, struct err *err)
     return cover < 0 ? -1 : place_attach_over(root, cover, place, path, err);
 }
 
-static bool is_write_tree(const struct plan *plan, const char *path)
+static bool is_write_tree(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, path) == 0)
             return true;
     }
@@ -125,7 +125,7 @@ int root_pin_parents(struct root *root, const char *path, struct err *err)
     VEC(const char *) parents = {0};
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
         const char *parent = arena_copy(&root->arena, path, size);
-        if (is_write_tree(root->launch->plan, parent))
+        if (is_write_tree(root->launch->operations, parent))
             break; /* the tree itself is a mount point already */
         vec_push(&parents, parent);
     }
@@ -162,7 +162,7 @@ static int hide_closed(struct root *root, const char *path, struct err *err)
 
 static int carry_out(struct root *root, size_t index, struct err *err)
 {
-    const struct operation *operation = &root->launch->plan->operations.at[index];
+    const struct operation *operation = &root->launch->operations->at[index];
     if (hide_closed(root, operation->path, err) < 0)
         return -1;
     switch (operation->kind) {
@@ -234,7 +234,7 @@ int root_prepare(struct root *root, struct err *err)
     static const char *const places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
     if (mount_detach_propagation(err) < 0)
         return -1;
-    if (host_root_is_wanted(root->launch->plan))
+    if (host_root_is_wanted(root->launch->operations))
         return host_root_prepare(root, err);
     root->terminal_tree = -1;
     char terminal[64] = "";
@@ -255,8 +255,8 @@ int root_prepare(struct root *root, struct err *err)
 
 int root_assemble(struct root *root, struct err *err)
 {
-    size_t count = root->launch->plan->operations.count;
-    if (host_root_is_wanted(root->launch->plan))
+    size_t count = root->launch->operations->count;
+    if (host_root_is_wanted(root->launch->operations))
         return mount_switch_root(root->fd, err);
     if (furnish_resize(root, err) < 0)
         return -1;

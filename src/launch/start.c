@@ -62,7 +62,7 @@ static int stream_is_frozen(const struct stat *stream, const struct operation *o
  * The standard streams come from outside, on the host's own mounts: through a directory, or a file that is frozen, the
  * walls could be walked round.
  */
-static int check_standard_streams(const struct plan *plan, struct err *err)
+static int check_standard_streams(const struct operations *operations, struct err *err)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         struct stat stream;
@@ -72,8 +72,8 @@ static int check_standard_streams(const struct plan *plan, struct err *err)
                 continue;
             return err_sys(err, errno, "cannot look at standard stream %d", fd);
         }
-        for (size_t i = 0; is_frozen == 0 && S_ISREG(stream.st_mode) && i < plan->operations.count; i++)
-            is_frozen = stream_is_frozen(&stream, &plan->operations.at[i], err);
+        for (size_t i = 0; is_frozen == 0 && S_ISREG(stream.st_mode) && i < operations->count; i++)
+            is_frozen = stream_is_frozen(&stream, &operations->at[i], err);
         if (is_frozen < 0)
             return -1;
         if (is_frozen || S_ISDIR(stream.st_mode)) {
@@ -87,8 +87,8 @@ static int check_standard_streams(const struct plan *plan, struct err *err)
 /* What must exist on the host before it can be shown: directories that a rule says to make. */
 static int make_missing(const struct launch *launch, struct err *err)
 {
-    for (size_t i = 0; i < launch->plan->operations.count; i++) {
-        const struct operation *operation = &launch->plan->operations.at[i];
+    for (size_t i = 0; i < launch->operations->count; i++) {
+        const struct operation *operation = &launch->operations->at[i];
         if (operation->make && directories_make(operation->path, err) < 0)
             return -1;
     }
@@ -280,16 +280,16 @@ static void close_trees(struct shown *shown, size_t count)
 static int open_mapped_trees(const struct launch *launch, struct child *child, struct id_map *map,
                              struct err *err)
 {
-    const struct plan *plan = launch->plan;
-    if (!walls_have(plan->absent, WALL_ROOT)) {
+    const struct operations *operations = launch->operations;
+    if (!walls_have(operations->absent, WALL_ROOT)) {
         struct rlimit before = raise_descriptor_limit();
         auto_fd int userns_fd = make_map_namespace(map, err);
         int result = userns_fd < 0 ? -1 : trees_open(launch, userns_fd, child->shown, err);
         setrlimit(RLIMIT_NOFILE, &before);
         if (result == 0)
             return 0;
-        close_trees(child->shown, plan->operations.count);
-        if (!walls_have(plan->request.degraded, WALL_ROOT))
+        close_trees(child->shown, operations->count);
+        if (!walls_have(operations->degraded, WALL_ROOT))
             return -1;
     }
     child->shown = NULL;
@@ -302,7 +302,7 @@ static int start_as_root(const struct launch *launch, struct child *child, struc
                          start_function *start, struct launched *ret_launched, struct err *err)
 {
     struct arena arena = {0};
-    size_t count = launch->plan->operations.count;
+    size_t count = launch->operations->count;
     struct shown *shown = child->shown = arena_alloc(&arena, count * sizeof(*shown));
     for (size_t i = 0; i < count; i++)
         shown[i] = (struct shown){-1, -1};
@@ -323,35 +323,47 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
 {
     struct id_map map = process_id_map();
     struct child child = {.launch = launch, .map = &map, .host_network = host_network, .cgroup_fd = -1};
-    start_function *start = limits_want_cgroup(launch->plan) ? start_in_cgroup : start_child;
+    start_function *start = limits_want_cgroup(launch->operations) ? start_in_cgroup : start_child;
     return map.keeps_groups ? start(&child, ret_launched, err)
                             : start_as_root(launch, &child, &map, start, ret_launched, err);
 }
 
 /* What a control group holds is what the plan says that it does, or the run ends here. */
-static int set_limits(const struct plan *plan, const struct launched *launched, struct err *err)
+static int set_limits(const struct operations *operations, const struct launched *launched, struct err *err)
 {
-    bool lacks_cgroup = limits_want_cgroup(plan) && launched->cgroup.fd < 0;
-    if (!lacks_cgroup && limits_fill_cgroup(plan, &launched->cgroup, err) == 0)
+    bool lacks_cgroup = limits_want_cgroup(operations) && launched->cgroup.fd < 0;
+    if (!lacks_cgroup && limits_fill_cgroup(operations, &launched->cgroup, err) == 0)
         return 0;
     if (lacks_cgroup)
         err_set(err, "no control group could be made to hold the limits");
     return err_hint(err, "`bawn doctor` says what helps; --limit memory=none --limit pids=none does without");
 }
 
-int launch_start(const struct launch *launch, struct launched *launched, struct err *err)
+static int start_amended(const struct launch *launch, struct launched *launched, struct err *err)
 {
-    bool host_network = ports_host_network(launch->plan);
-    if (check_standard_streams(launch->plan, err) < 0 || make_missing(launch, err) < 0)
+    bool host_network = ports_host_network(launch->operations);
+    if (check_standard_streams(launch->operations, err) < 0 || make_missing(launch, err) < 0)
         return -1;
     /* The child that was started ahead took it for granted which network the plan has. */
     if (launched->pid > 0 && launched->host_network != host_network)
         launch_abandon(launched);
     if (launched->pid < 0 && start_with_plan(launch, launched, host_network, err) < 0)
         return -1;
-    if (set_limits(launch->plan, launched, err) < 0 || handover_send(launch, launched->control_fd, err) < 0) {
+    if (set_limits(launch->operations, launched, err) < 0 ||
+        handover_send(launch, launched->control_fd, err) < 0) {
         launch_abandon(launched);
         return -1;
     }
     return 0;
+}
+
+int launch_start(const struct launch *launch, struct launched *launched, struct err *err)
+{
+    struct arena arena = {0};
+    struct launch amended = *launch;
+    struct operations operations = amended_operations(&arena, launch->operations, launch->amendments);
+    amended.operations = &operations;
+    int result = start_amended(&amended, launched, err);
+    arena_free(&arena);
+    return result;
 }

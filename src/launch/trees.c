@@ -12,10 +12,10 @@
 #include "launch/inside.h"
 
 /* Does something masked lie around the path? Then nothing of the host's is seen there, and nothing can be put there. */
-static bool lies_in_masked(const struct plan *plan, const char *path)
+static bool lies_in_masked(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (operation->kind == OP_HIDE && !operation->is_pattern && path_is_beneath(path, operation->path))
             return true;
     }
@@ -25,8 +25,8 @@ static bool lies_in_masked(const struct plan *plan, const char *path)
 bool trees_has_copy(const struct launch *launch, const struct operation *operation)
 {
     bool is_copy = operation->kind == OP_COPY || operation->kind == OP_SIFT;
-    return is_copy && plan_shows(launch->plan, operation->source) &&
-           !lies_in_masked(launch->plan, operation->source);
+    return is_copy && operations_show(launch->operations, operation->source) &&
+           !lies_in_masked(launch->operations, operation->source);
 }
 
 bool trees_has(const struct operation *operation)
@@ -102,7 +102,7 @@ static int open_copy(const struct launch *launch, const struct operation *operat
 {
     struct err ignored;
     struct stat status;
-    const char *destination = plan_destination(launch->plan, operation);
+    const char *destination = operations_destination(launch->operations, operation);
     auto_fd int home = destination ? open(launch->home, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     auto_fd int place = home < 0 ? -1 : open_beneath(home, destination + 1, O_PATH, 0);
     if (place < 0 || fstat(place, &status) < 0 || S_ISDIR(status.st_mode) != operation->is_directory ||
@@ -131,9 +131,9 @@ static int open_shown(const struct launch *launch, const struct operation *opera
 
 int trees_open(const struct launch *launch, int userns_fd, struct shown *shown, struct err *err)
 {
-    for (size_t i = 0; i < launch->plan->operations.count; i++) {
+    for (size_t i = 0; i < launch->operations->count; i++) {
         shown[i] = (struct shown){-1, -1};
-        if (open_shown(launch, &launch->plan->operations.at[i], userns_fd, &shown[i], err) < 0)
+        if (open_shown(launch, &launch->operations->at[i], userns_fd, &shown[i], err) < 0)
             return -1;
     }
     return 0;

@@ -5,7 +5,7 @@ static void give_up(struct plan *plan, enum wall wall, const char *by, bool if_n
 {
     vec_push(&plan->given_up, (struct given_up){wall, by, if_needed});
     if (!if_needed)
-        plan->absent |= 1u << wall;
+        plan->operations.absent |= 1u << wall;
 }
 
 /* A profile's limit is meant for all machines, those included that can only do their best; a repository's likewise. */
@@ -42,7 +42,7 @@ void plan_add_given_up(struct plan *plan)
     if (plan->request.nested)
         give_up(plan, WALL_LANDLOCK, "--nested", false);
     for (enum wall wall = 0; wall < WALL_DEGRADABLE_COUNT; wall++) {
-        if (walls_have(plan->request.degraded, wall) && !walls_have(plan->absent, wall))
+        if (walls_have(plan->request.degraded, wall) && !walls_have(plan->operations.absent, wall))
             add_degraded(plan, wall);
     }
 }

@@ -3,7 +3,6 @@
 
 #include "base/path.h"
 #include "base/pattern.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "plan/steps.h"
@@ -11,35 +10,6 @@
 
 /* What every sandbox has for itself, whatever the policy says. */
 static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
-
-/*
- * Is it shown for what everybody may use, which real root inside then is? Those are the system's trees but for its programs, which
- * root may have installed for itself alone: a file in /etc or /opt that only root may read is a secret.
- */
-static bool is_public(const struct plan *plan, const struct rule *because, const char *path)
-{
-    return plan->request.is_root && because && because->source->is_profile &&
-           because->source->layer == LAYER_BASE && because->path.start == START_ROOT &&
-           !path_is_beneath(path, "/usr");
-}
-
-void plan_add(struct plan *plan, struct operation operation)
-{
-    operation.is_of_profile = operation.because && operation.because->source->is_profile;
-    operation.is_public =
-        operation.kind == OP_BIND_READ && is_public(plan, operation.because, operation.path);
-    vec_push(&plan->operations, operation);
-}
-
-const char *plan_home(const struct policy *policy, const char *agent)
-{
-    /* The name is for people, the hash tells apart what the same name would not. */
-    const char *workspace = policy->workspaces.at[0].path;
-    char hash[SHA256_HEX_SIZE];
-    sha256_hex(workspace, strlen(workspace), hash);
-    return arena_printf(policy->arena, "%s/bawn/homes/%s/%.40s-%.12s", policy->request.starts[START_DATA],
-                        agent, path_name(workspace), hash);
-}
 
 /* With full access only processes are the sandbox's own, and so is what tells of them. */
 static void add_host(struct plan *plan)
@@ -205,8 +175,8 @@ static enum access access_around(const struct plan *plan, const struct placed *p
     const char *directory = path_parent(plan->policy->arena, placed->path);
     const struct path_verdict *around = verdict_in(plan->policy, directory, known);
     bool gives_more = here->access == ACCESS_READ && around->access == ACCESS_READ &&
-                      is_public(plan, around->decides->rule, directory) &&
-                      !is_public(plan, here->decides->rule, placed->path);
+                      plan_is_public(plan, around->decides->rule, directory) &&
+                      !plan_is_public(plan, here->decides->rule, placed->path);
     return gives_more ? ACCESS_NONE : around->access;
 }
 
@@ -346,7 +316,9 @@ static void add_patterns(struct plan *plan)
 
 void plan_make(const struct policy *policy, const struct plan_request *request, struct plan *ret_plan)
 {
-    *ret_plan = (struct plan){.policy = policy, .request = *request};
+    *ret_plan = (struct plan){.policy = policy,
+                              .request = *request,
+                              .operations = {.degraded = request->degraded, .is_root = request->is_root}};
     if (policy->request.full_access) {
         add_host(ret_plan);
     } else {
@@ -362,11 +334,4 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
     plan_add_arguments(ret_plan);
     plan_add_given_up(ret_plan);
     plan_add_notes(ret_plan);
-}
-
-void plan_free(struct plan *plan)
-{
-    vec_free(&plan->operations);
-    vec_free(&plan->notes);
-    vec_free(&plan->given_up);
 }

@@ -8,13 +8,16 @@
 
 static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
 {
-    if (decide_host(plan->policy, &rule->host, port, NULL).decides == rule)
-        plan_add(plan, (struct operation){
-                           .kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
-                           .because = rule,
-                           .value = host_text(plan->policy->arena, &rule->host),
-                           .port = port,
-                       });
+    if (decide_host(plan->policy, &rule->host, port, NULL).decides != rule)
+        return;
+    struct operation operation = {.kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
+                                  .because = rule,
+                                  .value = host_text(plan->policy->arena, &rule->host),
+                                  .port = port,
+                                  .is_address = rule->host.kind == HOST_ADDRESS,
+                                  .prefix = rule->host.prefix};
+    memcpy(operation.address, rule->host.address, sizeof(operation.address));
+    plan_add(plan, operation);
 }
 
 /* A refusal without a port is one for every port at which something would connect to what it refuses. */
@@ -114,7 +117,6 @@ void plan_add_limits(struct plan *plan)
                      (struct operation){.kind = OP_LIMIT,
                                         .because = rule,
                                         .name = limit_name(limit),
-                                        .limit = limit,
                                         .amount = rule->limit.most,
                                         .held_by = rule->limit.most == UINT64_MAX ? HELD_BY_NOTHING
                                                                                   : means_of(plan, limit)});

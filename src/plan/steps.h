@@ -3,7 +3,9 @@
 
 #include "plan/plan.h"
 
+/* plan.c */
 void plan_add(struct plan *plan, struct operation operation);
+bool plan_is_public(const struct plan *plan, const struct rule *because, const char *path);
 
 /* decoys.c: in the home, where nothing else is. */
 void plan_add_decoys(struct plan *plan);

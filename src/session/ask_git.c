@@ -29,7 +29,7 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
     struct outcome outcome = {.status = EXIT_REFUSED};
     if (load_plan(&quiet, &request, &loaded) != 0)
         return EXIT_REFUSED;
-    struct launch launch = {.plan = &loaded.plan,
+    struct launch launch = {.operations = &loaded.plan.operations,
                             .cgroup_place = &loaded.machine.cgroup,
                             .command = errand->command,
                             .environment = errand->environment,

@@ -80,15 +80,14 @@ static void begin_live(const struct caller *caller, const struct loaded *loaded,
 
 /* --- what is written goes elsewhere ---------------------------------------------------------------------------------- */
 
-/* The plan's operation that lets the tree be written. */
-static struct operation *find_operation(struct loaded *loaded, const char *path)
+/* The number of the operation that lets the tree be written; that of no operation where nothing does. */
+static size_t find_operation(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        struct operation *operation = &loaded->plan.operations.at[i];
-        if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, path) == 0)
-            return operation;
-    }
-    return NULL;
+    size_t i = 0;
+    while (i < operations->count &&
+           !(operations->at[i].kind == OP_BIND_WRITE && strcmp(operations->at[i].path, path) == 0))
+        i++;
+    return i;
 }
 
 static void say_layers(const struct caller *caller, struct arena *arena, const struct captured_tree *tree,
@@ -148,11 +147,11 @@ static const char *why_copy(struct arena *arena, const struct layers *layers)
                            : NULL;
 }
 
-static int begin_aside(const struct caller *caller, struct loaded *loaded, const char *store,
-                       struct captured_tree *tree, struct err *err)
+static int begin_aside(const struct caller *caller, const struct loaded *loaded,
+                       const struct capture *capture, struct captured_tree *tree, struct err *err)
 {
-    struct operation *operation = find_operation(loaded, tree->covered);
-    if (!operation)
+    size_t operation = find_operation(&loaded->plan.operations, tree->covered);
+    if (operation == loaded->plan.operations.count)
         return 0; /* nothing of it can be written */
     struct arena *arena = loaded->policy.arena;
     int folder_fd = tree->session.folder_fd;
@@ -162,8 +161,8 @@ static int begin_aside(const struct caller *caller, struct loaded *loaded, const
         record_save(folder_fd, &tree->record, err) < 0)
         return -1;
     const char *why = tree->record.mode == RECORD_BRANCH ? layers.why_not : why_copy(arena, &layers);
-    bool is_copied =
-        why && tree->record.mode != RECORD_BRANCH && begin_copy(caller, loaded, store, tree, why, err) == 0;
+    bool is_copied = why && tree->record.mode != RECORD_BRANCH &&
+                     begin_copy(caller, loaded, capture->store, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
         record_forget(folder_fd);
@@ -175,10 +174,10 @@ static int begin_aside(const struct caller *caller, struct loaded *loaded, const
     if (is_copied && upper_remove(folder_fd, NULL, err) < 0)
         return -1;
     if (is_copied) {
-        operation->source = arena_printf(arena, "%s/copy", tree->session.folder);
+        amend_copy(capture->amendments, operation, arena_printf(arena, "%s/copy", tree->session.folder));
         tree->is_copied = true;
     } else {
-        operation->overlay = layers.folder;
+        amend_layer(capture->amendments, operation, layers.folder);
         say_layers(caller, arena, tree, &layers);
     }
     tree->is_on = true;
@@ -188,7 +187,7 @@ static int begin_aside(const struct caller *caller, struct loaded *loaded, const
 /* --- the trees of a run ---------------------------------------------------------------------------------------------- */
 
 /* The first tree is the run's own; each further one has a session of its own, and is settled by itself. */
-static int begin_tree(const struct caller *caller, struct loaded *loaded, const struct session *session,
+static int begin_tree(const struct caller *caller, const struct loaded *loaded, const struct session *session,
                       struct capture *capture, struct captured_tree tree, struct err *err)
 {
     struct arena *arena = loaded->policy.arena;
@@ -208,7 +207,7 @@ static int begin_tree(const struct caller *caller, struct loaded *loaded, const 
     vec_push(&capture->trees, tree);
     struct captured_tree *kept = &capture->trees.at[capture->trees.count - 1];
     if (kept->record.mode != RECORD_LIVE)
-        return begin_aside(caller, loaded, capture->store, kept, err);
+        return begin_aside(caller, loaded, capture, kept, err);
     begin_live(caller, loaded, capture, kept);
     return 0;
 }
@@ -234,8 +233,9 @@ static struct captured_tree outside_repository(struct arena *arena, const char *
                                              .prefix = is_in_checkout ? ".git" : ""}};
 }
 
-static int begin_workspaces(const struct caller *caller, struct loaded *loaded, const struct session *session,
-                            enum record_mode mode, struct capture *capture, struct err *err)
+static int begin_workspaces(const struct caller *caller, const struct loaded *loaded,
+                            const struct session *session, enum record_mode mode, struct capture *capture,
+                            struct err *err)
 {
     for (size_t i = 0; i < loaded->policy.workspaces.count; i++) {
         const struct workspace *workspace = &loaded->policy.workspaces.at[i];
@@ -255,8 +255,9 @@ static int begin_workspaces(const struct caller *caller, struct loaded *loaded, 
 }
 
 /* Whatever else of the host can be written: with --review=all, and where no other wall stands behind the mounts. */
-static int begin_others(const struct caller *caller, struct loaded *loaded, const struct session *session,
-                        enum record_mode mode, struct capture *capture, struct err *err)
+static int begin_others(const struct caller *caller, const struct loaded *loaded,
+                        const struct session *session, enum record_mode mode, struct capture *capture,
+                        struct err *err)
 {
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
         const struct operation *operation = &loaded->plan.operations.at[i];
@@ -276,8 +277,9 @@ static int begin_others(const struct caller *caller, struct loaded *loaded, cons
 }
 
 /* The worktree is the branch's own; what is committed there goes aside, and into the repository at the end. */
-static int begin_branch(const struct caller *caller, struct loaded *loaded, const struct session *session,
-                        const char *branch, struct capture *capture, struct err *err)
+static int begin_branch(const struct caller *caller, const struct loaded *loaded,
+                        const struct session *session, const char *branch, struct capture *capture,
+                        struct err *err)
 {
     const char *outside =
         loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].git.outside : NULL;
@@ -288,8 +290,9 @@ static int begin_branch(const struct caller *caller, struct loaded *loaded, cons
     return begin_tree(caller, loaded, session, capture, tree, err);
 }
 
-int capture_begin(const struct caller *caller, struct loaded *loaded, const struct session *session,
-                  const struct run_request *request, struct capture **ret_capture, struct err *err)
+int capture_begin(const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
+                  const struct session *session, const struct run_request *request,
+                  struct capture **ret_capture, struct err *err)
 {
     enum record_mode mode = RECORD_LIVE;
     if (request->discard)
@@ -299,6 +302,7 @@ int capture_begin(const struct caller *caller, struct loaded *loaded, const stru
     bool keeps_all = request->review_all || request->nested;
     struct capture *capture = *ret_capture = arena_new(loaded->policy.arena, struct capture);
     capture->store = load_store(loaded, loaded->policy.arena);
+    capture->amendments = amendments;
     if (loaded->request.read_only)
         return 0;
     if (session->folder_fd < 0 && mode != RECORD_LIVE)
@@ -331,17 +335,17 @@ struct past capture_past(struct arena *arena, const struct capture *capture)
     return past;
 }
 
-int capture_add_places(const struct loaded *loaded, const struct capture *capture, struct err *err)
+int capture_add_places(const struct hold *hold, const struct capture *capture, struct err *err)
 {
     for (size_t i = 0; capture && i < capture->trees.count; i++) {
         const struct captured_tree *tree = &capture->trees.at[i];
         size_t size = strlen(tree->covered);
         bool is_copied = tree->is_on && tree->is_copied;
-        for (size_t j = 0; is_copied && j < loaded->plan.operations.count; j++) {
-            const struct operation *operation = &loaded->plan.operations.at[j];
-            if (operation->kind == OP_FREEZE && !operation->missing &&
-                path_is_beneath(operation->path, tree->covered) && operation->path[size] == '/' &&
-                copied_add_place(tree->session.folder_fd, operation->path + size + 1, operation->is_directory,
+        for (size_t j = 0; is_copied && j < hold->plan->operations.count; j++) {
+            struct operation operation = hold_operation(hold, j);
+            if (operation.kind == OP_FREEZE && !operation.missing &&
+                path_is_beneath(operation.path, tree->covered) && operation.path[size] == '/' &&
+                copied_add_place(tree->session.folder_fd, operation.path + size + 1, operation.is_directory,
                                  err) < 0)
                 return -1;
         }

@@ -22,22 +22,22 @@ struct captured_tree {
 };
 
 struct capture {
-    const char *store;         /* where contents are kept, absolute */
+    const char *store; /* where contents are kept, absolute */
+    struct amendments *amendments;
     struct progress *progress; /* may be NULL */
     VEC(struct captured_tree) trees;
 };
 
 /*
- * Before the command starts. What cannot be undone is said here, before anything happens. Names in the plan where what is
- * written goes elsewhere. Fails only where changes were to be kept aside and cannot be: then nothing may be run.
+ * Before the command starts. What cannot be undone is said here, before anything happens. Where what is
+ * written goes elsewhere, that becomes an amendment. Fails only where changes were to be kept aside and cannot be: then nothing may be run.
  */
-int capture_begin(const struct caller *caller, struct loaded *loaded, const struct session *session,
-                  const struct run_request *request, struct capture **ret_capture, struct err *err)
-    must_check;
+int capture_begin(const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
+                  const struct session *session, const struct run_request *request,
+                  struct capture **ret_capture, struct err *err) must_check;
 
 /* What was put into workspaces since is there: where a command works in a copy, that gets a place for it. */
-int capture_add_places(const struct loaded *loaded, const struct capture *capture, struct err *err)
-    must_check;
+int capture_add_places(const struct hold *hold, const struct capture *capture, struct err *err) must_check;
 
 /* What the workspaces held at the start, where snapshots of them were taken. */
 struct past capture_past(struct arena *arena, const struct capture *capture);

@@ -68,10 +68,10 @@ static void sweep(struct hold *hold, struct past *past)
 {
     struct err err = {0};
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
-        struct operation *operation = &hold->plan->operations.at[i];
+        const struct operation *operation = &hold->plan->operations.at[i];
         struct file_content now = {.path = operation->path}, before;
-        operation->missing |=
-            operation->kind == OP_FREEZE && past_find(past, hold->arena, &now, &before) == PAST_NOTHING;
+        if (operation->kind == OP_FREEZE && past_find(past, hold->arena, &now, &before) == PAST_NOTHING)
+            amend_presence(hold->amendments, i, true);
     }
     if (hold_sweep(hold, &err) < 0)
         hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
@@ -110,7 +110,7 @@ static void settle_flags(const struct caller *caller, struct flags *flags, const
  * As at the end of the run, which is now, but nobody is asked: what is new in flagged places is held aside. What the user
  * has changed since is taken to be the run's, and that is said.
  */
-static int finish_running(const struct caller *caller, struct loaded *loaded, struct session *session,
+static int finish_running(const struct caller *caller, const struct loaded *loaded, struct session *session,
                           const struct record *record, struct err *err)
 {
     struct arena *arena = loaded->policy.arena;
@@ -119,7 +119,8 @@ static int finish_running(const struct caller *caller, struct loaded *loaded, st
         return -1;
     struct launch launch = {.home = arena_printf(arena, "%s/" GIT_HOME, session->folder)};
     struct git_asker asker = {caller, &launch};
-    struct hold hold = {.arena = arena, .plan = &loaded->plan, .session = session};
+    struct amendments amendments = {0};
+    struct hold hold = {.arena = arena, .plan = &loaded->plan, .amendments = &amendments, .session = session};
     struct flags flags = {
         .hold = &hold, .past = capture_past(arena, capture), .versions = {.ask = ask_git, .context = &asker}};
     uint64_t changes = 0;
@@ -132,6 +133,7 @@ static int finish_running(const struct caller *caller, struct loaded *loaded, st
     flagged_say_sightings(caller, &flags);
     flags_free(&flags);
     vec_free(&hold.notices);
+    amendments_free(&amendments);
     struct err ignored;
     if (remove_tree(session->folder_fd, GIT_HOME, &ignored) < 0)
         journal_event(&session->journal, "left", "path", launch.home);

@@ -97,9 +97,9 @@ static void let_signals_come(const sigset_t *before)
 /* The plan is known: everything that the launcher is told beside it. */
 static void fill_launch(struct run *run)
 {
-    struct loaded *loaded = &run->loaded;
+    const struct loaded *loaded = &run->loaded;
     struct launch *launch = &run->launch;
-    launch->plan = &loaded->plan;
+    launch->operations = &loaded->plan.operations;
     launch->policy = loaded->request.full_access ? NULL : policy_for_inside(loaded);
     launch->environment = command_environment(&run->caller, loaded, launch->policy != NULL);
     launch->directory = loaded->request.directory;
@@ -225,6 +225,7 @@ void run_finish(struct run *run)
         kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
     launch_abandon(&run->launched);
     buf_free(&run->briefing);
+    amendments_free(&run->amendments);
     loaded_free(&run->loaded);
     arena_free(&run->arena);
 }

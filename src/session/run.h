@@ -46,6 +46,7 @@ struct run {
     struct run_request request;
     struct machine machine;
     struct loaded loaded;
+    struct amendments amendments; /* to the plan */
     struct buf briefing;
     struct launch launch;
     struct launched launched;

@@ -62,7 +62,7 @@ static const char *walls_of(struct arena *arena, const struct plan *plan)
 {
     auto_buf struct buf names = {0};
     for (enum wall wall = 0; wall < WALL_COUNT; wall++) {
-        if (!walls_have(plan->absent, wall))
+        if (!walls_have(plan->operations.absent, wall))
             buf_printf(&names, "%s%s", names.size ? " " : "", wall_name(wall));
     }
     return arena_copy(arena, names.bytes, names.size);

@@ -38,14 +38,14 @@ static void tell_home(struct run *run, const struct err *err)
 /* The home with what belongs into it. What could only not be filled in is said. */
 static int begin_home(struct run *run, struct err *err)
 {
-    struct loaded *loaded = &run->loaded;
+    const struct loaded *loaded = &run->loaded;
     struct home *home = &run->home;
     struct session *session = &run->session;
     if (home_open(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
         return -1;
     if (home_fill(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
         tell_home(run, err);
-    if (seed_begin(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
+    if (seed_begin(loaded->policy.arena, &loaded->plan, &run->amendments, session, home, err) < 0)
         tell_home(run, err);
     if (home->sync.fd >= 0)
         loop_add(&run->loop, home->sync.fd, POLLIN, sync_ready, &home->sync);
@@ -92,6 +92,7 @@ static int begin_guard(struct run *run, struct err *err)
     run->guard.hold = (struct hold){
         .arena = arena,
         .plan = &run->loaded.plan,
+        .amendments = &run->amendments,
         .session = &run->session,
         .stubs = stubs_in(arena, run->loaded.request.starts[START_STATE]),
     };
@@ -124,10 +125,11 @@ static int begin_capture(struct run *run, struct err *err)
         begin_session(run);
     if (run->request.trial_state && !run->request.discard)
         return 0;
-    int result = capture_begin(&run->caller, &run->loaded, &run->session, &run->request, &run->capture, err);
+    int result = capture_begin(&run->caller, &run->loaded, &run->amendments, &run->session, &run->request,
+                               &run->capture, err);
     struct past past = capture_past(run->loaded.policy.arena, run->capture);
     if (result == 0)
-        result = sockets_hide(&run->loaded.plan, run->loaded.policy.arena, &past, err);
+        result = sockets_hide(&run->amendments, run->loaded.policy.arena, &past, err);
     return result;
 }
 
@@ -165,7 +167,7 @@ int run_prepare(struct run *run, struct err *err)
     run->control = CONTROL_NONE;
     run->checkpoints = CHECKPOINTS_NONE;
     run->execs.listener_fd = -1;
-    /* Heard before the guard, which adds to the plan what it finds hidden: what is recorded is the plan that was made. */
+    run->launch.amendments = &run->amendments;
     run->later_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (run->later_fd >= 0)
         loop_add(&run->loop, run->later_fd, POLLIN, do_later, run);
@@ -173,7 +175,7 @@ int run_prepare(struct run *run, struct err *err)
     if (keeps_before_launch(run) && begin_capture(run, err) < 0)
         return -1;
     return begin_network(run, err) < 0 || begin_home(run, err) < 0 || begin_guard(run, err) < 0 ||
-                   capture_add_places(&run->loaded, run->capture, err) < 0
+                   capture_add_places(&run->guard.hold, run->capture, err) < 0
                ? -1
                : 0;
 }
@@ -228,15 +230,15 @@ static void end_checkpoints(struct run *run)
 }
 
 /*
- * The snapshot is taken while the child raises its walls. Where it finds a socket that the plan must hide, the child has a plan that
- * does not: another one is started, with the plan as it is now.
+ * The snapshot is taken while the child raises its walls. Where it finds a socket that must be hidden, the child was handed operations
+ * that do not: another child is started, with the amendments as they are now.
  */
 static int keep_after_launch(struct run *run, struct err *err)
 {
-    size_t operations = run->loaded.plan.operations.count;
+    size_t hidden = run->amendments.hidden.count;
     if (begin_capture(run, err) < 0)
         return -1;
-    if (run->loaded.plan.operations.count == operations)
+    if (run->amendments.hidden.count == hidden)
         return 0;
     launch_abandon(&run->launched);
     return launch_start(&run->launch, &run->launched, err);

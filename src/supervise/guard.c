@@ -54,7 +54,7 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
     guard->tripwires.execs = guard->execs;
     guard->tripwires.arena = guard->hold.arena;
     guard->tripwires.journal = &guard->hold.session->journal;
-    tripwires_set(&guard->tripwires, launch->plan);
+    tripwires_set(&guard->tripwires, launch->operations);
     guard->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (guard->timer_fd < 0 || timerfd_settime(guard->timer_fd, 0, &soon, NULL) < 0)
         return err_sys(err, errno, "cannot watch the frozen paths");

@@ -9,6 +9,7 @@
 
 #include "journal/journal.h"
 #include "launch/launch.h"
+#include "plan/plan.h"
 #include "supervise/loop.h"
 
 /* Something that was asked for and not given, or not to be had. */

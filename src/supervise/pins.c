@@ -37,9 +37,9 @@ static bool take_stock(struct pins *pins)
 {
     bool is_whole = true;
     bool is_last = pins->retries + 1 >= MOST_RETRIES;
-    for (size_t i = 0; i < pins->hold->plan->operations.count; i++) {
-        const struct operation *operation = &pins->hold->plan->operations.at[i];
-        bool is_frozen = operation->kind == OP_FREEZE, is_gone = pins->states[i] == PIN_MISSING;
+    for (size_t i = 0; i < amended_count(&pins->hold->plan->operations, pins->hold->amendments); i++) {
+        struct operation operation = hold_operation(pins->hold, i);
+        bool is_frozen = operation.kind == OP_FREEZE, is_gone = pins->states[i] == PIN_MISSING;
         if (pins->states[i] == PIN_AGAIN)
             hold_fell(pins->hold, i);
         if (pins->states[i] != PIN_LOST && !(is_gone && is_frozen))
@@ -48,7 +48,7 @@ static bool take_stock(struct pins *pins)
         if (is_gone && pins->retries > 0)
             hold_stand_in(pins->hold, i);
         if (is_last)
-            say_lost(pins, operation);
+            say_lost(pins, &operation);
     }
     return is_whole || is_last;
 }
@@ -110,13 +110,13 @@ static bool is_nothing(const char *top, const char *rest)
     return strcmp(top, "/.empty//deleted") == 0 || (strcmp(top, "/proc") == 0 && strstr(rest, " - tmpfs "));
 }
 
-static const struct operation *find_pattern(const struct plan *plan)
+static bool has_pattern(const struct operations *planned)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_HIDE && plan->operations.at[i].is_pattern)
-            return &plan->operations.at[i];
+    for (size_t i = 0; i < planned->count; i++) {
+        if (planned->at[i].kind == OP_HIDE && planned->at[i].is_pattern)
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 /*
@@ -127,11 +127,10 @@ static const struct operation *find_pattern(const struct plan *plan)
 static bool take_in_mounts(struct pins *pins)
 {
     enum { LARGEST = 16 * 1024 * 1024 };
-    struct plan *plan = pins->hold->plan;
-    size_t planned = plan->operations.count;
-    const struct operation *pattern = find_pattern(plan);
-    struct operation mask = pattern ? *pattern : (struct operation){0};
-    mask.is_pattern = false;
+    const struct operations *planned = &pins->hold->plan->operations;
+    struct amendments *amendments = pins->hold->amendments;
+    size_t known = amended_count(planned, amendments);
+    bool is_searched = has_pattern(planned);
     struct arena arena = {0};
     struct map points = {0};
     auto_buf struct buf table = {0};
@@ -148,15 +147,14 @@ static bool take_in_mounts(struct pins *pins)
         char *path = arena_str(&arena, point);
         mount_unescape(path);
         *map_at(&points, path, strlen(path)) = &points;
-        mask.path = pattern && is_nothing(top, line) ? arena_str(pins->hold->arena, path) : NULL;
-        if (mask.path)
-            vec_push(&plan->operations,
-                     mask); /* twice where a rule names it, and then held at the second look */
+        if (is_searched &&
+            is_nothing(top, line)) /* twice where a rule names it, and then held at the second look */
+            amend_hide(amendments, arena_str(pins->hold->arena, path));
     }
-    for (size_t i = 0; !has_fallen && i < planned; i++) {
-        const struct operation *operation = &plan->operations.at[i];
-        has_fallen =
-            plan_covers(plan, operation) && !map_get(&points, operation->path, strlen(operation->path));
+    for (size_t i = 0; !has_fallen && i < known; i++) {
+        struct operation operation = hold_operation(pins->hold, i);
+        has_fallen = operations_cover(planned, &operation) &&
+                     !map_get(&points, operation.path, strlen(operation.path));
     }
     map_free(&points);
     arena_free(&arena);
@@ -181,7 +179,9 @@ void pins_begin(struct pins *pins, struct loop *loop)
         return;
     }
     bool has_fallen = take_in_mounts(pins);
-    pins->states = arena_alloc(pins->hold->arena, pins->hold->plan->operations.count * sizeof(*pins->states));
+    pins->states =
+        arena_alloc(pins->hold->arena, amended_count(&pins->hold->plan->operations, pins->hold->amendments) *
+                                           sizeof(*pins->states));
     loop_add(loop, pins->mountinfo_fd, POLLPRI, mounts_changed, pins);
     loop_add(loop, pins->timer_fd, POLLIN, time_is_over, pins);
     if (has_fallen)

@@ -12,10 +12,10 @@
 /* Every touch is counted; so many are written down for each file, and so often it is looked for who did it. */
 enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16, COMMAND_LONGEST = 300 };
 
-void tripwires_set(struct tripwires *tripwires, const struct plan *plan)
+void tripwires_set(struct tripwires *tripwires, const struct operations *operations)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         size_t decoy = operation->kind == OP_DECOY ? decoy_find(operation->name) : DECOY_COUNT;
         if (decoy < DECOY_COUNT)
             tripwires->paths[decoy] = operation->path;

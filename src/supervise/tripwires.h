@@ -43,7 +43,7 @@ struct tripwires {
 #define TRIPWIRES_NONE ((struct tripwires){.fd = -1})
 
 /* Takes from the plan which decoys there are. */
-void tripwires_set(struct tripwires *tripwires, const struct plan *plan);
+void tripwires_set(struct tripwires *tripwires, const struct operations *operations);
 bool tripwires_are_set(const struct tripwires *tripwires);
 
 /* Process 1 says that this one was touched, and whether only the command can have done that. */

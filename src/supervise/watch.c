@@ -51,8 +51,8 @@ static void watch_way_to(const struct watch *watch, const char *path)
 /* In this order: what comes between the look and the watch would be seen by neither. */
 static int look_again(const struct watch *watch, struct err *err)
 {
-    for (size_t i = 0; i < watch->frozen.count; i++)
-        watch_way_to(watch, watch->frozen.at[i]->path);
+    for (size_t i = 0; i < watch->awaited.count; i++)
+        watch_way_to(watch, watch->awaited.at[i].path);
     return hold_sweep(watch->hold, err);
 }
 
@@ -71,19 +71,19 @@ static void watch_fallen(const struct watch *watch)
     }
 }
 
-enum awaited { NOT_AWAITED, MUST_NOT_APPEAR, IS_PINNED };
+enum meaning { NOT_AWAITED, MUST_NOT_APPEAR, IS_PINNED };
 
 /* Could this name be that of a frozen path, or lie on the way to one? */
-static enum awaited find_awaited(const struct watch *watch, const char *name)
+static enum meaning find_awaited(const struct watch *watch, const char *name)
 {
     size_t size = strlen(name);
-    enum awaited found = NOT_AWAITED;
-    for (size_t i = 0; found != MUST_NOT_APPEAR && i < watch->frozen.count; i++) {
-        const struct operation *operation = watch->frozen.at[i];
-        const char *at = operation->path;
+    enum meaning found = NOT_AWAITED;
+    for (size_t i = 0; found != MUST_NOT_APPEAR && i < watch->awaited.count; i++) {
+        const char *at = watch->awaited.at[i].path;
         while ((at = strstr(at, name))) {
             if (at[-1] == '/' && (at[size] == '/' || at[size] == '\0'))
-                found = operation->missing ? MUST_NOT_APPEAR : IS_PINNED;
+                found = hold_operation(watch->hold, watch->awaited.at[i].number).missing ? MUST_NOT_APPEAR
+                                                                                         : IS_PINNED;
             at += size;
         }
     }
@@ -102,7 +102,7 @@ static void read_event(const struct watch *watch, const struct inotify_event *ev
     if (tripwires_take(watch->tripwires, event))
         return;
     bool is_lost = event->mask & IN_Q_OVERFLOW;
-    enum awaited awaited = event->len ? find_awaited(watch, event->name) : NOT_AWAITED;
+    enum meaning awaited = event->len ? find_awaited(watch, event->name) : NOT_AWAITED;
     wanted->sweep |= is_lost || awaited == MUST_NOT_APPEAR;
     wanted->pins |= is_lost || awaited == IS_PINNED;
     wanted->contents |= is_lost || (event->mask & IN_MODIFY);
@@ -207,7 +207,7 @@ static int moment_is_over(void *self, short events, struct err *err)
     struct wanted wanted = {0};
     read_events(watch, &wanted);
     loop_add(watch->loop, watch->inotify_fd, POLLIN, something_appeared, watch);
-    if (wanted.others >= MANY && asks_for_nothing(&wanted) && watch->frozen.count <= MOST_LOOKED_FOR)
+    if (wanted.others >= MANY && asks_for_nothing(&wanted) && watch->awaited.count <= MOST_LOOKED_FOR)
         begin_looking(watch, wanted.other);
     else
         watch->looks = 0;
@@ -216,15 +216,16 @@ static int moment_is_over(void *self, short events, struct err *err)
 
 int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
 {
-    const struct plan *plan = watch->hold->plan;
+    const struct operations *planned = &watch->hold->plan->operations;
     size_t covered = 0;
     watch->inotify_fd = watch->timer_fd = -1;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_FREEZE ||
-            (plan_covers(plan, &plan->operations.at[i]) && covered++ < MOST_COVERED))
-            vec_push(&watch->frozen, &plan->operations.at[i]);
+    for (size_t i = 0; i < amended_count(planned, watch->hold->amendments); i++) {
+        struct operation operation = hold_operation(watch->hold, i);
+        if (operation.kind == OP_FREEZE ||
+            (operations_cover(planned, &operation) && covered++ < MOST_COVERED))
+            vec_push(&watch->awaited, (struct awaited){operation.path, i});
     }
-    if (!watch->frozen.count && !tripwires_are_set(watch->tripwires))
+    if (!watch->awaited.count && !tripwires_are_set(watch->tripwires))
         return 0;
     watch->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (watch->inotify_fd < 0) {
@@ -254,5 +255,5 @@ void watch_close(struct watch *watch)
         close(watch->inotify_fd);
     if (watch->timer_fd >= 0)
         close(watch->timer_fd);
-    vec_free(&watch->frozen);
+    vec_free(&watch->awaited);
 }

@@ -11,6 +11,12 @@
 #include "supervise/pins.h"
 #include "supervise/tripwires.h"
 
+/* A path that is watched for, and the number of its operation. */
+struct awaited {
+    const char *path;
+    size_t number;
+};
+
 struct watch {
     struct hold *hold;
     struct pins *pins;
@@ -22,7 +28,7 @@ struct watch {
     unsigned looks;       /* how many the last time, if a flood goes on; else 0 */
     unsigned looks_left;  /* at what must not appear, before its folder is watched again */
     struct loop *loop;
-    VEC(const struct operation *) frozen; /* those of the plan */
+    VEC(struct awaited) awaited; /* frozen paths, and others that a mount covers */
 };
 
 /* Looks at what is there already, and watches from then on. Without anything to watch for, nothing is done. */

@@ -297,10 +297,11 @@ WRAP(void, plan_make, const struct policy *policy, const struct plan_request *re
 }
 
 /* What was to be kept aside is written where it belongs. */
-WRAP(int, capture_begin, const struct caller *caller, struct loaded *loaded, const struct session *session,
-     const struct run_request *request, struct capture **ret_capture, struct err *err)
+WRAP(int, capture_begin, const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
+     const struct session *session, const struct run_request *request, struct capture **ret_capture, struct err *err)
 {
-    return lacks("aside") ? 0 : __real_capture_begin(caller, loaded, session, request, ret_capture, err);
+    return lacks("aside") ? 0
+                          : __real_capture_begin(caller, loaded, amendments, session, request, ret_capture, err);
 }
 
 /* --- the launcher's check, which would refuse ------------------------------------------------------------------------- */

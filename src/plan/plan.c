@@ -1,0 +1,44 @@
+/* The plan as an object: where it is kept, how an operation is added to it while it is made. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/sha256.h"
+#include "plan/steps.h"
+
+/*
+ * Is it shown for what everybody may use, which real root inside then is? Those are the system's trees but for its programs, which
+ * root may have installed for itself alone: a file in /etc or /opt that only root may read is a secret.
+ */
+bool plan_is_public(const struct plan *plan, const struct rule *because, const char *path)
+{
+    return plan->request.is_root && because && because->source->is_profile &&
+           because->source->layer == LAYER_BASE && because->path.start == START_ROOT &&
+           !path_is_beneath(path, "/usr");
+}
+
+void plan_add(struct plan *plan, struct operation operation)
+{
+    operation.is_of_profile = operation.because && operation.because->source->is_profile;
+    operation.is_public =
+        operation.kind == OP_BIND_READ && plan_is_public(plan, operation.because, operation.path);
+    vec_push(&plan->operations, operation);
+}
+
+const char *plan_home(const struct policy *policy, const char *agent)
+{
+    /* The name is for people, the hash tells apart what the same name would not. */
+    const char *workspace = policy->workspaces.at[0].path;
+    char hash[SHA256_HEX_SIZE];
+    sha256_hex(workspace, strlen(workspace), hash);
+    return arena_printf(policy->arena, "%s/bawn/homes/%s/%.40s-%.12s", policy->request.starts[START_DATA],
+                        agent, path_name(workspace), hash);
+}
+
+void plan_free(struct plan *plan)
+{
+    vec_free(&plan->operations);
+    vec_free(&plan->notes);
+    vec_free(&plan->given_up);
+}
