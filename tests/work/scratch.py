@@ -66,7 +66,8 @@ class Skip(Exception):
 
 
 def last_line(why):
-    frames = [f for f in traceback.extract_tb(why.__traceback__) if not f.filename.endswith("contextlib.py")]
+    every = traceback.extract_tb(why.__traceback__)
+    frames = [f for f in every if not f.filename.endswith(("contextlib.py", "scratch.py"))] or every
     at = ([f for f in frames if f.name.startswith("test_")] or frames)[0]
     return f"at line {at.lineno}: {at.line}"
 
@@ -274,6 +275,16 @@ def copy_bawn(folder):
     return target
 
 
+def copy_suite(script, folder):
+    """The folder of the tests may lie where an ordinary user cannot look. Returns where the suite's script now is."""
+    suite = pathlib.Path(script).resolve().parent
+    tests = pathlib.Path(folder) / "tests"
+    for source in {suite, suite.parent / "work"}:
+        shutil.copytree(source, tests / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["chmod", "-R", "a+rX", tests], check=True)
+    return tests / suite.name / pathlib.Path(script).name
+
+
 def run_as(user, script, bawn):
     """Runs the suite's first half as an ordinary user; its results are ours. Returns how many there were."""
     keep = {name: os.environ[name] for name in os.environ if name.startswith(("BAWN_", "ASAN_", "UBSAN_"))}
@@ -281,23 +292,9 @@ def run_as(user, script, bawn):
                    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "BAWN_TEST_HOME": user.pw_dir}
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
     command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--",
-               python, "-B", "-", str(script), *sys.argv[1:]]
-    # The folder of the tests may be out of that user's sight too: the texts go along by standard input.
-    texts = {"scratch": pathlib.Path(__file__).read_text(), "script": pathlib.Path(script).read_text()}
-    loader = (
-        "import sys, types\n"
-        f"texts = {texts!r}\n"
-        "module = types.ModuleType('scratch'); module.__file__ = '/scratch.py'\n"
-        "sys.modules['scratch'] = module; exec(compile(texts['scratch'], 'scratch.py', 'exec'), module.__dict__)\n"
-        "sys.argv = sys.argv[1:]\n"
-        "import linecache\n"
-        "linecache.cache['run'] = (len(texts['script']), None, texts['script'].splitlines(True), 'run')\n"
-        "exec(compile(texts['script'], 'run', 'exec'), {'__name__': '__main__', '__file__': 'run'})\n"
-    )
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=user.pw_dir,
+               python, "-B", str(copy_suite(script, bawn.parent)), *sys.argv[1:]]
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, cwd=user.pw_dir,
                              text=True, errors="replace")
-    child.stdin.write(loader)
-    child.stdin.close()
     count, failed = 0, False
     for line in child.stdout:
         sys.stdout.write(line)
@@ -308,6 +305,35 @@ def run_as(user, script, bawn):
         print(f"not ok - the suite as an ordinary user ended with {child.returncode}")
         count, failed = count + 1, True
     return count, failed
+
+
+class Claims:
+    """The tests of one file, in the order in which they stand there. Each is a function that gets a Place; the decorator
+    says what it proves, and that is the line which TAP shows:
+
+        claim = scratch.Claims()
+
+        @claim("undo PATH takes back just that")
+        def test_path(place): ...
+
+    An argument of the suite is part of the names of the tests that are run.
+    """
+
+    def __init__(self):
+        self.tests = []
+
+    def __call__(self, name):
+        def keep(test):
+            self.tests.append((name, test))
+            return test
+        return keep
+
+    def run(self, tap, place):
+        wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+        for name, test in self.tests:
+            if wanted in name:
+                with tap.test(name):
+                    test(place)
 
 
 class Counted(Tap):

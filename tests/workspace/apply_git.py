@@ -1,0 +1,163 @@
+"""apply of what a run did to a git repository: no branch, index or object is broken by it, and what git writes arrives."""
+import re
+import subprocess
+
+import scratch
+from lab import repository
+from scratch import Project, same
+
+claim = scratch.Claims()
+ME = "git -c user.name=t -c user.email=t@x"
+COMMIT = f"{ME} commit -qam two"
+REMOVE = "f=$(git rev-parse HEAD | sed 's,..,&/,'); rm -f .git/objects/$f"  # the commit, of which $f is the file
+GONE = "it would stand at a commit that is not in the repository"
+JUNK = "git could not read it"
+
+
+def is_held_back(project, *wanted):
+    """An apply keeps each of these out and says why; the repository is as it was, and sound."""
+    said = project.bawn("apply", "--allow-risky", status=1)
+    for path, why in wanted:
+        assert f"kept  .git/{path}: {why}" in said, said
+    same(project.git("log", "--format=%s"), "one\n")
+    same(subprocess.run(["git", "fsck", "--strict"], cwd=project.path, env=project.place.environment, check=False,
+                        capture_output=True, text=True).stderr, "")
+
+
+def commits_that_are_not_there(place):
+    project = repository(place, "removed")
+    project.inside(f"echo x >>a; {COMMIT}; {REMOVE}", "--review")
+    is_held_back(project, ("refs/heads/main", GONE))
+    same(project.read("a"), "one\nx\n")
+    project = repository(place, "emptied")
+    project.inside(f"echo x >>a; {COMMIT}; {REMOVE}; : >.git/objects/$f", "--review")
+    is_held_back(project, ("refs/heads/main", GONE))
+    project = repository(place, "checked-out")
+    project.inside(f"echo x >>a; git checkout -qb work; {COMMIT}; {REMOVE}", "--review")
+    is_held_back(project, ("refs/heads/work", GONE), ("HEAD", "the branch that it names is not there"))
+    same(project.git("symbolic-ref", "HEAD"), "refs/heads/main\n")
+    project = repository(place, "detached")
+    project.inside(f"echo x >>a; git checkout -q --detach; {COMMIT}; {REMOVE}", "--review")
+    is_held_back(project, ("HEAD", GONE))
+
+
+def junk_in_the_place_of_refs(place):
+    project = repository(place, "junk")
+    project.inside("echo junk >.git/HEAD; echo junk >.git/refs/heads/work; echo junk >.git/packed-refs; "
+                   "cp .git/refs/heads/main .git/refs/heads/x.lock; ln -s main .git/refs/heads/linked; "
+                   "echo 'ref: refs/heads/none' >.git/refs/heads/led", "--review")
+    is_held_back(project, ("HEAD", JUNK), ("refs/heads/work", JUNK), ("packed-refs", JUNK), ("refs/heads/linked", JUNK),
+                 ("refs/heads/led", "the branch that it names is not there"),
+                 ("refs/heads/x.lock", "git would not take that for the name of a branch"))
+    project = repository(place, "no-repository")
+    project.inside("rm .git/HEAD; rm -r .git/refs", "--review")
+    is_held_back(project, ("HEAD", "without it there would be no repository"))
+
+
+@claim("apply: a branch does not go to a commit that is not there, HEAD takes no junk, and no object is overwritten")
+def test_broken_refs(place):
+    scratch.need("git")
+    commits_that_are_not_there(place)
+    junk_in_the_place_of_refs(place)
+    project = repository(place, "overwritten")
+    project.inside("f=.git/objects/$(git rev-parse HEAD | sed 's,..,&/,'); chmod 644 $f; echo junk >$f", "--review")
+    same(project.bawn("apply", "--allow-risky", status=1).count("git never changes an object"), 1)
+    project.git("fsck", "--strict")
+    project = repository(place, "one-path")
+    project.inside(f"echo x >>a; {COMMIT}", "--review")
+    assert GONE in project.bawn("apply", ".git/refs", status=1)
+    same(project.git("log", "--format=%s"), "one\n")
+    project.bawn("apply")  # with its objects it goes
+    same(project.git("log", "--format=%s"), "two\none\n")
+
+
+@claim("apply: what git writes of branches arrives: packed, tagged, detached, symbolic, without a commit, shared")
+def test_written_refs(place):
+    scratch.need("git")
+    project = repository(place, "written")
+    project.git("clone", "-q", "--shared", str(project.path), "../sharing")
+    sharing = Project(place, "sharing")
+    sharing.inside("git branch old; git tag t; git update-ref refs/heads/again HEAD", "--review", "--read", project.path)
+    sharing.bawn("apply")
+    same(sharing.git("rev-parse", "old", "again"), project.git("rev-parse", "main", "main"))
+    project.inside(f"echo x >>a; {COMMIT}; {ME} tag -am t t; git branch b; git gc -q; git update-ref refs/heads/c HEAD; "
+                   "git update-ref refs/remotes/origin/main HEAD; git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main; "
+                   "git checkout -q --detach", "--review")
+    project.bawn("apply")
+    project.git("fsck", "--strict")
+    same([len(set(project.git("rev-parse", "main", "b", "c", "HEAD", "t^{commit}").split())), project.git("status", "--short")],
+         [1, ""])
+    project.inside("git checkout -q --orphan fresh", "--review")
+    project.bawn("apply")
+    same(project.git("symbolic-ref", "HEAD"), "refs/heads/fresh\n")
+
+
+@claim("apply: an index that git could not read, or that names what is not there, is kept out; so is a list of shallow commits")
+def test_broken_index(place):
+    scratch.need("git")
+    foreign = repository(place, "foreign")
+    foreign.write("other", "not known elsewhere\n")
+    foreign.git("add", ".")
+    index = foreign.path / ".git/index"
+    named = "it names files that are not in the repository"
+    for number, (script, path, why) in enumerate((
+            ("echo junk >.git/index", "index", JUNK), ("truncate -s -1 .git/index", "index", JUNK),
+            ("truncate -s 0 .git/index", "index", JUNK), ("printf x | dd of=.git/index bs=1 seek=60 conv=notrunc 2>&1", "index", JUNK),
+            ("rm .git/index; ln -s HEAD .git/index", "index", JUNK), ("rm .git/index; mkdir .git/index", "index", JUNK),
+            (f"cat {index} >.git/index", "index", named),
+            ("git update-index --split-index; rm .git/sharedindex.*", "index", "the index that it adds to is not there"),
+            ("git update-index --split-index; for f in .git/sharedindex.*; do echo junk >$f; done", "sharedindex.", JUNK),
+            ("echo junk >.git/shallow", "shallow", JUNK),
+            ("git hash-object -t commit --stdin </dev/null >.git/shallow || echo 8aff >.git/shallow", "shallow", JUNK),
+            ("printf '%040d\\n' 7 >.git/shallow", "shallow", "it names a commit that is not in the repository"))):
+        project = repository(place, f"unread-{number}")
+        project.inside(script, "--review", "--read", index)
+        said = project.bawn("apply", "--allow-risky", status=1)
+        assert re.search(f"kept  [.]git/{path}.*: {why}", said), (script, said)
+        same((script, project.git("status", "--short"), project.git("log", "--format=%s")), (script, "", "one\n"))
+    project = repository(place, "cut-off")
+    project.write("a", "two\n")
+    project.git("commit", "-qam", "two")
+    project.git("clone", "-q", "--depth=1", f"file://{project.path}", "../shallow")
+    shallow = Project(place, "shallow")
+    shallow.inside("rm .git/shallow", "--review")
+    assert "without it git would look for commits that are not there" in shallow.bawn("apply", "--allow-risky", status=1)
+    same(shallow.git("log", "--format=%s"), "two\n")
+    shallow.bawn("discard", "--yes")
+    shallow.inside(f"git -c protocol.file.allow=always fetch -q --unshallow {project.path}", "--review", "--read", project.path)
+    shallow.bawn("apply", "--allow-risky")
+    same(shallow.git("log", "--format=%s"), "two\none\n")
+    shallow.git("fsck", "--strict")
+
+
+@claim("apply: what git writes as an index arrives: of every version, split, sparse, of conflicts, submodules and either hash")
+def test_written_index(place):
+    scratch.need("git")
+    for number, script in enumerate((
+            "echo x >n; git add n; git update-index --index-version 4", "echo x >n; git add -N n", "git rm -q --cached a",
+            "git update-index --split-index; echo x >n; git add n", "git update-index --skip-worktree a; git update-index --assume-unchanged b/c",
+            "git update-index --add --cacheinfo 160000,1234567890123456789012345678901234567890,sub; : >empty; git add empty",
+            "git update-index --untracked-cache; git status -s; for i in $(seq 300); do echo $i >f$i; done; git add .",
+            f"git checkout -qb side; echo x >a; {ME} commit -qam side; git checkout -q main; echo y >a; {ME} commit -qam main; "
+            f"{ME} merge -q side || true; git status -s | grep -q UU")):
+        project = repository(place, f"indexed-{number}")
+        before = project.git("ls-files", "--stage", "-v")
+        project.inside(script, "--review")
+        project.bawn("apply", "--allow-risky")
+        assert project.git("ls-files", "--stage", "-v") != before, script
+        project.git("status", "--short")
+    project = repository(place, "sparse")
+    project.git("sparse-checkout", "set", "--cone", "--sparse-index", "none")
+    project.inside("mkdir none; echo x >none/n; git add none/n", "--review")
+    project.bawn("apply")
+    same((project.git("status", "--short"), b"sdir" in (project.path / ".git/index").read_bytes()), ("A  none/n\n", True))
+    project = Project(place, "sha256")
+    project.git("init", "-q", "-b", "main", "--object-format=sha256")
+    project.git("add", ".")
+    project.git("commit", "-qm", "one")
+    project.inside(f"echo x >n; git add n; {ME} commit -qm two; echo y >m; git add m", "--review")
+    project.bawn("apply")
+    same((project.git("log", "--format=%s"), project.git("status", "--short")), ("two\none\n", "A  m\n"))
+    project.inside("printf x | dd of=.git/index bs=1 seek=60 conv=notrunc 2>&1", "--review")
+    assert JUNK in project.bawn("apply", "--allow-risky", status=1)
+    project.git("status", "--short")

@@ -1,0 +1,83 @@
+"""How long snapshots are kept, and how large one may be."""
+import scratch
+from lab import Checkpointed, started
+from scratch import PATIENCE, Project, same
+
+claim = scratch.Claims()
+
+
+@claim("undo --prune forgets contents that nothing needs, and keeps what the others do")
+def test_prune_unneeded(place):
+    project = Project(place, "pruned")
+    project.inside("head -c 3000000 /dev/urandom >big", "--review")
+    project.inside("echo waits >a", "--review")
+    project.bawn("discard", "pruned-1")
+    about = place.home / ".local/state/bawn/sessions/pruned-1/about"
+    fields = about.read_bytes().split(b"\0")
+    fields[3] = b"1000000000.000000000"  # it ended long ago
+    about.write_bytes(b"\0".join(fields))
+    store = place.home / ".local/share/bawn/snapshots"
+    before = sum(path.stat().st_size for path in store.glob("pack-*"))
+    assert "1 session forgotten" in project.bawn("undo", "--prune")
+    after = sum(path.stat().st_size for path in store.glob("pack-*"))
+    assert before - after >= 3000000, (before, after)
+    project.bawn("apply")
+    same(project.read("a"), "waits\n")
+
+
+@claim("undo --prune lets the oldest go until the rest is within the size, and nothing that waits or runs")
+def test_prune_by_size(place):
+    project = Project(scratch.Place(place.home, place.bawn), "by-size")
+    folder = place.folder("by-size")
+    project.place.environment.update({f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "STATE", "DATA")})
+    kept = folder / "CONFIG/bawn/snapshot-keep"
+    kept.parent.mkdir(parents=True)
+    store = folder / "DATA/bawn/snapshots"
+    kept.write_text("age none\nsize none  # for the moment\n")
+    project.inside("head -c 3000000 /dev/urandom >waits", "--review")
+    for name in "xyz":
+        project.inside(f"head -c 1000000 /dev/urandom >{name}")
+        project.inside(f"rm {name}")
+    project.inside("echo last >>a")
+    run = started(project, "echo up; read line; echo x >>b/c")
+    kept.write_text("age none\nsize 5M\n")
+    text = project.bawn("undo", "--prune")
+    assert "by-size-2" in text and "by-size-3" in text and "by-size-8" not in text, text
+    left = sum(path.stat().st_size for path in store.glob("pack-*"))
+    assert 3 << 20 <= left <= 5 << 20, left
+    run.communicate(b"\n", timeout=PATIENCE)
+    project.bawn("undo")
+    same(project.read("b/c"), "two\n")
+    project.bawn("apply", "by-size-1", "--yes")
+    same((project.path / "waits").stat().st_size, 3000000)
+    kept.write_text("age none\nsize 1K\n")
+    assert "still more than is to be kept" not in project.bawn("undo", "--prune")
+    project.inside("head -c 100000 /dev/urandom >more")  # the end of a run prunes by itself
+    assert "by-size" in project.bawn("undo", "--list")
+    project.bawn("undo")
+    assert not (project.path / "more").exists()
+    for wrong in ("age", "age 30", "size 10", "size 0", "size 1G 2G", "sizes 1G"):
+        kept.write_text("# mine\n" + wrong + "\n")
+        text = project.bawn("undo", "--prune", status=0 if wrong == "size 10" else 2)
+        assert wrong == "size 10" or "snapshot-keep, line 2" in text, text
+
+
+@claim("undo --prune keeps what checkpoints need")
+def test_prune_checkpoints(place):
+    project = Project(place, "pruned-checkpoint")
+    run = Checkpointed(project)
+    looks = run.step("echo between >b/c; head -c 300000 /dev/urandom >big")
+    run.run.stdin.write(b"rm big; echo last >b/c\n")
+    run.end()
+    project.bawn("undo", "--prune")
+    project.bawn("undo", "--to", run.times()[0])
+    same(project.looks(), looks)
+
+
+@claim("a snapshot that is too large is said before the run starts, and what is left out is named")
+def test_snapshot_too_large(place):
+    project = Project(place, "large")
+    project.write("big", "x" * 300000)
+    done = place.run("sh", "-c", "echo ran", cwd=project.path, flags=("--net", "off", "--limit", "snapshot=64K"))
+    same((done.returncode, done.stdout), (0, b"ran\n"))
+    assert b"will not bring back" in done.stderr and b"big" in done.stderr, done.stderr

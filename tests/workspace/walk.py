@@ -1,0 +1,249 @@
+"""A person who goes through the changes on a terminal, file by file and hunk by hunk."""
+import os
+import pty
+import select
+import termios
+
+import scratch
+from lab import repository
+from conflicts import text
+from scratch import Project, same, until
+
+claim = scratch.Claims()
+
+
+class Terminal:
+    """A verb of bawn on a terminal of its own, with a person's keys."""
+
+    def __init__(self, project, *words):
+        self.seen = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(project.path)
+            os.execve(project.place.bawn, ["bawn", *words], {**project.place.environment, "NO_COLOR": "1"})
+
+    def read(self):
+        """Whatever comes next; False at the end."""
+        ready, _, _ = select.select([self.fd], [], [], 0.05)
+        try:
+            got = os.read(self.fd, 65536).decode() if ready else ""
+        except OSError:
+            return False
+        self.seen += got.replace("\r\n", "\n")
+        return not ready or bool(got)
+
+    def answer(self, question, keys):
+        """Waits for a question, as the last thing on the screen, and answers it."""
+        def is_asked():
+            self.read()
+            last = self.seen.rpartition("\n")[2]
+            return question in last and last.endswith(("?] ", "(space shows more) ", "]: "))
+        try:
+            until(is_asked, f"the question {question!r}")
+        except AssertionError as why:
+            raise AssertionError(f"{why}: {self.seen[-500:]}") from why
+        os.write(self.fd, keys.encode())
+        shown, self.seen = self.seen, ""
+        return shown
+
+    def end(self, status=0):
+        until(lambda: not self.read(), "the end")
+        os.close(self.fd)
+        same(os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]), status)
+        return self.seen
+
+
+@claim("review: a walk applies one file, throws one away and leaves one; what is left waits, and undo brings all back")
+def test_files(place):
+    project = Project(place, "walk")
+    before = project.looks()
+    project.inside("echo x >>a; echo y >>b/c; echo z >>b/d; echo n >new", "--review")
+    terminal = Terminal(project, "review")
+    shown = terminal.answer("Apply a", "y")
+    assert "walk-1: sh" in shown and "1 new, 3 changed, 0 removed" in shown and "+x" in shown, shown
+    terminal.answer("Apply b/c", "x")
+    terminal.answer("Apply b/d", "n")
+    terminal.answer("Apply new", "y")
+    terminal.answer("Apply 2, throw away 1, leave 1 waiting", "y")
+    assert "2 files applied" in terminal.end()
+    same([project.read(name) for name in ("a", "b/c", "b/d", "new")], ["one\nx\n", "two\n", "three\n", "n\n"])
+    same(project.bawn("diff", "--name-only", "walk-1"), "a\nb/d\nnew\n")
+    assert "waiting" in project.bawn("sessions")
+    project.bawn("undo")
+    same(project.looks(), before)
+    project.bawn("apply")
+    same([project.read(name) for name in ("a", "b/c", "b/d", "new")], ["one\nx\n", "two\n", "three\nz\n", "n\n"])
+
+
+@claim("review: hunk by hunk, one is applied, one waits and one is thrown away; split parts a hunk")
+def test_hunks(place):
+    project = Project(place, "hunks")
+    project.write("t", text())
+    project.inside("sed -i 's/line 1$/A/;s/line 9$/B/;s/line 17$/C/;s/line 19$/D/' t", "--review")
+    terminal = Terminal(project, "review")
+    terminal.answer("Apply t", "h")
+    terminal.answer("(1/3) Apply this hunk", "y")
+    terminal.answer("(2/3) Apply this hunk", "n")
+    terminal.answer("(3/3) Apply this hunk", "s")
+    terminal.answer("(3/4) Apply this hunk", "x")
+    terminal.answer("(4/4) Apply this hunk", "y")
+    terminal.answer("Apply 1, throw away 1, leave 1 waiting", "y")
+    terminal.end()
+    same(project.read("t"), text(l1="A", l19="D"))
+    shown = project.bawn("diff", "hunks-1")
+    assert "+B" in shown and "+A" not in shown and "+C" not in shown, shown
+    project.bawn("undo")
+    same(project.read("t"), text())
+    project.bawn("apply")
+    same(project.read("t"), text(l1="A", l9="B", l19="D"))
+
+
+@claim("apply --patch asks hunk by hunk, and q leaves the rest waiting")
+def test_patch(place):
+    project = Project(place, "patch")
+    project.write("t", text())
+    project.inside("sed -i 's/line 1$/A/;s/line 17$/C/' t; echo x >>a", "--review")
+    terminal = Terminal(project, "apply", "--patch")
+    terminal.answer("(1/1) Apply this hunk", "n")
+    terminal.answer("(1/2) Apply this hunk", "y")
+    terminal.answer("(2/2) Apply this hunk", "q")
+    terminal.answer("Apply 1, throw away 0, leave 2 waiting", "y")
+    terminal.end()
+    same([project.read("a"), project.read("t")], ["one\n", text(l1="A")])
+    project.bawn("apply")
+    same([project.read("a"), project.read("t")], ["one\nx\n", text(l1="A", l17="C")])
+    assert "done" in project.bawn("sessions"), project.bawn("sessions")
+
+
+@claim("review: what is flagged is named with its reason first, and A does not answer for it")
+def test_flagged(place):
+    project = Project(place, "flagged")
+    project.inside("echo x >>a; printf '#!/bin/sh\\n' >run; chmod 755 run; echo z >zz", "--review")
+    terminal = Terminal(project, "review")
+    shown = terminal.answer("Apply a", "A")
+    assert "! run: " in shown and "execut" in shown, shown
+    shown = terminal.answer("Apply run", "n")
+    assert "! risky" in shown, shown
+    terminal.answer("Apply 2, throw away 0, leave 1 waiting", "y")
+    terminal.end()
+    same([(project.path / name).exists() for name in ("run", "zz")], [False, True])
+
+
+@claim("review: a conflict is shown three ways; m joins, t overwrites, and it can be gone back to")
+def test_conflict(place):
+    project = Project(place, "both")
+    for name in ("t", "u", "v"):
+        project.write(name, text())
+    project.inside("sed -i 's/line 2$/theirs/' t u v", "--review")
+    for name, line in (("t", "l15"), ("u", "l2"), ("v", "l2")):
+        project.write(name, text(**{line: "mine"}))
+    terminal = Terminal(project, "review")
+    assert "m joins both" in terminal.answer("Apply t", "m")
+    shown = terminal.answer("Apply u", "n")
+    assert "<<<<<<< yours" in shown and "mine" in shown and "||||||| before" in shown, shown
+    terminal.answer("Apply v", "\033[A")
+    terminal.answer("Apply u", "t")
+    terminal.answer("Apply v", "x")
+    terminal.answer("Apply 2, throw away 1, leave 0 waiting", "y")
+    terminal.end()
+    same([project.read(name) for name in "tuv"],
+         [text(l2="theirs", l15="mine"), text(l2="theirs"), text(l2="mine")])
+    assert "done" in project.bawn("sessions"), project.bawn("sessions")
+
+
+@claim("review: a commit is one item, applied as a repository")
+def test_commit(place):
+    scratch.need("git")
+    project = repository(place, "oneitem")
+    project.inside("echo x >>a; git -c user.name=t -c user.email=t@x commit -qam two", "--review")
+    terminal = Terminal(project, "review")
+    shown = terminal.answer("the repository's changes", "y")
+    assert "refs/heads/main" in shown and "->" in shown, shown
+    terminal.answer("Apply a", "y")
+    terminal.answer("Apply 2, throw away 0, leave 0 waiting", "y")
+    terminal.end()
+    same(project.git("log", "--format=%s"), "two\none\n")
+    same(project.git("status", "--porcelain"), "")
+    project.inside("echo x >>a; git -c user.name=t -c user.email=t@x commit -qam three; "
+                   "rm -f .git/objects/$(git rev-parse HEAD | sed 's,..,&/,')", "--review")
+    terminal = Terminal(project, "review")
+    terminal.answer("the repository's changes", "y")
+    terminal.answer("Apply a", "y")
+    terminal.answer("Apply 2, throw away 0, leave 0 waiting", "y")
+    said = terminal.end()
+    assert "cannot be settled: .git/refs/heads/main: it would stand at a commit that is not in the repository" in said, said
+    same([project.git("log", "--format=%s"), project.read("a")], ["two\none\n", "one\nx\nx\n"])
+    assert "waiting" in project.bawn("sessions"), project.bawn("sessions")
+
+
+@claim("review: of a live run a file is taken back, and a hunk of another")
+def test_live_run(place):
+    project = Project(place, "alive")
+    project.write("t", text())
+    project.inside("echo x >>a; sed -i 's/line 1$/A/;s/line 17$/C/' t; echo n >new")
+    terminal = Terminal(project, "review")
+    terminal.answer("Keep a", "x")
+    terminal.answer("Keep new", "y")
+    terminal.answer("Keep t", "h")
+    terminal.answer("(1/2) Keep this hunk", "x")
+    terminal.answer("(2/2) Keep this hunk", "y")
+    terminal.answer("Take back 2, keep 2", "y")
+    terminal.end()
+    same([project.read(name) for name in ("a", "new", "t")], ["one\n", "n\n", text(l17="C")])
+    project.bawn("undo")
+    same([project.read(name) for name in ("a", "new", "t")], ["one\nx\n", "n\n", text(l1="A", l17="C")])
+
+
+@claim("review: Ctrl-C, and a no at the end, change nothing; the terminal is as it was")
+def test_interrupted(place):
+    project = Project(place, "nothing")
+    project.inside("echo x >>a; echo y >>b/c", "--review")
+    for keys in ("\003", "q"):
+        terminal = Terminal(project, "review")
+        modes = termios.tcgetattr(terminal.fd)
+        terminal.answer("Apply a", "y")
+        terminal.answer("Apply b/c", keys)
+        if keys == "q":
+            terminal.answer("Apply 1, throw away 0, leave 1 waiting", "n")
+        until(lambda: "Nothing was changed." in terminal.seen or not terminal.read(), "the end of it")
+        same(termios.tcgetattr(terminal.fd), modes)
+        assert "Nothing was changed." in terminal.end()
+        same([project.read("a"), project.read("b/c")], ["one\n", "two\n"])
+
+
+@claim("discard PATH throws away a part, and what is not there is bad input")
+def test_discard_path(place):
+    project = Project(place, "parts")
+    project.inside("echo x >>a; rm b/c; echo n >b/n", "--review")
+    assert "2 files of parts-1 discarded" in project.bawn("discard", "b")
+    project.bawn("discard", "b", status=2)
+    same(project.bawn("diff", "--name-only"), "a\n")
+    project.bawn("apply")
+    same([project.read("a"), sorted(os.listdir(project.path / "b"))], ["one\nx\n", ["c", "d"]])
+    project.bawn("undo")
+    assert "1 file of parts-1 discarded" in project.bawn("discard", "parts-1", "a")
+    assert "parts-1                 discarded" in project.bawn("sessions"), project.bawn("sessions")
+
+
+@claim("a person is asked which session is meant where several wait")
+def test_which_session(place):
+    project = Project(place, "which")
+    project.inside("echo x >>a", "--review")
+    project.inside("echo y >>a", "--review")
+    terminal = Terminal(project, "review")
+    shown = terminal.answer("Which one", "2\n")
+    assert "1  which-2" in shown and "2  which-1" in shown, shown
+    assert "+x" in terminal.answer("Apply a", "y")
+    terminal.answer("Apply 1, throw away 0, leave 0 waiting", "y")
+    terminal.end()
+    same(project.read("a"), "one\nx\n")
+
+
+@claim("review and apply --patch refuse clearly where there is no terminal, and change nothing")
+def test_no_terminal(place):
+    project = Project(place, "piped")
+    project.inside("echo x >>a", "--review")
+    for words in (("review",), ("apply", "--patch")):
+        said = project.bawn(*words, status=2)
+        assert "needs a terminal" in said and "bawn diff" in said, said
+    same(project.read("a"), "one\n")
