@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "base/timespec.h"
 
 const char *change_name(enum change_bit bit)
 {
@@ -21,8 +22,7 @@ static bool same_content(const struct entry *a, const struct entry *b)
     if (a->content == CONTENT_STORED && b->content == CONTENT_STORED)
         return memcmp(a->blob.bytes, b->blob.bytes, sizeof(a->blob.bytes)) == 0;
     /* What was left out is judged by its looks. */
-    return a->size == b->size && a->inode == b->inode && a->modified.tv_sec == b->modified.tv_sec &&
-           a->modified.tv_nsec == b->modified.tv_nsec;
+    return a->size == b->size && a->inode == b->inode && timespec_is_same(a->modified, b->modified);
 }
 
 unsigned entries_differ(const struct entry *a, const struct entry *b)
@@ -41,7 +41,7 @@ unsigned entries_differ(const struct entry *a, const struct entry *b)
         what |= CHANGE_ATTRIBUTES;
     if (strcmp(a->linked_to, b->linked_to) != 0)
         what |= CHANGE_LINKS;
-    if (a->modified.tv_sec != b->modified.tv_sec || a->modified.tv_nsec != b->modified.tv_nsec)
+    if (!timespec_is_same(a->modified, b->modified))
         what |= CHANGE_TIME;
     return what;
 }

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/map.h"
+#include "base/timespec.h"
 #include "content/parts.h"
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
@@ -161,9 +162,7 @@ static int add_tree(struct pruning *pruning, int trees_fd, const char *name, boo
 static int older_first(const void *a, const void *b)
 {
     const struct item *left = a, *right = b;
-    if (left->used.tv_sec != right->used.tv_sec)
-        return left->used.tv_sec < right->used.tv_sec ? -1 : 1;
-    return (left->used.tv_nsec > right->used.tv_nsec) - (left->used.tv_nsec < right->used.tv_nsec);
+    return timespec_order(left->used, right->used);
 }
 
 static int let_go(struct pruning *pruning, const struct item *item, struct pruned *pruned, struct err *err)

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "workspace/checkpoint.h"
 
@@ -150,9 +151,7 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
 static int older_first(const void *one, const void *two)
 {
     const struct record *a = one, *b = two;
-    if (a->began.tv_sec != b->began.tv_sec)
-        return a->began.tv_sec < b->began.tv_sec ? -1 : 1;
-    return (a->began.tv_nsec > b->began.tv_nsec) - (a->began.tv_nsec < b->began.tv_nsec);
+    return timespec_order(a->began, b->began);
 }
 
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "kernel/times.h"
 
@@ -50,20 +51,11 @@ struct walk {
 
 enum { LISTING_SIZE = 64 * 1024 };
 
-static int64_t nanoseconds_between(struct timespec from, struct timespec to)
-{
-    return (to.tv_sec - from.tv_sec) * 1000000000 + (to.tv_nsec - from.tv_nsec);
-}
-
-static bool same_moment(struct timespec a, struct timespec b)
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 bool scan_is_same_file(const struct entry *a, const struct entry *b)
 {
     return a->mode == b->mode && a->size == b->size && a->inode == b->inode && a->uid == b->uid &&
-           a->gid == b->gid && same_moment(a->modified, b->modified) && same_moment(a->changed, b->changed);
+           a->gid == b->gid && timespec_is_same(a->modified, b->modified) &&
+           timespec_is_same(a->changed, b->changed);
 }
 
 struct entry scan_entry_of(const struct stat *status, const char *path)
@@ -201,8 +193,7 @@ static bool is_skipped(const struct walk *walk, const struct entry *before, cons
 
 bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
 {
-    return scan_is_same_file(was, now) &&
-           nanoseconds_between(now->changed, before->taken) > TICK_NANOSECONDS &&
+    return scan_is_same_file(was, now) && timespec_between(now->changed, before->taken) > TICK_NANOSECONDS &&
            !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
 }
 
@@ -241,7 +232,7 @@ static int check_bounds(const struct walk *walk, size_t more, struct err *err)
     if (walk->request->deadline.tv_sec) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if (nanoseconds_between(walk->request->deadline, now) > 0)
+        if (timespec_order(now, walk->request->deadline) > 0)
             return err_sys(err, ETIME, "it takes too long to look through");
     }
     return 0;

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "git/index.h"
 #include "kernel/beneath.h"
 #include "kernel/times.h"
@@ -19,14 +20,10 @@ bool standing_same_kind(const struct entry *a, const struct entry *b)
     return a && b && (a->mode & S_IFMT) == (b->mode & S_IFMT);
 }
 
-static bool same_times(const struct entry *a, const struct entry *b)
-{
-    return a->modified.tv_sec == b->modified.tv_sec && a->modified.tv_nsec == b->modified.tv_nsec;
-}
-
 bool standing_same_looks(const struct entry *a, const struct entry *b)
 {
-    return a->size == b->size && a->mode == b->mode && same_times(a, b) && strcmp(a->target, b->target) == 0;
+    return a->size == b->size && a->mode == b->mode && timespec_is_same(a->modified, b->modified) &&
+           strcmp(a->target, b->target) == 0;
 }
 
 bool standing_looks_the_same(const struct entry *now, const struct entry *expected)
@@ -37,7 +34,7 @@ bool standing_looks_the_same(const struct entry *now, const struct entry *expect
         return false;
     if (S_ISREG(now->mode))
         return (now->inode == expected->inode || expected->inode == 0) && now->size == expected->size &&
-               same_times(now, expected);
+               timespec_is_same(now->modified, expected->modified);
     return strcmp(now->target, expected->target) == 0;
 }
 
@@ -49,7 +46,8 @@ bool standing_is_settled(const struct entry *now, const struct change *change)
     if (!standing_same_kind(now, to))
         return false;
     if (S_ISDIR(now->mode))
-        return !from || (now->mode == to->mode && same_times(now, to) && !(change->what & CHANGE_ATTRIBUTES));
+        return !from || (now->mode == to->mode && timespec_is_same(now->modified, to->modified) &&
+                         !(change->what & CHANGE_ATTRIBUTES));
     /* Whether two names are one file cannot be seen at one of them: linking once more does no harm. */
     if (!standing_same_looks(now, to) || change->what & CHANGE_LINKS)
         return false;
@@ -116,8 +114,7 @@ static int is_done(int top_fd, struct store *store, const struct entry *now, con
 /* The very file that was written down, and not written since, as far as its looks tell. */
 static bool is_untouched(const struct entry *now, const struct entry *before, bool looks_tell)
 {
-    return standing_looks_the_same(now, before) && now->changed.tv_sec == before->changed.tv_sec &&
-           now->changed.tv_nsec == before->changed.tv_nsec &&
+    return standing_looks_the_same(now, before) && timespec_is_same(now->changed, before->changed) &&
            (looks_tell || before->content != CONTENT_STORED);
 }
 
@@ -128,11 +125,9 @@ static int judge_one(const struct settlement *settlement, bool looks_tell, struc
     struct store *store = settlement->store;
     const struct change *change = &judged->change;
     const struct entry *now = &judged->now, *before = change->before;
-    struct timespec taken = settlement->from->taken;
     /* A state that was written down later than it was meant: the host changed the file in between. */
-    bool is_late = before && !S_ISDIR(before->mode) &&
-                   (before->changed.tv_sec > taken.tv_sec ||
-                    (before->changed.tv_sec == taken.tv_sec && before->changed.tv_nsec > taken.tv_nsec));
+    bool is_late =
+        before && !S_ISDIR(before->mode) && timespec_order(before->changed, settlement->from->taken) > 0;
     judged->standing = STANDING_CONFLICT;
     if (is_late)
         return 0;

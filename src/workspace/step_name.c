@@ -4,13 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/timespec.h"
 #include "workspace/scan.h"
 #include "workspace/standing.h"
 #include "workspace/step_parts.h"
-
-#ifndef RENAME_EXCHANGE
-#define RENAME_EXCHANGE (1 << 1)
-#endif
 
 bool step_is_same_inode(const struct step *step, const char *name)
 {
@@ -61,8 +58,7 @@ static bool is_what_was_found(const struct step *step)
     struct entry aside = scan_entry_of(&status, step->now.path);
     return S_ISDIR(aside.mode) ? S_ISDIR(step->now.mode)
                                : aside.mode == step->now.mode && aside.size == step->now.size &&
-                                     aside.modified.tv_sec == step->now.modified.tv_sec &&
-                                     aside.modified.tv_nsec == step->now.modified.tv_nsec;
+                                     timespec_is_same(aside.modified, step->now.modified);
 }
 
 static int exchange(const struct step *step)
