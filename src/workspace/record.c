@@ -72,12 +72,11 @@ int record_save(int folder_fd, const struct record *record, struct err *err)
     add_field(&out, record->of ? record->of : "");
     add_field(&out, record->workspace);
     add_field(&out, record->prefix ? record->prefix : "");
-    auto_fd int fd =
-        openat(folder_fd, "about.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0 ||
-        renameat(folder_fd, "about.new", folder_fd, "about") < 0)
-        return err_sys(err, errno, "cannot write down the state of the session");
-    return 0;
+    const struct new_file file = {
+        .temporary = "about.new", .bytes = out.bytes, .size = out.size, .mode = 0600};
+    return replace_file(folder_fd, "about", &file) < 0
+               ? err_sys(err, errno, "cannot write down the state of the session")
+               : 0;
 }
 
 int record_wait_for_disk(struct store *store, int folder_fd, struct err *err)

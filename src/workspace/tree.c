@@ -131,17 +131,12 @@ int tree_save(const struct tree *tree, int folder_fd, const char *name, struct e
     buf_add(&out, (const char *)&header, sizeof(header));
     for (size_t i = 0; i < tree->entries.count; i++)
         add_record(&out, &tree->entries.at[i]);
-    char aside[NAME_MAX + 1];
-    snprintf(aside, sizeof(aside), "%s.new", name);
-    unlinkat(folder_fd, aside, 0);
-    auto_fd int fd = openat(folder_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0 ||
-        renameat(folder_fd, aside, folder_fd, name) < 0) {
-        err_sys(err, errno, "cannot write %s in bawn's own folder", name);
-        unlinkat(folder_fd, aside, 0);
-        return -1;
-    }
-    return 0;
+    char temporary[NAME_MAX + 1];
+    snprintf(temporary, sizeof(temporary), "%s.new", name);
+    const struct new_file file = {.temporary = temporary, .bytes = out.bytes, .size = out.size, .mode = 0600};
+    return replace_file(folder_fd, name, &file) < 0
+               ? err_sys(err, errno, "cannot write %s in bawn's own folder", name)
+               : 0;
 }
 
 /* A text of that size, which must be followed by its only NUL. */
