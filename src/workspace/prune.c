@@ -12,7 +12,6 @@
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/timespec.h"
-#include "content/parts.h"
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 #include "workspace/record.h"
@@ -62,9 +61,9 @@ static int count_tree(struct pruning *pruning, int folder_fd, const char *name, 
         }
         bool was_needed = *count > 0;
         *count += is_less ? (uint64_t)-1 : 1;
-        const struct store_record *record = store_find_record(&pruning->store, &entry->blob);
-        if (record && was_needed != (*count > 0))
-            pruning->needed += *count ? record->size : -record->size;
+        const struct blob *blob = store_find(&pruning->store, &entry->blob);
+        if (blob && was_needed != (*count > 0))
+            pruning->needed += *count ? blob->size : -blob->size;
     }
     return 0;
 }
