@@ -7,7 +7,7 @@
 #include "cli/branch.h"
 #include "git/branch.h"
 #include "git/objects.h"
-#include "workspace/positions.h"
+#include "workspace/repo_check.h"
 #include "workspace/upper.h"
 
 /* What may pass, relative to the repository. */
@@ -98,7 +98,7 @@ static int settle(struct arena *arena, const char *store, struct kept_tree *kept
                                     .keeps_objects = true};
     decision_list decisions;
     if (transition_decide(&transition, arena, &decisions, err) < 0 ||
-        positions_hold_broken(&transition, arena, &decisions, err) < 0)
+        repo_check_hold_broken(&transition, arena, &decisions, err) < 0)
         return -1;
     bool is_free = true;
     for (size_t i = 0; i < decisions.count; i++) {
@@ -109,14 +109,14 @@ static int settle(struct arena *arena, const char *store, struct kept_tree *kept
     }
     int result;
     if (is_free) {
-        struct settled settled = {0};
-        result = transition_run(&transition, arena, &decisions, folder_fd, record, &settled, err);
-        vec_free(&settled.kept);
+        struct replaced replaced = {0};
+        result = transition_run(&transition, arena, &decisions, folder_fd, record, &replaced, err);
+        vec_free(&replaced.left_alone);
     } else {
         record->mode = RECORD_REVIEW;
         record->state = STATE_WAITING;
         result =
-            record_keep_changes(folder_fd, before, after, err) < 0 ? -1 : record_save(folder_fd, record, err);
+            record_save_changes(folder_fd, before, after, err) < 0 ? -1 : record_save(folder_fd, record, err);
     }
     vec_free(&decisions);
     return result;

@@ -266,7 +266,7 @@ int keep_checkpoint(const struct loaded *loaded, struct keeping *keeping, struct
         if (now.is_partial)
             return err_set(err, "there is more in %s than can be looked through", tree->record.workspace);
         leave_out_stubs(loaded, tree, &now);
-        int result = checkpoint_keep(tree->session.folder_fd, &tree->start, &now, err);
+        int result = checkpoint_save(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;
         kept += result;

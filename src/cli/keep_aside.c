@@ -4,7 +4,7 @@
 #include "cli/keep_parts.h"
 #include "cli/style.h"
 #include "policy/decide.h"
-#include "workspace/copied.h"
+#include "workspace/copy.h"
 #include "workspace/layers.h"
 
 /* The plan's operation that lets the tree be written. */
@@ -47,13 +47,13 @@ static int begin_copy(const struct world *world, const struct loaded *loaded, co
     struct arena *arena = loaded->policy.arena;
     const struct rule *limit = decide_limit(&loaded->policy, LIMIT_SNAPSHOT, NULL).decides;
     struct progress_line line;
-    struct copied copied;
+    struct copy_size copied;
     struct upper_request request = {.directory = store,
                                     .workspace = tree->record.workspace,
                                     .prefix = tree->record.prefix,
                                     .folder_fd = tree->session.folder_fd,
                                     .progress = progress_begin(&line, world, "copying the workspace")};
-    int result = copied_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
+    int result = copy_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
     progress_end(&line);
     if (result == 0)
         say_problem(world,
@@ -123,8 +123,8 @@ int keep_add_places(const struct loaded *loaded, const struct keeping *keeping, 
             const struct operation *operation = &loaded->plan.operations.at[j];
             if (operation->kind == OP_FREEZE && !operation->missing &&
                 path_is_beneath(operation->path, tree->covered) && operation->path[size] == '/' &&
-                copied_add_place(tree->session.folder_fd, operation->path + size + 1, operation->is_directory,
-                                 err) < 0)
+                copy_add_place(tree->session.folder_fd, operation->path + size + 1, operation->is_directory,
+                               err) < 0)
                 return -1;
         }
     }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/choose.h"
-#include "workspace/hunks.h"
+#include "workspace/diff.h"
 
 struct patch {
     const struct world *world;

@@ -121,3 +121,27 @@ void compare_find_renames(change_list *changes)
     }
     map_free(&deleted);
 }
+
+/* One side of the changes as a tree; its entries are borrowed. */
+static struct tree side_of(const change_list *changes, bool after, struct timespec taken)
+{
+    struct tree side = {.taken = taken};
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct entry *entry = after ? changes->at[i].after : changes->at[i].before;
+        if (entry)
+            vec_push(&side.entries, *entry);
+    }
+    return side;
+}
+
+int compare_save(int folder_fd, const struct tree *before, const struct tree *after, const char *before_name,
+                 const char *after_name, struct err *err)
+{
+    change_list changes;
+    compare_trees(before, after, &changes);
+    auto_tree struct tree was = side_of(&changes, false, before->taken);
+    auto_tree struct tree became = side_of(&changes, true, after->taken);
+    vec_free(&changes);
+    return tree_save(&was, folder_fd, before_name, err) < 0 ? -1
+                                                            : tree_save(&became, folder_fd, after_name, err);
+}

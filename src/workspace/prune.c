@@ -124,7 +124,7 @@ static int add_session(struct pruning *pruning, int sessions_fd, const char *nam
         record_forget(fd); /* what a crash left of one that was being forgotten */
     struct item item = {.name = arena_str(pruning->arena, name),
                         .is_session = true,
-                        .stays = found <= 0 || is_busy || !record_is_settled(&record),
+                        .stays = found <= 0 || is_busy || !record_is_over(&record),
                         .used = found > 0 ? record.ended : (struct timespec){0}};
     if (found > 0 && is_busy) {
         char tree[SNAPSHOT_NAME_SIZE];
