@@ -10,7 +10,7 @@
 #include "cli/conflicts.h"
 #include "cli/say.h"
 #include "session/progress.h"
-#include "workspace/positions.h"
+#include "workspace/repo_check.h"
 
 enum { MOST_LISTED = 20 };
 
@@ -94,7 +94,7 @@ int carry_hold_broken(const struct choice *choice, const struct carry *carry, de
                       struct err *err)
 {
     if (carry->mode == RECORD_APPLY &&
-        positions_hold_broken(&carry->transition, choice->loaded.policy.arena, decisions, err) < 0)
+        repo_check_hold_broken(&carry->transition, choice->loaded.policy.arena, decisions, err) < 0)
         return -1;
     carry_fit_directories(decisions);
     return 0;
@@ -168,15 +168,15 @@ static const struct decision *decision_of(const decision_list *decisions, const 
 
 /* What is left alone in the end leaves the session as it is. */
 static void drop_unused(revision_list *revisions, const decision_list *decisions,
-                        const struct settled *settled)
+                        const struct replaced *replaced)
 {
     size_t used = 0;
     for (size_t i = 0; i < revisions->count; i++) {
         const char *path = revisions->at[i].path;
         const struct decision *decision = decisions ? decision_of(decisions, path) : NULL;
         bool is_used = !decision || decision->course == COURSE_GO || decision->course == COURSE_DROPPED;
-        for (size_t j = 0; settled && j < settled->kept.count; j++)
-            is_used &= strcmp(settled->kept.at[j].path, path) != 0;
+        for (size_t j = 0; replaced && j < replaced->left_alone.count; j++)
+            is_used &= strcmp(replaced->left_alone.at[j].path, path) != 0;
         if (is_used)
             revisions->at[used++] = revisions->at[i];
     }
@@ -200,12 +200,12 @@ int carry_revise(const struct choice *choice, struct carry *carry, struct err *e
 }
 
 static void say_settled(const struct world *world, const struct carry *carry, const struct record *record,
-                        const struct settled *settled)
+                        const struct replaced *replaced)
 {
     auto_buf struct buf out = {0};
     struct style style = style_for_out(world);
-    for (size_t i = 0; i < settled->kept.count; i++)
-        add_left(&out, &style, settled->kept.at[i].path, settled->kept.at[i].why);
+    for (size_t i = 0; i < replaced->left_alone.count; i++)
+        add_left(&out, &style, replaced->left_alone.at[i].path, replaced->left_alone.at[i].why);
     buf_printf(&out, "%llu file%s %s. `bawn undo %s` reverses that.\n", (unsigned long long)record->changes,
                record->changes == 1 ? "" : "s", carry->done, record->name);
     put(world->out, &out);
@@ -224,20 +224,20 @@ static int run_transition(const struct world *world, const struct choice *choice
     struct record record = {
         .name = session.name, .mode = carry->mode, .workspace = choice->workspace, .of = carry->of->name};
     clock_gettime(CLOCK_REALTIME, &record.began);
-    struct settled settled;
+    struct replaced replaced;
     struct progress_line line;
     carry->transition.progress = progress_begin(&line, &world->speaker, "writing files");
     int result =
-        transition_run(&carry->transition, arena, decisions, session.folder_fd, &record, &settled, err);
+        transition_run(&carry->transition, arena, decisions, session.folder_fd, &record, &replaced, err);
     progress_end(&line);
-    journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", settled.done));
+    journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", replaced.done));
     carry->has_run = result == 0;
     if (result == 0)
-        say_settled(world, carry, &record, &settled);
-    drop_unused(&carry->befores, NULL, &settled);
-    drop_unused(&carry->afters, NULL, &settled);
-    int kept = (int)settled.kept.count;
-    vec_free(&settled.kept);
+        say_settled(world, carry, &record, &replaced);
+    drop_unused(&carry->befores, NULL, &replaced);
+    drop_unused(&carry->afters, NULL, &replaced);
+    int kept = (int)replaced.left_alone.count;
+    vec_free(&replaced.left_alone);
     if (record.state != STATE_SETTLING) /* else the next bawn command finds it, and finishes it */
         session_end(&session);
     return result < 0 ? -1 : kept;

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "session/branch.h"
-#include "workspace/copied.h"
+#include "workspace/copy.h"
 
 static bool is_agreed(const struct world *world, const struct args *args, const char *question)
 {
@@ -115,7 +115,7 @@ static int discard_stranded(const struct world *world, const struct args *args, 
         return EXIT_FINE;
     auto_fd int fd =
         openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && (copied_is_there(fd) ? copied_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0) {
+    if (fd >= 0 && (copy_is_there(fd) ? copy_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/timespec.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
@@ -32,10 +33,7 @@ static struct timespec began(const struct listed *listed)
 
 static int later_first(const void *one, const void *two)
 {
-    struct timespec a = began(one), b = began(two);
-    if (a.tv_sec != b.tv_sec)
-        return a.tv_sec < b.tv_sec ? 1 : -1;
-    return (a.tv_nsec < b.tv_nsec) - (a.tv_nsec > b.tv_nsec);
+    return timespec_order(began(two), began(one));
 }
 
 static const char *workspace_of(const struct listed *listed)

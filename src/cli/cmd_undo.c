@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/timespec.h"
 #include "cli/carry.h"
 #include "cli/commands.h"
 #include "cli/say.h"
@@ -26,11 +27,6 @@ static const struct record *latest(const struct choice *choice)
     return NULL;
 }
 
-static bool comes_before(struct timespec a, struct timespec b)
-{
-    return a.tv_sec < b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec < b.tv_nsec);
-}
-
 /* A session that ran at the same time: which of the two changed a file cannot be told. */
 static const struct record *find_overlap(const struct choice *choice, const struct record *record)
 {
@@ -40,8 +36,8 @@ static const struct record *find_overlap(const struct choice *choice, const stru
             record->mode != RECORD_LIVE)
             continue;
         bool runs = other->state == STATE_RUNNING && record_is_busy(choice->sessions_fd, other->name);
-        if (runs || (other->state == STATE_DONE && comes_before(other->began, record->ended) &&
-                     comes_before(record->began, other->ended)))
+        if (runs || (other->state == STATE_DONE && timespec_order(other->began, record->ended) < 0 &&
+                     timespec_order(record->began, other->ended) < 0))
             return other;
     }
     return NULL;

@@ -3,7 +3,7 @@
 
 #include "base/style.h"
 #include "cli/choose.h"
-#include "workspace/hunks.h"
+#include "workspace/diff.h"
 
 struct patch {
     const struct world *world;

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/text.h"
 #include "cli/proof.h"
 #include "journal/redact.h"
@@ -161,20 +160,17 @@ static void add_page(struct buf *out, const struct proof *proof)
     arena_free(&arena);
 }
 
-/* A new file takes the old one's name: there is never half a page. */
 int proof_write_page(const struct proof *proof, const char *path, struct err *err)
 {
     auto_buf struct buf page = {0};
     struct arena arena = {0};
-    const char *unfinished = arena_printf(&arena, "%s.%d", path, (int)getpid());
     add_page(&page, proof);
-    auto_fd int fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    int result = 0;
-    if (fd < 0 || write_whole(fd, page.bytes, page.size) < 0 || rename(unfinished, path) < 0) {
-        result = err_sys(err, errno, "cannot write the report %s", path);
-        if (fd >= 0)
-            unlink(unfinished);
-    }
+    const struct new_file file = {.temporary = arena_printf(&arena, "%s.%d", path, (int)getpid()),
+                                  .bytes = page.bytes,
+                                  .size = page.size,
+                                  .mode = 0644};
+    int result =
+        replace_file(AT_FDCWD, path, &file) < 0 ? err_sys(err, errno, "cannot write the report %s", path) : 0;
     arena_free(&arena);
     return result;
 }

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/walk.h"
-#include "workspace/gitdir.h"
+#include "git/paths.h"
 
 /* --- which changes are one item ---------------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 
 enum { PACKED_LARGEST = 4 * 1024 * 1024, DEEPEST = 8, MOST_FILES = 4000 };
@@ -69,10 +70,8 @@ static size_t read_old(const struct search *search, int directory_fd, const char
     struct stat status;
     auto_fd int fd = openat(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-    bool is_old =
-        got > 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        (status.st_ctim.tv_sec < search->before.tv_sec ||
-         (status.st_ctim.tv_sec == search->before.tv_sec && status.st_ctim.tv_nsec < search->before.tv_nsec));
+    bool is_old = got > 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                  timespec_order(status.st_ctim, search->before) < 0;
     text[is_old ? got : 0] = '\0';
     return is_old ? (size_t)got : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -156,7 +157,7 @@ bool content_equal(const struct file_content *one, const struct file_content *tw
     if (bytes_known(one->bytes) && bytes_known(two->bytes))
         return bytes_equal(one->bytes, two->bytes);
     return one->device == two->device && one->inode == two->inode &&
-           one->changed.tv_sec == two->changed.tv_sec && one->changed.tv_nsec == two->changed.tv_nsec;
+           timespec_is_same(one->changed, two->changed);
 }
 
 static int fill(int fd, const struct file_content *content)

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/pattern.h"
+#include "base/timespec.h"
 #include "git/index.h"
 #include "hold/aside.h"
 #include "policy/decide.h"
@@ -211,8 +212,7 @@ void flags_recall(struct flags *flags, struct timespec start)
 
 bool flags_is_since(const struct flags *flags, struct timespec time)
 {
-    return time.tv_sec > flags->start.tv_sec ||
-           (time.tv_sec == flags->start.tv_sec && time.tv_nsec >= flags->start.tv_nsec);
+    return timespec_order(time, flags->start) >= 0;
 }
 
 bool flags_is_new(struct flags *flags, const struct file_content *now, const struct file_content **ret_before)

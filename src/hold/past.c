@@ -6,15 +6,15 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "kernel/times.h"
 
 /* Was the file changed so shortly before the snapshot that one more change could bear the same time? */
 static bool is_too_young(const struct past *past, const struct entry *entry)
 {
-    enum { TICK_NANOSECONDS = 20 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
-    struct timespec taken = past->tree->taken, changed = entry->changed;
-    return (taken.tv_sec - changed.tv_sec) * SECOND + taken.tv_nsec - changed.tv_nsec < TICK_NANOSECONDS;
+    enum { TICK_NANOSECONDS = 20 * 1000 * 1000 };
+    return timespec_between(entry->changed, past->tree->taken) < TICK_NANOSECONDS;
 }
 
 /* A name below a directory that the snapshot did not look into: nobody knows. */

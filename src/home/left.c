@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -19,11 +20,6 @@ struct search {
     struct left *left;
     size_t names;
 };
-
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
 
 /* When the file came into being, where the file system knows; else its last change, which no program can set back. */
 static struct timespec time_made(int directory_fd, const char *name, const struct stat *status)
@@ -51,7 +47,7 @@ static void look_at(struct search *search, int directory_fd, const char *name, c
         return;
     }
     struct timespec made = time_made(directory_fd, name, &status);
-    if (S_ISREG(status.st_mode) && !is_before(&made, &left->since))
+    if (S_ISREG(status.st_mode) && timespec_order(made, left->since) >= 0)
         vec_push(&left->files, (struct left_file){path, (uint64_t)status.st_size, status.st_mtim});
 }
 
@@ -82,8 +78,9 @@ static void search_directory(struct search *search, int fd, const char *path, un
 static int newer_first(const void *one, const void *two)
 {
     const struct left_file *a = one, *b = two;
-    if (is_before(&a->changed, &b->changed) || is_before(&b->changed, &a->changed))
-        return is_before(&a->changed, &b->changed) ? 1 : -1;
+    int order = timespec_order(b->changed, a->changed);
+    if (order)
+        return order;
     return strcmp(a->path, b->path);
 }
 

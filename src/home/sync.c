@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "home/files.h"
 #include "home/version.h"
 #include "kernel/beneath.h"
@@ -107,14 +108,12 @@ static struct timespec past(struct timespec time)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    bool is_ahead = time.tv_sec > now.tv_sec || (time.tv_sec == now.tv_sec && time.tv_nsec > now.tv_nsec);
-    return is_ahead ? now : time;
+    return timespec_order(time, now) > 0 ? now : time;
 }
 
 static bool is_newer(const struct version *a, const struct version *b)
 {
-    struct timespec one = past(a->time), two = past(b->time);
-    return one.tv_sec > two.tv_sec || (one.tv_sec == two.tv_sec && one.tv_nsec > two.tv_nsec);
+    return timespec_order(past(a->time), past(b->time)) > 0;
 }
 
 /* The side whose content holds; NULL where nothing has to be done. */

@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/timespec.h"
 #include "home/files.h"
 #include "kernel/beneath.h"
 
@@ -28,16 +29,11 @@ static bool has_no_writer(int fd)
     return fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) == 0 || errno != EAGAIN;
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 static bool is_unchanged(int fd, const struct stat *before)
 {
     struct stat now;
     return fstat(fd, &now) == 0 && now.st_size == before->st_size &&
-           is_same_time(&now.st_mtim, &before->st_mtim) && is_same_time(&now.st_ctim, &before->st_ctim);
+           timespec_is_same(now.st_mtim, before->st_mtim) && timespec_is_same(now.st_ctim, before->st_ctim);
 }
 
 static const char *read_whole(int fd, struct version *version)

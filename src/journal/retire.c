@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/timespec.h"
 #include "base/vec.h"
 #include "journal/session.h"
 #include "kernel/directories.h"
@@ -26,9 +27,7 @@ typedef VEC(struct aged) aged_list;
 static int older_first(const void *one, const void *two)
 {
     const struct aged *a = one, *b = two;
-    if (a->time.tv_sec != b->time.tv_sec)
-        return a->time.tv_sec < b->time.tv_sec ? -1 : 1;
-    return (a->time.tv_nsec > b->time.tv_nsec) - (a->time.tv_nsec < b->time.tv_nsec);
+    return timespec_order(a->time, b->time);
 }
 
 /* A session without a journal is one that is just beginning, or one of which only the folder is left. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -66,4 +67,21 @@ int write_whole(int fd, const void *bytes, size_t size)
         size -= (size_t)written;
     }
     return 0;
+}
+
+int replace_file(int folder_fd, const char *name, const struct new_file *file)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    auto_fd int fd = openat(folder_fd, file->temporary, flags, file->mode);
+    if (fd < 0 && errno == EEXIST && unlinkat(folder_fd, file->temporary, 0) == 0)
+        fd = openat(folder_fd, file->temporary, flags, file->mode);
+    if (fd < 0)
+        return -1;
+    if (write_whole(fd, file->bytes, file->size) == 0 && (!file->waits_for_disk || fsync(fd) == 0) &&
+        renameat(folder_fd, file->temporary, folder_fd, name) == 0)
+        return 0;
+    int why = errno;
+    unlinkat(folder_fd, file->temporary, 0);
+    errno = why;
+    return -1;
 }

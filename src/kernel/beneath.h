@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,5 +21,16 @@ int open_parent_beneath(int top_fd, const char *path, const char **ret_name);
 int open_absolute(const char *path, int flags);
 int open_parent_absolute(const char *path);
 
-/* Writes all of it. */
+/* Writes all bytes, however many calls that takes. Returns -1 with errno. */
 int write_whole(int fd, const void *bytes, size_t size);
+
+struct new_file {
+    const char *temporary; /* its name until it is complete; a file that a crash left there is removed */
+    const void *bytes;
+    size_t size;
+    mode_t mode;
+    bool waits_for_disk; /* the bytes are on the disk before the file gets its name */
+};
+
+/* Writes a new file and gives it `name`, so that a crash leaves the old file or the new one. Returns -1 with errno. */
+int replace_file(int folder_fd, const char *name, const struct new_file *file);

@@ -16,7 +16,7 @@
 #include "kernel/process.h"
 #include "kernel/remove.h"
 #include "session/ask_git.h"
-#include "workspace/positions.h"
+#include "workspace/repo_check.h"
 #include "workspace/upper.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
@@ -385,7 +385,7 @@ static int bring_in(struct arena *arena, const char *store, struct captured_tree
                                     .keeps_objects = true};
     decision_list decisions;
     if (transition_decide(&transition, arena, &decisions, err) < 0 ||
-        positions_hold_broken(&transition, arena, &decisions, err) < 0)
+        repo_check_hold_broken(&transition, arena, &decisions, err) < 0)
         return -1;
     bool is_free = true;
     for (size_t i = 0; i < decisions.count; i++) {
@@ -396,14 +396,14 @@ static int bring_in(struct arena *arena, const char *store, struct captured_tree
     }
     int result;
     if (is_free) {
-        struct settled settled = {0};
-        result = transition_run(&transition, arena, &decisions, folder_fd, record, &settled, err);
-        vec_free(&settled.kept);
+        struct replaced replaced = {0};
+        result = transition_run(&transition, arena, &decisions, folder_fd, record, &replaced, err);
+        vec_free(&replaced.left_alone);
     } else {
         record->mode = RECORD_REVIEW;
         record->state = STATE_WAITING;
         result =
-            record_keep_changes(folder_fd, before, after, err) < 0 ? -1 : record_save(folder_fd, record, err);
+            record_save_changes(folder_fd, before, after, err) < 0 ? -1 : record_save(folder_fd, record, err);
     }
     vec_free(&decisions);
     return result;

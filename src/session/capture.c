@@ -7,7 +7,7 @@
 #include "policy/decide.h"
 #include "session/progress.h"
 #include "workspace/checkpoint.h"
-#include "workspace/copied.h"
+#include "workspace/copy.h"
 #include "workspace/layers.h"
 #include "workspace/snapshot.h"
 
@@ -117,14 +117,14 @@ static int begin_copy(const struct caller *caller, const struct loaded *loaded, 
     struct arena *arena = loaded->policy.arena;
     const struct rule *limit = decide_limit(&loaded->policy, LIMIT_SNAPSHOT, NULL).decides;
     struct progress_line line;
-    struct copied copied;
+    struct copy_size copied;
     struct upper_request request = {.directory = store,
                                     .workspace = tree->record.workspace,
                                     .prefix = tree->record.prefix,
                                     .folder_fd = tree->session.folder_fd,
                                     .progress =
                                         progress_begin(&line, caller->speaker, "copying the workspace")};
-    int result = copied_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
+    int result = copy_make(&request, limit ? limit->limit.most : UINT64_MAX, &copied, err);
     progress_end(&line);
     if (result == 0)
         caller_say(caller,
@@ -345,8 +345,8 @@ int capture_add_places(const struct hold *hold, const struct capture *capture, s
             struct operation operation = hold_operation(hold, j);
             if (operation.kind == OP_FREEZE && !operation.missing &&
                 path_is_beneath(operation.path, tree->covered) && operation.path[size] == '/' &&
-                copied_add_place(tree->session.folder_fd, operation.path + size + 1, operation.is_directory,
-                                 err) < 0)
+                copy_add_place(tree->session.folder_fd, operation.path + size + 1, operation.is_directory,
+                               err) < 0)
                 return -1;
         }
     }
@@ -396,7 +396,7 @@ int capture_checkpoint(const struct loaded *loaded, struct capture *capture, str
         if (now.is_partial)
             return err_set(err, "there is more in %s than can be looked through", tree->record.workspace);
         leave_out_stubs(loaded, tree, &now);
-        int result = checkpoint_keep(tree->session.folder_fd, &tree->start, &now, err);
+        int result = checkpoint_save(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;
         kept += result;

@@ -10,7 +10,7 @@
 #include "session/progress.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
-#include "workspace/copied.h"
+#include "workspace/copy.h"
 
 /* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
 static int write_end(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
@@ -34,7 +34,7 @@ static int write_end(const struct loaded *loaded, const struct capture *capture,
         record_forget(folder_fd);
         return 0;
     }
-    if (record_keep_changes(folder_fd, &tree->start, &end, err) < 0)
+    if (record_save_changes(folder_fd, &tree->start, &end, err) < 0)
         return -1;
     if (record_save(folder_fd, &tree->record, err) < 0)
         return -1;
@@ -54,10 +54,10 @@ static int write_aside_end(const struct capture *capture, struct captured_tree *
 {
     struct record *record = &tree->record;
     int folder_fd = tree->session.folder_fd;
-    bool is_copied = copied_is_there(folder_fd);
+    bool is_copied = copy_is_there(folder_fd);
     record->changes = 0;
     if (record->mode == RECORD_REVIEW &&
-        (is_copied ? copied_is_whole(folder_fd) : !upper_is_untouched(folder_fd))) {
+        (is_copied ? copy_is_whole(folder_fd) : !upper_is_untouched(folder_fd))) {
         struct upper_request request = {
             .directory = capture->store,
             .progress = capture->progress,
@@ -67,7 +67,7 @@ static int write_aside_end(const struct capture *capture, struct captured_tree *
             .began = record->began,
         };
         auto_tree struct tree before = {0}, after = {0};
-        if ((is_copied ? copied_read(&request, err) : upper_read(&request, err)) < 0 ||
+        if ((is_copied ? copy_read(&request, err) : upper_read(&request, err)) < 0 ||
             tree_load(folder_fd, "before", &before, err) < 0 ||
             tree_load(folder_fd, "after", &after, err) < 0)
             return -1;
@@ -78,7 +78,7 @@ static int write_aside_end(const struct capture *capture, struct captured_tree *
     if (record->changes &&
         (record_save(folder_fd, record, err) < 0 || wait_for_disk(capture, folder_fd, err) < 0))
         return -1;
-    if ((is_copied ? copied_remove(folder_fd, capture->progress, err)
+    if ((is_copied ? copy_remove(folder_fd, capture->progress, err)
                    : upper_remove(folder_fd, capture->progress, err)) < 0)
         return -1;
     if (!record->changes)

@@ -51,15 +51,15 @@ static void say(const struct caller *caller, const struct session *session, cons
 static int finish_settling(const struct caller *caller, const struct loaded *loaded,
                            const struct session *session, struct record *record, struct err *err)
 {
-    struct settled settled = {0};
+    struct replaced replaced = {0};
     struct arena *arena = loaded->policy.arena;
     int result =
-        transition_finish(load_store(loaded, arena), session->folder_fd, arena, record, &settled, err);
+        transition_finish(load_store(loaded, arena), session->folder_fd, arena, record, &replaced, err);
     if (result == 0)
         say(caller, session,
             arena_printf(arena, "the %s that it was at is finished now", record_mode_name(record->mode)),
             NULL);
-    vec_free(&settled.kept);
+    vec_free(&replaced.left_alone);
     return result;
 }
 
@@ -239,7 +239,7 @@ static enum whereabouts find_workspace(struct arena *arena, const struct session
     struct stat status;
     if (lstat(record->workspace, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
         return WORKSPACE_THERE;
-    if (record->mode == RECORD_DISCARD || record_is_settled(record))
+    if (record->mode == RECORD_DISCARD || record_is_over(record))
         return WORKSPACE_GONE;
     uint64_t device = device_of(session);
     return device && device == device_above(arena, record->workspace) ? WORKSPACE_GONE : WORKSPACE_AWAY;

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 
 /*
@@ -145,7 +146,7 @@ static bool comes_soon_after_the_last(struct watch *watch)
     struct timespec now, last = watch->last;
     clock_gettime(CLOCK_MONOTONIC, &now);
     watch->last = now;
-    return (now.tv_sec - last.tv_sec) * 1000000000L + now.tv_nsec - last.tv_nsec < MOMENT_NANOSECONDS;
+    return timespec_between(last, now) < MOMENT_NANOSECONDS;
 }
 
 static void ring_in_moments(const struct watch *watch, long moments)

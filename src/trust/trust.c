@@ -50,24 +50,14 @@ int trust_pin(struct fsview *fs, const char *data_directory, const char *workspa
     auto_fd int folder_fd = directories_make_beneath(fs->root_fd, path_parent(fs->arena, place->real) + 1);
     if (folder_fd < 0)
         return err_sys(err, errno, "cannot make the folder for %s", place->real);
-    /* Written aside and renamed, so that a crash leaves the old pin or the new one and never half of one. */
-    const char *path = place->real + 1, *aside = arena_printf(fs->arena, "%s.new", path);
-    unlinkat(fs->root_fd, aside, 0);
-    auto_fd int fd = openat(fs->root_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_sys(err, errno, "cannot write /%s", aside);
-    const char *pin = pin_text(fs->arena, workspace, text, size);
-    if (write_whole(fd, pin, strlen(pin)) < 0 || fsync(fd) < 0) {
-        err_sys(err, errno, "cannot write %s", place->real);
-        unlinkat(fs->root_fd, aside, 0);
-        return -1;
-    }
-    if (renameat(fs->root_fd, aside, fs->root_fd, path) < 0) {
-        err_sys(err, errno, "cannot write /%s", path);
-        unlinkat(fs->root_fd, aside, 0);
-        return -1;
-    }
-    return 0;
+    const char *path = place->real + 1, *pin = pin_text(fs->arena, workspace, text, size);
+    const struct new_file file = {.temporary = arena_printf(fs->arena, "%s.new", path),
+                                  .bytes = pin,
+                                  .size = strlen(pin),
+                                  .mode = 0600,
+                                  .waits_for_disk = true};
+    return replace_file(fs->root_fd, path, &file) < 0 ? err_sys(err, errno, "cannot write %s", place->real)
+                                                      : 0;
 }
 
 int trust_revoke(struct fsview *fs, const char *data_directory, const char *workspace, struct err *err)

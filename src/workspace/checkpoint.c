@@ -15,7 +15,7 @@
 
 #define FOLDER "checkpoints"
 
-enum { MOST_KEPT = 96, NAME_SIZE = 64 };
+enum { MOST_SAVED = 96, NAME_SIZE = 64 };
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
@@ -146,24 +146,24 @@ static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, 
     return says_same;
 }
 
-int checkpoint_keep(int session_fd, const struct tree *start, const struct tree *now, struct err *err)
+int checkpoint_save(int session_fd, const struct tree *start, const struct tree *now, struct err *err)
 {
     auto_fd int folder_fd = make_folder(session_fd, err);
     if (folder_fd < 0)
         return -1;
-    checkpoint_list kept = {0};
-    list_folder(folder_fd, &kept);
-    uint64_t last = kept.count ? kept.at[kept.count - 1].number : 0;
+    checkpoint_list saved = {0};
+    list_folder(folder_fd, &saved);
+    uint64_t last = saved.count ? saved.at[saved.count - 1].number : 0;
     bool says_nothing_new = is_repeated(folder_fd, last, start, now);
-    for (size_t i = 0; !says_nothing_new && kept.count >= MOST_KEPT && i < kept.count; i += 2)
-        forget(folder_fd, kept.at[i].number);
-    vec_free(&kept);
+    for (size_t i = 0; !says_nothing_new && saved.count >= MOST_SAVED && i < saved.count; i += 2)
+        forget(folder_fd, saved.at[i].number);
+    vec_free(&saved);
     if (says_nothing_new)
         return 0;
     char before[NAME_SIZE], after[NAME_SIZE];
     name_of(last + 1, "before", before);
     name_of(last + 1, "after", after);
-    return record_keep_changes_as(folder_fd, start, now, before, after, err) < 0 ? -1 : 1;
+    return compare_save(folder_fd, start, now, before, after, err) < 0 ? -1 : 1;
 }
 
 /* --- the way back ------------------------------------------------------------------------------------------------- */

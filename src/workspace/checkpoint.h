@@ -24,7 +24,7 @@ void checkpoint_list_all(int session_fd, checkpoint_list *ret_checkpoints);
  * Keeps the state of a workspace, `now`, beside the session's start. Returns 1, or 0 where the last checkpoint is the same.
  * Of very many every other one is let go.
  */
-int checkpoint_keep(int session_fd, const struct tree *start, const struct tree *now, struct err *err)
+int checkpoint_save(int session_fd, const struct tree *start, const struct tree *now, struct err *err)
     must_check;
 
 /* Both sides of one. Returns 1, or 0 where there is none of that number. */

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "base/timespec.h"
 
 const char *change_name(enum change_bit bit)
 {
@@ -21,8 +22,7 @@ static bool same_content(const struct entry *a, const struct entry *b)
     if (a->content == CONTENT_STORED && b->content == CONTENT_STORED)
         return memcmp(a->blob.bytes, b->blob.bytes, sizeof(a->blob.bytes)) == 0;
     /* What was left out is judged by its looks. */
-    return a->size == b->size && a->inode == b->inode && a->modified.tv_sec == b->modified.tv_sec &&
-           a->modified.tv_nsec == b->modified.tv_nsec;
+    return a->size == b->size && a->inode == b->inode && timespec_is_same(a->modified, b->modified);
 }
 
 unsigned entries_differ(const struct entry *a, const struct entry *b)
@@ -41,7 +41,7 @@ unsigned entries_differ(const struct entry *a, const struct entry *b)
         what |= CHANGE_ATTRIBUTES;
     if (strcmp(a->linked_to, b->linked_to) != 0)
         what |= CHANGE_LINKS;
-    if (a->modified.tv_sec != b->modified.tv_sec || a->modified.tv_nsec != b->modified.tv_nsec)
+    if (!timespec_is_same(a->modified, b->modified))
         what |= CHANGE_TIME;
     return what;
 }
@@ -120,4 +120,28 @@ void compare_find_renames(change_list *changes)
         }
     }
     map_free(&deleted);
+}
+
+/* One side of the changes as a tree; its entries are borrowed. */
+static struct tree side_of(const change_list *changes, bool after, struct timespec taken)
+{
+    struct tree side = {.taken = taken};
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct entry *entry = after ? changes->at[i].after : changes->at[i].before;
+        if (entry)
+            vec_push(&side.entries, *entry);
+    }
+    return side;
+}
+
+int compare_save(int folder_fd, const struct tree *before, const struct tree *after, const char *before_name,
+                 const char *after_name, struct err *err)
+{
+    change_list changes;
+    compare_trees(before, after, &changes);
+    auto_tree struct tree was = side_of(&changes, false, before->taken);
+    auto_tree struct tree became = side_of(&changes, true, after->taken);
+    vec_free(&changes);
+    return tree_save(&was, folder_fd, before_name, err) < 0 ? -1
+                                                            : tree_save(&became, folder_fd, after_name, err);
 }

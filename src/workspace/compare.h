@@ -55,3 +55,7 @@ bool change_is_shown(const struct change *change);
 
 /* Pairs a deleted file with an added one of the same content. */
 void compare_find_renames(change_list *changes);
+
+/* Saves the changes as two partial trees: the entries before, and the entries after. */
+int compare_save(int folder_fd, const struct tree *before, const struct tree *after, const char *before_name,
+                 const char *after_name, struct err *err) must_check;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "workspace/lines.h"
+#include "workspace/diff.h"
 
 /* Lines from `from` to before `to`. */
 struct span {

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/map.h"
-#include "content/parts.h"
+#include "base/timespec.h"
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 #include "workspace/record.h"
@@ -61,9 +61,9 @@ static int count_tree(struct pruning *pruning, int folder_fd, const char *name, 
         }
         bool was_needed = *count > 0;
         *count += is_less ? (uint64_t)-1 : 1;
-        const struct store_record *record = store_find_record(&pruning->store, &entry->blob);
-        if (record && was_needed != (*count > 0))
-            pruning->needed += *count ? record->size : -record->size;
+        const struct blob *blob = store_find(&pruning->store, &entry->blob);
+        if (blob && was_needed != (*count > 0))
+            pruning->needed += *count ? blob->size : -blob->size;
     }
     return 0;
 }
@@ -124,7 +124,7 @@ static int add_session(struct pruning *pruning, int sessions_fd, const char *nam
         record_forget(fd); /* what a crash left of one that was being forgotten */
     struct item item = {.name = arena_str(pruning->arena, name),
                         .is_session = true,
-                        .stays = found <= 0 || is_busy || !record_is_settled(&record),
+                        .stays = found <= 0 || is_busy || !record_is_over(&record),
                         .used = found > 0 ? record.ended : (struct timespec){0}};
     if (found > 0 && is_busy) {
         char tree[SNAPSHOT_NAME_SIZE];
@@ -161,9 +161,7 @@ static int add_tree(struct pruning *pruning, int trees_fd, const char *name, boo
 static int older_first(const void *a, const void *b)
 {
     const struct item *left = a, *right = b;
-    if (left->used.tv_sec != right->used.tv_sec)
-        return left->used.tv_sec < right->used.tv_sec ? -1 : 1;
-    return (left->used.tv_nsec > right->used.tv_nsec) - (left->used.tv_nsec < right->used.tv_nsec);
+    return timespec_order(left->used, right->used);
 }
 
 static int let_go(struct pruning *pruning, const struct item *item, struct pruned *pruned, struct err *err)

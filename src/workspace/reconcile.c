@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "git/paths.h"
 #include "kernel/beneath.h"
-#include "workspace/gitdir.h"
-#include "workspace/lines.h"
+#include "workspace/diff.h"
 #include "workspace/scan.h"
 
 enum { LARGEST = 8 * 1024 * 1024 };
 
-static bool is_kept_file(const struct entry *entry)
+static bool is_stored_file(const struct entry *entry)
 {
     return entry && S_ISREG(entry->mode) && entry->content == CONTENT_STORED;
 }
@@ -44,7 +44,7 @@ int conflict_read(const struct transition *transition, struct store *store, cons
     *ret_conflict = (struct conflict){0};
     const struct change *change = &decision->judged.change;
     const struct entry *now = &decision->judged.now;
-    if (!is_kept_file(change->after) || (change->before && !is_kept_file(change->before)) || !now->path ||
+    if (!is_stored_file(change->after) || (change->before && !is_stored_file(change->before)) || !now->path ||
         !S_ISREG(now->mode) || modes_clash(change, now) || git_directory_size(change->path))
         return 0;
     int read = read_present(transition->workspace, now, &ret_conflict->ours);

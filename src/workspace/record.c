@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "workspace/checkpoint.h"
 
@@ -71,12 +72,11 @@ int record_save(int folder_fd, const struct record *record, struct err *err)
     add_field(&out, record->of ? record->of : "");
     add_field(&out, record->workspace);
     add_field(&out, record->prefix ? record->prefix : "");
-    auto_fd int fd =
-        openat(folder_fd, "about.new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0 ||
-        renameat(folder_fd, "about.new", folder_fd, "about") < 0)
-        return err_sys(err, errno, "cannot write down the state of the session");
-    return 0;
+    const struct new_file file = {
+        .temporary = "about.new", .bytes = out.bytes, .size = out.size, .mode = 0600};
+    return replace_file(folder_fd, "about", &file) < 0
+               ? err_sys(err, errno, "cannot write down the state of the session")
+               : 0;
 }
 
 int record_wait_for_disk(struct store *store, int folder_fd, struct err *err)
@@ -150,9 +150,7 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
 static int older_first(const void *one, const void *two)
 {
     const struct record *a = one, *b = two;
-    if (a->began.tv_sec != b->began.tv_sec)
-        return a->began.tv_sec < b->began.tv_sec ? -1 : 1;
-    return (a->began.tv_nsec > b->began.tv_nsec) - (a->began.tv_nsec < b->began.tv_nsec);
+    return timespec_order(a->began, b->began);
 }
 
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
@@ -182,7 +180,7 @@ int record_list_all(int sessions_fd, struct arena *arena, const char *workspace,
     return 0;
 }
 
-bool record_is_settled(const struct record *record)
+bool record_is_over(const struct record *record)
 {
     return record->state == STATE_DONE || record->state == STATE_UNDONE || record->state == STATE_DISCARDED;
 }
@@ -194,16 +192,16 @@ void record_trim(int sessions_fd, size_t most)
     record_list records;
     if (record_list_all(sessions_fd, &arena, NULL, &records, &ignored) < 0)
         return; /* the next one comes */
-    size_t settled = 0;
+    size_t over = 0;
     for (size_t i = 0; i < records.count; i++)
-        settled += record_is_settled(&records.at[i]);
-    for (size_t i = 0; i < records.count && settled > most; i++) {
+        over += record_is_over(&records.at[i]);
+    for (size_t i = 0; i < records.count && over > most; i++) {
         auto_fd int fd =
             openat(sessions_fd, records.at[i].name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || !record_is_settled(&records.at[i]))
+        if (fd < 0 || !record_is_over(&records.at[i]))
             continue;
         record_forget(fd);
-        settled--;
+        over--;
     }
     vec_free(&records);
     arena_free(&arena);
@@ -213,18 +211,6 @@ bool record_is_busy(int sessions_fd, const char *name)
 {
     auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
-}
-
-/* One side of the changes as a tree; its entries are borrowed. */
-static struct tree side_of(const change_list *changes, bool after, struct timespec taken)
-{
-    struct tree side = {.taken = taken};
-    for (size_t i = 0; i < changes->count; i++) {
-        const struct entry *entry = after ? changes->at[i].after : changes->at[i].before;
-        if (entry)
-            vec_push(&side.entries, *entry);
-    }
-    return side;
 }
 
 uint64_t record_count_changes(const struct tree *before, const struct tree *after)
@@ -238,21 +224,9 @@ uint64_t record_count_changes(const struct tree *before, const struct tree *afte
     return shown;
 }
 
-int record_keep_changes_as(int folder_fd, const struct tree *before, const struct tree *after,
-                           const char *before_name, const char *after_name, struct err *err)
+int record_save_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
 {
-    change_list changes;
-    compare_trees(before, after, &changes);
-    auto_tree struct tree was = side_of(&changes, false, before->taken);
-    auto_tree struct tree became = side_of(&changes, true, after->taken);
-    vec_free(&changes);
-    return tree_save(&was, folder_fd, before_name, err) < 0 ? -1
-                                                            : tree_save(&became, folder_fd, after_name, err);
-}
-
-int record_keep_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
-{
-    return record_keep_changes_as(folder_fd, before, after, "before", "after", err);
+    return compare_save(folder_fd, before, after, "before", "after", err);
 }
 
 void record_forget(int folder_fd)

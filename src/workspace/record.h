@@ -69,7 +69,7 @@ int record_list_all(int sessions_fd, struct arena *arena, const char *workspace,
 void record_trim(int sessions_fd, size_t most);
 
 /* Is it over: nothing waits, nothing is at work? */
-bool record_is_settled(const struct record *record);
+bool record_is_over(const struct record *record);
 
 /* Is a bawn at work in this session now? */
 bool record_is_busy(int sessions_fd, const char *name);
@@ -78,10 +78,8 @@ bool record_is_busy(int sessions_fd, const char *name);
 uint64_t record_count_changes(const struct tree *before, const struct tree *after);
 
 /* Keeps what differs between two trees as `before` and `after`, or under other names. */
-int record_keep_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
+int record_save_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
     must_check;
-int record_keep_changes_as(int folder_fd, const struct tree *before, const struct tree *after,
-                           const char *before_name, const char *after_name, struct err *err) must_check;
 
 /* What is kept of a session, contents included, is there even if the machine stops in this moment. */
 int record_wait_for_disk(struct store *store, int folder_fd, struct err *err) must_check;

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/path.h"
+#include "base/text.h"
+#include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "kernel/times.h"
 
@@ -50,20 +53,11 @@ struct walk {
 
 enum { LISTING_SIZE = 64 * 1024 };
 
-static int64_t nanoseconds_between(struct timespec from, struct timespec to)
-{
-    return (to.tv_sec - from.tv_sec) * 1000000000 + (to.tv_nsec - from.tv_nsec);
-}
-
-static bool same_moment(struct timespec a, struct timespec b)
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 bool scan_is_same_file(const struct entry *a, const struct entry *b)
 {
     return a->mode == b->mode && a->size == b->size && a->inode == b->inode && a->uid == b->uid &&
-           a->gid == b->gid && same_moment(a->modified, b->modified) && same_moment(a->changed, b->changed);
+           a->gid == b->gid && timespec_is_same(a->modified, b->modified) &&
+           timespec_is_same(a->changed, b->changed);
 }
 
 struct entry scan_entry_of(const struct stat *status, const char *path)
@@ -86,6 +80,61 @@ struct entry scan_entry_of(const struct stat *status, const char *path)
         .linked_to = "",
         .attributes = "",
     };
+}
+
+/* --- extended attributes ------------------------------------------------------------------------------------------ */
+
+enum { ATTRIBUTES_LARGEST = 64 * 1024 };
+
+/* Others belong to the kernel or ask for root; the overlay's own marks are no part of the file. */
+static bool is_restorable(const char *name)
+{
+    return (text_starts_with(name, "user.") && !text_starts_with(name, "user.overlay.")) ||
+           text_starts_with(name, "system.posix_acl_");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_attribute(struct buf *out, int fd, const char *name)
+{
+    char *value = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
+    ssize_t size = fgetxattr(fd, name, value, ATTRIBUTES_LARGEST);
+    if (size >= 0) {
+        uint32_t stored = (uint32_t)size;
+        buf_add(out, name, strlen(name) + 1);
+        buf_add(out, (const char *)&stored, sizeof(stored));
+        buf_add(out, value, stored);
+    }
+    free(value);
+}
+
+void scan_attributes(int fd, struct arena *arena, struct entry *entry)
+{
+    char few[1024], *names = few;
+    ssize_t size = flistxattr(fd, names, sizeof(few));
+    if (size < 0 && errno == ERANGE) {
+        names = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
+        size = flistxattr(fd, names, ATTRIBUTES_LARGEST);
+    }
+    VEC(const char *) found = {0};
+    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        if (is_restorable(name))
+            vec_push(&found, name);
+    }
+    if (found.count) {
+        qsort(found.at, found.count, sizeof(*found.at), compare_texts);
+        auto_buf struct buf out = {0};
+        for (size_t i = 0; i < found.count; i++)
+            add_attribute(&out, fd, found.at[i]);
+        entry->attributes = arena_copy(arena, buf_text(&out), out.size);
+        entry->attributes_size = (uint32_t)out.size;
+    }
+    vec_free(&found);
+    if (names != few)
+        free(names);
 }
 
 /* --- one directory ---------------------------------------------------------------------------------------------- */
@@ -201,8 +250,7 @@ static bool is_skipped(const struct walk *walk, const struct entry *before, cons
 
 bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
 {
-    return scan_is_same_file(was, now) &&
-           nanoseconds_between(now->changed, before->taken) > TICK_NANOSECONDS &&
+    return scan_is_same_file(was, now) && timespec_between(now->changed, before->taken) > TICK_NANOSECONDS &&
            !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
 }
 
@@ -241,7 +289,7 @@ static int check_bounds(const struct walk *walk, size_t more, struct err *err)
     if (walk->request->deadline.tv_sec) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        if (nanoseconds_between(walk->request->deadline, now) > 0)
+        if (timespec_order(now, walk->request->deadline) > 0)
             return err_sys(err, ETIME, "it takes too long to look through");
     }
     return 0;
@@ -347,6 +395,8 @@ int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_s
     return 0;
 }
 
+/* --- one file ----------------------------------------------------------------------------------------------------- */
+
 int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
 {
     const char *name;
@@ -361,6 +411,85 @@ int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *
     if (S_ISLNK(status.st_mode))
         ret_entry->target = read_target(parent, name, arena);
     return 1;
+}
+
+/* --- the files of an earlier walk only ------------------------------------------------------------------------------ */
+
+/* What an unchanged file had at the start. */
+static void borrow(const struct entry *was, struct entry *now)
+{
+    now->content = was->content;
+    now->blob = was->blob;
+    now->target = was->target;
+    now->attributes = was->attributes;
+    now->attributes_size = was->attributes_size;
+}
+
+/* Is it still another name of the file that it was one of? */
+static const char *still_linked_to(const struct tree *tree, const struct entry *was, const struct entry *now)
+{
+    const struct entry *first = *was->linked_to ? tree_find(tree, was->linked_to) : NULL;
+    return first && first->inode == now->inode && first->device == now->device ? first->path : "";
+}
+
+static void add_known(int top_fd, const struct scan_request *request, bool times_do_tell,
+                      const struct entry *was, struct entry now, struct scan *scan)
+{
+    bool is_same = scan_is_unchanged(request->start, was, &now);
+    size_t own = scan->tree.entries.count;
+    now.linked_to = still_linked_to(&scan->tree, was, &now);
+    if (is_same)
+        borrow(was, &now);
+    if (S_ISREG(now.mode) && !is_same)
+        vec_push(&scan->fresh, own);
+    if (S_ISREG(now.mode) && is_same && !times_do_tell)
+        vec_push(&scan->doubted, own);
+    if (S_ISDIR(now.mode)) {
+        now.content = tree_is_skipped(was) ? CONTENT_LEFT_OUT : CONTENT_NONE;
+        auto_fd int fd = is_same ? -1 : open_beneath(top_fd, was->path, O_RDONLY | O_DIRECTORY, 0);
+        if (fd >= 0)
+            scan_attributes(fd, &scan->tree.arena, &now);
+    }
+    scan->differing += !is_same;
+    vec_push(&scan->tree.entries, now);
+}
+
+int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
+{
+    const struct tree *start = request->start;
+    bool times_do_tell = times_tell(top_fd);
+    *ret_scan = (struct scan){.tree = {.is_partial = true}};
+    clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
+    for (size_t i = 0; i < start->entries.count; i++) {
+        const struct entry *was = &start->entries.at[i];
+        struct entry now;
+        progress_tell(request->progress, i, start->entries.count);
+        int found = scan_entry(top_fd, was->path, &ret_scan->tree.arena, &now, err);
+        bool is_denied = found < 0 && err->errnum == EACCES;
+        if (found < 0 && !is_denied) {
+            scan_free(ret_scan);
+            return -1;
+        }
+        ret_scan->was_denied |= is_denied;
+        ret_scan->differing += found <= 0;
+        if (found > 0 && !S_ISSOCK(now.mode))
+            add_known(top_fd, request, times_do_tell, was, now, ret_scan);
+    }
+    return 0;
+}
+
+/* --- the ends ------------------------------------------------------------------------------------------------------- */
+
+int workspace_open(const char *path, struct err *err)
+{
+    int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
+    if (fd >= 0)
+        return fd;
+    if (errno != ELOOP)
+        return err_sys(err, errno, "cannot open the workspace %s", path);
+    err_set(err, "cannot open the workspace %s: it is, or lies behind, a symbolic link", path);
+    return err_hint(
+        err, "look who put the link there: what a session knows is of the folder that was there before");
 }
 
 void scan_free(struct scan *scan)

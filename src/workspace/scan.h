@@ -28,6 +28,12 @@ struct scan {
     bool was_denied;     /* something could not be looked at for want of permission */
 };
 
+/*
+ * Opens a workspace through no symlink, and returns its descriptor. Its path had no symlink when the session began. A
+ * symlink that is there now leads elsewhere; another run that may write the directories above could have made it.
+ */
+int workspace_open(const char *path, struct err *err);
+
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
     must_check;
 

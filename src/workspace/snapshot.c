@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
-#include "workspace/top.h"
+#include "workspace/scan.h"
 
 static struct timespec deadline_in(uint64_t milliseconds)
 {
@@ -80,7 +80,7 @@ static int larger_first(const void *a, const void *b, void *entries)
 }
 
 /* Marks the largest files as left out until the rest is within the limit. */
-static void keep_within(struct scan *scan, uint64_t most_bytes)
+static void leave_out_largest(struct scan *scan, uint64_t most_bytes)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < scan->fresh.count; i++)
@@ -126,7 +126,7 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
 {
     if (check_doubted(store, top_fd, request, scan, err) < 0)
         return -1;
-    keep_within(scan, most_bytes);
+    leave_out_largest(scan, most_bytes);
     for (size_t i = 0; i < scan->fresh.count; i++) {
         struct entry *entry = &scan->tree.entries.at[scan->fresh.at[i]];
         if (entry->content == CONTENT_LEFT_OUT)
@@ -167,7 +167,7 @@ void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE])
 }
 
 /* The session keeps the very file that is the cache, by a second name where that is possible. */
-static int keep_for_session(const struct snapshot_request *request, int trees_fd, const char *name,
+static int save_for_session(const struct snapshot_request *request, int trees_fd, const char *name,
                             const struct tree *tree, struct err *err)
 {
     if (request->folder_fd < 0)
@@ -236,7 +236,7 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     if (is_new)
         unlinkat(trees_fd, name, 0);
     if ((is_new && tree_save(&scan.tree, trees_fd, name, err) < 0) ||
-        keep_for_session(request, trees_fd, name, &scan.tree, err) < 0)
+        save_for_session(request, trees_fd, name, &scan.tree, err) < 0)
         return -1;
     *ret_tree = scan.tree;
     scan.tree = (struct tree){0};

@@ -1,4 +1,4 @@
-#include "workspace/step_parts.h"
+#include "workspace/step.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,19 +9,20 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/timespec.h"
+#include "git/paths.h"
 #include "kernel/beneath.h"
-#include "workspace/gitdir.h"
+#include "workspace/judge.h"
 #include "workspace/scan.h"
-#include "workspace/standing.h"
 
-int step_leave_alone(struct step *step, const char *why)
+static int leave_alone(struct step *step, const char *why)
 {
-    vec_push(&step->settled->kept,
-             (struct kept){arena_str(step->settlement->arena, step->change->path), why});
+    vec_push(&step->replaced->left_alone,
+             (struct left_alone){arena_str(step->replacement->arena, step->change->path), why});
     return 0;
 }
 
-int step_failed(const struct step *step, struct err *err)
+static int failed(const struct step *step, struct err *err)
 {
     return err_sys(err, errno, "cannot change %s", step->change->path);
 }
@@ -77,7 +78,7 @@ static bool has_content(const struct step *step, int fd)
     const struct entry *to = step->change->after;
     struct blob_id id;
     struct err ignored;
-    return fd >= 0 && store_identify(step->settlement->store, fd, to->size, true, &id, &ignored) == 0 &&
+    return fd >= 0 && store_identify(step->replacement->store, fd, to->size, true, &id, &ignored) == 0 &&
            memcmp(id.bytes, to->blob.bytes, sizeof(id.bytes)) == 0;
 }
 
@@ -85,7 +86,7 @@ static bool has_content(const struct step *step, int fd)
  * A second name for the file that this one shall be the same as, if that is there as it should be. What only looks like it may be
  * the user's own, which was never to get another name.
  */
-static bool link_aside(const struct step *step)
+static bool link_temporary(const struct step *step)
 {
     const struct entry *to = step->change->after;
     struct entry first;
@@ -93,72 +94,73 @@ static bool link_aside(const struct step *step)
     struct stat read, named;
     const char *name;
     if (!*to->linked_to ||
-        scan_entry(step->settlement->top_fd, to->linked_to, step->settlement->arena, &first, &ignored) <= 0 ||
-        !standing_same_looks(&first, to))
+        scan_entry(step->replacement->top_fd, to->linked_to, step->replacement->arena, &first, &ignored) <=
+            0 ||
+        !judge_same_looks(&first, to))
         return false;
-    auto_fd int parent = open_parent_beneath(step->settlement->top_fd, to->linked_to, &name);
+    auto_fd int parent = open_parent_beneath(step->replacement->top_fd, to->linked_to, &name);
     auto_fd int fd = parent < 0 || !S_ISREG(to->mode)
                          ? -1
                          : openat(parent, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (parent < 0 || (S_ISREG(to->mode) && !has_content(step, fd)) ||
-        linkat(parent, name, step->parent_fd, step->aside, 0) < 0)
+        linkat(parent, name, step->parent_fd, step->temporary, 0) < 0)
         return false;
     bool is_that = fd < 0 || (fstat(fd, &read) == 0 &&
-                              fstatat(step->parent_fd, step->aside, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                              fstatat(step->parent_fd, step->temporary, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
                               read.st_ino == named.st_ino && read.st_dev == named.st_dev);
     if (!is_that)
-        step_remove_aside(step);
+        step_remove_temporary(step);
     return is_that;
 }
 
-static int make_file_aside(const struct step *step, struct err *err)
+static int make_file_temporary(const struct step *step, struct err *err)
 {
     const struct entry *to = step->change->after;
     auto_fd int fd =
-        openat(step->parent_fd, step->aside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(step->parent_fd, step->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return step_failed(step, err);
-    if (store_write_out(step->settlement->store, &to->blob, fd, err) < 0)
+        return failed(step, err);
+    if (store_write_out(step->replacement->store, &to->blob, fd, err) < 0)
         return -1;
     if (set_attributes(fd, to, true) < 0 || set_looks(fd, to) < 0)
-        return step_failed(step, err);
+        return failed(step, err);
     return 0;
 }
 
 /* Makes what shall be there under another name. Directories get their looks when all that lies in them is done. */
-static int make_aside(const struct step *step, struct err *err)
+static int make_temporary(const struct step *step, struct err *err)
 {
     const struct entry *to = step->change->after;
     int fd = step->parent_fd;
-    if (link_aside(step))
+    if (link_temporary(step))
         return 0;
     switch (to->mode & S_IFMT) {
     case S_IFREG:
-        return make_file_aside(step, err);
+        return make_file_temporary(step, err);
     case S_IFDIR:
-        return mkdirat(fd, step->aside, 0700) < 0 ? step_failed(step, err) : 0;
+        return mkdirat(fd, step->temporary, 0700) < 0 ? failed(step, err) : 0;
     case S_IFLNK: {
         struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
-        if (symlinkat(to->target, fd, step->aside) < 0 ||
-            utimensat(fd, step->aside, times, AT_SYMLINK_NOFOLLOW) < 0)
-            return step_failed(step, err);
+        if (symlinkat(to->target, fd, step->temporary) < 0 ||
+            utimensat(fd, step->temporary, times, AT_SYMLINK_NOFOLLOW) < 0)
+            return failed(step, err);
         return 0;
     }
     default: {
         struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, to->modified};
-        if (mknodat(fd, step->aside, (to->mode & S_IFMT) | 0600, (dev_t)to->size) < 0 ||
-            fchmodat(fd, step->aside, to->mode & 07777, AT_SYMLINK_NOFOLLOW) < 0 ||
-            utimensat(fd, step->aside, times, AT_SYMLINK_NOFOLLOW) < 0)
-            return step_failed(step, err);
+        if (mknodat(fd, step->temporary, (to->mode & S_IFMT) | 0600, (dev_t)to->size) < 0 ||
+            fchmodat(fd, step->temporary, to->mode & 07777, AT_SYMLINK_NOFOLLOW) < 0 ||
+            utimensat(fd, step->temporary, times, AT_SYMLINK_NOFOLLOW) < 0)
+            return failed(step, err);
         return 0;
     }
     }
 }
 
-void step_remove_aside(const struct step *step)
+void step_remove_temporary(const struct step *step)
 {
-    if (unlinkat(step->parent_fd, step->aside, 0) < 0 && errno == EISDIR)
-        unlinkat(step->parent_fd, step->aside, AT_REMOVEDIR);
+    if (unlinkat(step->parent_fd, step->temporary, 0) < 0 && errno == EISDIR)
+        unlinkat(step->parent_fd, step->temporary, AT_REMOVEDIR);
 }
 
 int step_adjust(struct step *step, struct err *err)
@@ -169,12 +171,12 @@ int step_adjust(struct step *step, struct err *err)
         if ((!S_ISLNK(to->mode) &&
              fchmodat(step->parent_fd, step->name, to->mode & 07777, AT_SYMLINK_NOFOLLOW) < 0) ||
             utimensat(step->parent_fd, step->name, times, AT_SYMLINK_NOFOLLOW) < 0)
-            return step_failed(step, err);
+            return failed(step, err);
         return 0;
     }
     auto_fd int fd = openat(step->parent_fd, step->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || set_attributes(fd, to, false) < 0 || set_looks(fd, to) < 0)
-        return step_failed(step, err);
+        return failed(step, err);
     return 0;
 }
 
@@ -184,55 +186,204 @@ int step_make(struct step *step, struct err *err)
     /* In place, a file with several names would change under all of them. */
     bool has_names = change->before && !S_ISDIR(change->before->mode) && change->before->links > 1 &&
                      change->after->content != CONTENT_LEFT_OUT;
-    bool stays = change->before && standing_same_kind(change->before, change->after) && !has_names &&
+    bool stays = change->before && judge_same_kind(change->before, change->after) && !has_names &&
                  !(change->what & (CHANGE_CONTENT | CHANGE_TARGET | CHANGE_LINKS));
     if (stays) {
         int adjusted = S_ISDIR(change->after->mode) ? 0 : step_adjust(step, err); /* directories come last */
-        step->settled->done += adjusted == 0;
+        step->replaced->done += adjusted == 0;
         return adjusted < 0 ? -1 : 1;
     }
     if (S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED)
-        return step_leave_alone(step, "its content was not kept"), 1;
-    step_remove_aside(step);
-    if (make_aside(step, err) < 0) {
-        step_remove_aside(step);
+        return leave_alone(step, "its content was not kept"), 1;
+    step_remove_temporary(step);
+    if (make_temporary(step, err) < 0) {
+        step_remove_temporary(step);
         return -1;
     }
     return 0;
 }
 
-int step_begin(struct step *step, size_t number, bool has_aside, struct err *err)
+/* --- the name ------------------------------------------------------------------------------------------------------- */
+
+static bool is_same_inode(const struct step *step, const char *name)
 {
-    const struct settlement *settlement = step->settlement;
+    struct stat here, made;
+    return fstatat(step->parent_fd, name, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(step->parent_fd, step->temporary, &made, AT_SYMLINK_NOFOLLOW) == 0 &&
+           here.st_ino == made.st_ino && here.st_dev == made.st_dev;
+}
+
+/*
+ * Under git's own lock: the new file becomes the lock, if there is none; if the old one is then still what it was, the lock
+ * takes its name, as git does it. That is a compare-and-swap that every git respects. The name aside tells after a
+ * crash whose lock it is.
+ */
+static int take_name_locked(struct step *step, struct err *err)
+{
+    const struct replacement *replacement = step->replacement;
+    if (linkat(step->parent_fd, step->temporary, step->parent_fd, step->lock, 0) < 0) {
+        bool is_held = errno == EEXIST;
+        if (!is_held)
+            failed(step, err);
+        step_remove_temporary(step);
+        return is_held ? leave_alone(step, "git is at work there, or a lock of its own is left") : -1;
+    }
+    struct entry now = {0};
+    int found = scan_entry(replacement->top_fd, step->change->path, replacement->arena, &now, err);
+    bool is_unchanged = found >= 0 && judge_is_expected(&now, step->now.path ? &step->now : NULL);
+    if (is_unchanged && renameat(step->parent_fd, step->lock, step->parent_fd, step->name) < 0)
+        found = failed(step, err);
+    if (is_unchanged && found >= 0) {
+        /* It is a second name of what is now in place: with it left behind, this would not be done. */
+        return unlinkat(step->parent_fd, step->temporary, 0) < 0 ? failed(step, err) : 0;
+    }
+    unlinkat(step->parent_fd, step->lock, 0);
+    step_remove_temporary(step);
+    return found < 0 ? -1 : leave_alone(step, "it was changed in the meantime");
+}
+
+/*
+ * Does what bears the name aside look as what was found in the place of the new one? Not by its inode: on an overlay a rename gives
+ * it another. A folder's content is another matter.
+ */
+static bool is_what_was_found(const struct step *step)
+{
+    struct stat status;
+    if (fstatat(step->parent_fd, step->temporary, &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    struct entry old = scan_entry_of(&status, step->now.path);
+    return S_ISDIR(old.mode) ? S_ISDIR(step->now.mode)
+                             : old.mode == step->now.mode && old.size == step->now.size &&
+                                   timespec_is_same(old.modified, step->now.modified);
+}
+
+static int exchange(const struct step *step)
+{
+    return renameat2(step->parent_fd, step->temporary, step->parent_fd, step->name, RENAME_EXCHANGE);
+}
+
+/* The one in place has been saved anew since it was looked at: it gets its name back. */
+static int give_back(struct step *step, ino_t made, struct err *err)
+{
+    struct stat status;
+    if (exchange(step) < 0)
+        return failed(step, err);
+    /* And once more in that moment: then the latest one stays. */
+    if (fstatat(step->parent_fd, step->temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_ino != made && exchange(step) < 0)
+        return failed(step, err);
+    step_remove_temporary(step);
+    return leave_alone(step, "it was changed in the meantime");
+}
+
+/* Something was there: they change places, and the old one goes if it is what was found. */
+static int take_place(struct step *step, struct err *err)
+{
+    struct stat made;
+    if (fstatat(step->parent_fd, step->temporary, &made, AT_SYMLINK_NOFOLLOW) < 0)
+        return failed(step, err);
+    if (exchange(step) < 0) {
+        bool has_directory = S_ISDIR(step->now.mode) || S_ISDIR(made.st_mode);
+        if (errno == ENOENT) {
+            step_remove_temporary(step);
+            return leave_alone(step, "it was changed in the meantime");
+        }
+        /* Not every file system can do that. */
+        if (errno != EINVAL || has_directory ||
+            renameat(step->parent_fd, step->temporary, step->parent_fd, step->name) < 0)
+            return failed(step, err);
+        return 0;
+    }
+    if (!is_what_was_found(step))
+        return give_back(step, made.st_ino, err);
+    if (unlinkat(step->parent_fd, step->temporary, S_ISDIR(step->now.mode) ? AT_REMOVEDIR : 0) == 0)
+        return 0;
+    bool is_full = errno == ENOTEMPTY || errno == EEXIST;
+    if (!is_full)
+        failed(step, err);
+    if (exchange(step) < 0)
+        return failed(step, err);
+    step_remove_temporary(step);
+    return is_full ? leave_alone(step, "the folder still holds something else") : -1;
+}
+
+int step_take_name(struct step *step, struct err *err)
+{
+    bool has_directory = step->now.path && (S_ISDIR(step->now.mode) || S_ISDIR(step->change->after->mode));
+    if (!has_directory && *step->lock && S_ISREG(step->change->after->mode))
+        return take_name_locked(step, err);
+    /* rename() does nothing where both are names of one file. */
+    if (!has_directory && is_same_inode(step, step->name)) {
+        step_remove_temporary(step);
+        return 0;
+    }
+    if (step->now.path)
+        return take_place(step, err);
+    if (renameat2(step->parent_fd, step->temporary, step->parent_fd, step->name, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return failed(step, err);
+    step_remove_temporary(step);
+    return leave_alone(step, "something was made there in the meantime");
+}
+
+/* It gets another name first, under which it can be seen to be what was found. */
+int step_remove_old(struct step *step, struct err *err)
+{
+    bool is_directory = S_ISDIR(step->now.mode);
+    const char *name = step->name;
+    if (!is_directory &&
+        renameat2(step->parent_fd, name, step->parent_fd, step->temporary, RENAME_NOREPLACE) == 0) {
+        name = step->temporary;
+        if (!is_what_was_found(step)) {
+            if (renameat2(step->parent_fd, name, step->parent_fd, step->name, RENAME_NOREPLACE) < 0)
+                step_remove_temporary(step); /* it was saved once more */
+            return leave_alone(step, "it was changed in the meantime");
+        }
+    } else if (!is_directory && errno != ENOENT && errno != EEXIST && errno != EINVAL) {
+        return failed(step, err);
+    }
+    if (unlinkat(step->parent_fd, name, is_directory ? AT_REMOVEDIR : 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno == ENOTEMPTY || errno == EEXIST)
+        return leave_alone(step, "the folder still holds something else");
+    return failed(step, err);
+}
+
+/* --- begin and end ------------------------------------------------------------------------------------------------- */
+
+int step_begin(struct step *step, size_t number, bool has_temporary, struct err *err)
+{
+    const struct replacement *replacement = step->replacement;
     const struct change *change = step->change;
-    snprintf(step->aside, sizeof(step->aside), ".bawn-%.32s-%zu", settlement->mark, number);
-    step->parent_fd = open_parent_beneath(settlement->top_fd, change->path, &step->name);
+    snprintf(step->temporary, sizeof(step->temporary), ".bawn-%.32s-%zu", replacement->mark, number);
+    step->parent_fd = open_parent_beneath(replacement->top_fd, change->path, &step->name);
     if (step->parent_fd < 0) {
         bool is_missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
         if (is_missing && !change->after)
             return 1;
         if (is_missing)
-            return step_leave_alone(step, "the folder that held it is gone"), 1;
-        return step_failed(step, err);
+            return leave_alone(step, "the folder that held it is gone"), 1;
+        return failed(step, err);
     }
     if (git_has_lock(change->path) && strlen(step->name) + sizeof(".lock") <= sizeof(step->lock))
         snprintf(step->lock, sizeof(step->lock), "%s.lock", step->name);
-    if (scan_entry(settlement->top_fd, change->path, settlement->arena, &step->now, err) < 0)
+    if (scan_entry(replacement->top_fd, change->path, replacement->arena, &step->now, err) < 0)
         return -1;
-    if (settlement->again && !has_aside) {
-        if (*step->lock && step_is_same_inode(step, step->lock))
+    if (replacement->again && !has_temporary) {
+        if (*step->lock && is_same_inode(step, step->lock))
             unlinkat(step->parent_fd, step->lock, 0);
-        step_remove_aside(step);
+        step_remove_temporary(step);
     }
     bool is_directory =
         step->now.path && change->after && S_ISDIR(step->now.mode) && S_ISDIR(change->after->mode);
-    if (is_directory || standing_is_settled(&step->now, change))
+    if (is_directory || judge_is_done(&step->now, change))
         return 1; /* a directory's looks come last */
     bool is_linked = change->what & CHANGE_LINKS && step->now.path &&
-                     standing_same_kind(&step->now, change->after) &&
-                     standing_same_looks(&step->now, change->after);
-    if (!is_linked && !standing_looks_the_same(&step->now, change->before))
-        return step_leave_alone(step, "it was changed in the meantime"), 1;
+                     judge_same_kind(&step->now, change->after) &&
+                     judge_same_looks(&step->now, change->after);
+    if (!is_linked && !judge_is_expected(&step->now, change->before))
+        return leave_alone(step, "it was changed in the meantime"), 1;
     return 0;
 }
 

@@ -10,12 +10,11 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "git/paths.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
-#include "workspace/gitdir.h"
 #include "workspace/scan.h"
 #include "workspace/snapshot.h"
-#include "workspace/top.h"
 
 /* --- repositories ------------------------------------------------------------------------------------------------ */
 
@@ -90,8 +89,8 @@ static struct own_branches find_own_branches(const struct transition *transition
  * While a run was at work, somebody may have moved other branches, from elsewhere: a fetch, another worktree. It cannot be
  * told who did, so that they are left as they are. Logs stay in any case: through them every commit can be found.
  */
-static void keep_other_refs(const struct transition *transition, int top_fd, struct store *store,
-                            struct arena *arena, decision_list *decisions)
+static void leave_other_refs(const struct transition *transition, int top_fd, struct store *store,
+                             struct arena *arena, decision_list *decisions)
 {
     for (size_t i = 0; i < decisions->count; i++) {
         struct decision *decision = &decisions->at[i];
@@ -135,13 +134,13 @@ static struct decision decide(const struct transition *transition, const struct 
     bool keeps = transition->keeps_objects && !change->after && git &&
                  text_starts_with(change->path + git, "objects/") &&
                  repository_stays(transition, change->path, git);
-    if (judged->standing == STANDING_DONE || keeps) {
+    if (judged->judgement == JUDGED_AS_AFTER || keeps) {
         decision.course = COURSE_DONE;
     } else if (change->after && S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED &&
                change->what & (CHANGE_ADDED | CHANGE_CONTENT | CHANGE_KIND)) {
         decision.course = COURSE_HELD;
         decision.why = "its content was not kept: it was too large, or could not be read";
-    } else if (judged->standing == STANDING_CONFLICT && !transition->overwrites) {
+    } else if (judged->judgement == JUDGED_CONFLICT && !transition->overwrites) {
         decision.course = COURSE_CONFLICT;
         decision.why = conflict_text(judged);
     }
@@ -154,21 +153,21 @@ int transition_decide(const struct transition *transition, struct arena *arena, 
     *ret_decisions = (decision_list){0};
     auto_store struct store store = STORE_NONE;
     auto_fd int top_fd = workspace_open(transition->workspace, err);
-    struct settlement settlement = {.top_fd = top_fd,
-                                    .store = &store,
-                                    .arena = arena,
-                                    .from = transition->from,
-                                    .to = transition->to,
-                                    .progress = transition->progress};
+    struct replacement replacement = {.top_fd = top_fd,
+                                      .store = &store,
+                                      .arena = arena,
+                                      .from = transition->from,
+                                      .to = transition->to,
+                                      .progress = transition->progress};
     judged_list judged;
     if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
-        settle_judge(&settlement, &judged, err) < 0)
+        judge_changes(&replacement, &judged, err) < 0)
         return -1;
     for (size_t i = 0; i < judged.count; i++)
         vec_push(ret_decisions, decide(transition, &judged.at[i]));
     vec_free(&judged);
     if (transition->keeps_refs && !transition->overwrites)
-        keep_other_refs(transition, top_fd, &store, arena, ret_decisions);
+        leave_other_refs(transition, top_fd, &store, arena, ret_decisions);
     hold_moved_repositories(ret_decisions);
     return 0;
 }
@@ -176,7 +175,7 @@ int transition_decide(const struct transition *transition, struct arena *arena, 
 /* --- carrying out ------------------------------------------------------------------------------------------------ */
 
 /* The state that is about to be replaced, with its contents, so that it can be brought back. */
-static int keep_present(struct store *store, int top_fd, struct arena *arena, const decision_list *decisions,
+static int save_present(struct store *store, int top_fd, struct arena *arena, const decision_list *decisions,
                         struct tree *ret_from, struct tree *ret_to, struct err *err)
 {
     for (size_t i = 0; i < decisions->count; i++) {
@@ -188,7 +187,7 @@ static int keep_present(struct store *store, int top_fd, struct arena *arena, co
         if (now.path) {
             /* Where it is still what was recorded, so are its content, attributes and other names. */
             const struct entry *before = change->before;
-            bool is_known = before && decision->judged.standing == STANDING_READY;
+            bool is_known = before && decision->judged.judgement == JUDGED_AS_BEFORE;
             bool was_denied = false;
             if (is_known) {
                 now.content = before->content;
@@ -223,8 +222,8 @@ struct execution {
     const struct tree *from, *to;
     bool again;
     struct progress *progress;
-    struct settled *settled;
-    int kept_fd; /* where a child tells what was left alone */
+    struct replaced *replaced;
+    int report_fd; /* where a child tells what was left alone */
 };
 
 static int execute(struct execution *execution, struct err *err)
@@ -233,7 +232,7 @@ static int execute(struct execution *execution, struct err *err)
     auto_fd int top_fd = workspace_open(execution->workspace, err);
     if (top_fd < 0 || store_open(execution->directory, &store, err) < 0)
         return -1;
-    struct settlement settlement = {
+    struct replacement replacement = {
         .top_fd = top_fd,
         .store = &store,
         .arena = execution->arena,
@@ -243,7 +242,7 @@ static int execute(struct execution *execution, struct err *err)
         .again = execution->again,
         .progress = execution->progress,
     };
-    return settle_execute(&settlement, execution->settled, err);
+    return replace_files(&replacement, execution->replaced, err);
 }
 
 /* In a user namespace: what was left alone goes back through a file, as pairs of texts. */
@@ -252,13 +251,13 @@ static int execute_and_tell(void *context, struct err *err)
     struct execution *execution = context;
     int result = execute(execution, err);
     auto_buf struct buf told = {0};
-    buf_add(&told, (const char *)&execution->settled->done, sizeof(execution->settled->done));
-    for (size_t i = 0; i < execution->settled->kept.count; i++) {
-        const struct kept *kept = &execution->settled->kept.at[i];
-        buf_add(&told, kept->path, strlen(kept->path) + 1);
-        buf_add(&told, kept->why, strlen(kept->why) + 1);
+    buf_add(&told, (const char *)&execution->replaced->done, sizeof(execution->replaced->done));
+    for (size_t i = 0; i < execution->replaced->left_alone.count; i++) {
+        const struct left_alone *left = &execution->replaced->left_alone.at[i];
+        buf_add(&told, left->path, strlen(left->path) + 1);
+        buf_add(&told, left->why, strlen(left->why) + 1);
     }
-    if (told.size && pwrite(execution->kept_fd, told.bytes, told.size, 0) != (ssize_t)told.size)
+    if (told.size && pwrite(execution->report_fd, told.bytes, told.size, 0) != (ssize_t)told.size)
         return err_sys(err, errno, "cannot report what was done");
     return result;
 }
@@ -267,16 +266,16 @@ static void hear_told(struct execution *execution)
 {
     struct stat status;
     size_t done = 0;
-    if (fstat(execution->kept_fd, &status) < 0 || (size_t)status.st_size < sizeof(done))
+    if (fstat(execution->report_fd, &status) < 0 || (size_t)status.st_size < sizeof(done))
         return;
     char *told = arena_alloc(execution->arena, (size_t)status.st_size + 1);
-    if (pread(execution->kept_fd, told, (size_t)status.st_size, 0) != status.st_size)
+    if (pread(execution->report_fd, told, (size_t)status.st_size, 0) != status.st_size)
         return;
     memcpy(&done, told, sizeof(done));
-    execution->settled->done = done;
+    execution->replaced->done = done;
     for (const char *at = told + sizeof(done), *end = told + status.st_size; at < end;) {
         const char *path = at, *why = at + strlen(at) + 1;
-        vec_push(&execution->settled->kept, (struct kept){path, why});
+        vec_push(&execution->replaced->left_alone, (struct left_alone){path, why});
         at = why + strlen(why) + 1;
     }
 }
@@ -284,12 +283,12 @@ static void hear_told(struct execution *execution)
 /* As an ordinary user, in a namespace in which the modes of one's own files are no obstacle. */
 static int execute_in_namespace(struct execution *execution, struct err *err)
 {
-    *execution->settled = (struct settled){0};
+    *execution->replaced = (struct replaced){0};
     if (process_is_real_root())
         return execute(execution, err);
-    auto_fd int kept_fd = memfd_create("kept", MFD_CLOEXEC);
-    execution->kept_fd = kept_fd;
-    if (kept_fd < 0)
+    auto_fd int report_fd = memfd_create("report", MFD_CLOEXEC);
+    execution->report_fd = report_fd;
+    if (report_fd < 0)
         return err_sys(err, errno, "cannot make room for a report");
     int result = process_in_own_namespace(execute_and_tell, execution, err);
     hear_told(execution);
@@ -297,7 +296,7 @@ static int execute_in_namespace(struct execution *execution, struct err *err)
 }
 
 /* Forward; where that fails, back. Whatever ends it in the middle leaves the state at `settling`. */
-static int settle_record(struct execution *execution, int folder_fd, struct record *record, struct err *err)
+static int carry_out(struct execution *execution, int folder_fd, struct record *record, struct err *err)
 {
     int result = execute_in_namespace(execution, err);
     clock_gettime(CLOCK_REALTIME, &record->ended);
@@ -305,13 +304,13 @@ static int settle_record(struct execution *execution, int folder_fd, struct reco
         record->state = STATE_DONE;
         return record_save(folder_fd, record, err);
     }
-    struct settled ignored = {0};
+    struct replaced ignored = {0};
     struct err second = {0};
     struct execution back = *execution;
     back.from = execution->to;
     back.to = execution->from;
     back.again = true;
-    back.settled = &ignored;
+    back.replaced = &ignored;
     if (execute_in_namespace(&back, &second) == 0) {
         record_forget(folder_fd);
         record->state = STATE_UNDONE;
@@ -319,7 +318,7 @@ static int settle_record(struct execution *execution, int folder_fd, struct reco
     } else {
         err_hint(err, "some files are done and others not; the next bawn command finishes it");
     }
-    vec_free(&ignored.kept);
+    vec_free(&ignored.left_alone);
     return -1;
 }
 
@@ -338,7 +337,7 @@ static int write_down(const struct transition *transition, struct arena *arena,
     auto_store struct store store = STORE_NONE;
     auto_fd int top_fd = workspace_open(transition->workspace, err);
     if (top_fd < 0 || store_open(transition->directory, &store, err) < 0 ||
-        keep_present(&store, top_fd, arena, decisions, &ret_states->from, &ret_states->to, err) < 0)
+        save_present(&store, top_fd, arena, decisions, &ret_states->from, &ret_states->to, err) < 0)
         return -1;
     if (tree_save(&ret_states->from, folder_fd, "before", err) == 0 &&
         tree_save(&ret_states->to, folder_fd, "after", err) == 0 &&
@@ -349,9 +348,9 @@ static int write_down(const struct transition *transition, struct arena *arena,
 }
 
 int transition_run(const struct transition *transition, struct arena *arena, const decision_list *decisions,
-                   int folder_fd, struct record *record, struct settled *ret_settled, struct err *err)
+                   int folder_fd, struct record *record, struct replaced *ret_replaced, struct err *err)
 {
-    *ret_settled = (struct settled){0};
+    *ret_replaced = (struct replaced){0};
     struct states states = {0};
     record->state = STATE_SETTLING;
     record->changes = 0;
@@ -367,10 +366,10 @@ int transition_run(const struct transition *transition, struct arena *arena, con
         .progress = transition->progress,
         .from = &states.from,
         .to = &states.to,
-        .settled = ret_settled,
+        .replaced = ret_replaced,
     };
     if (result == 0)
-        result = settle_record(&execution, folder_fd, record, err);
+        result = carry_out(&execution, folder_fd, record, err);
     else
         record->state = STATE_UNDONE;
     tree_free(&states.from);
@@ -379,13 +378,13 @@ int transition_run(const struct transition *transition, struct arena *arena, con
 }
 
 int transition_finish(const char *directory, int folder_fd, struct arena *arena, struct record *record,
-                      struct settled *ret_settled, struct err *err)
+                      struct replaced *ret_replaced, struct err *err)
 {
     auto_tree struct tree from = {0}, to = {0};
     int has_from = tree_load(folder_fd, "before", &from, err), has_to = 0;
     if (has_from < 0 || (has_to = tree_load(folder_fd, "after", &to, err)) < 0)
         return -1;
-    *ret_settled = (struct settled){0};
+    *ret_replaced = (struct replaced){0};
     if (!has_from || !has_to) {
         record_forget(folder_fd);
         return 0;
@@ -398,7 +397,7 @@ int transition_finish(const char *directory, int folder_fd, struct arena *arena,
         .from = &from,
         .to = &to,
         .again = true,
-        .settled = ret_settled,
+        .replaced = ret_replaced,
     };
-    return settle_record(&execution, folder_fd, record, err);
+    return carry_out(&execution, folder_fd, record, err);
 }

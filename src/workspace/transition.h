@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "workspace/judge.h"
 #include "workspace/record.h"
-#include "workspace/settle.h"
 
 enum course {
     COURSE_CONFLICT, /* left alone: the workspace's file is not what it was */
@@ -46,9 +46,9 @@ int transition_decide(const struct transition *transition, struct arena *arena, 
  * is taken back; where that fails too, transition_finish comes later.
  */
 int transition_run(const struct transition *transition, struct arena *arena, const decision_list *decisions,
-                   int folder_fd, struct record *record, struct settled *ret_settled, struct err *err)
+                   int folder_fd, struct record *record, struct replaced *ret_replaced, struct err *err)
     must_check;
 
 /* Finishes a transition that was ended in its middle. */
 int transition_finish(const char *directory, int folder_fd, struct arena *arena, struct record *record,
-                      struct settled *ret_settled, struct err *err) must_check;
+                      struct replaced *ret_replaced, struct err *err) must_check;

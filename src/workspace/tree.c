@@ -22,7 +22,7 @@ struct header {
     int64_t seconds, nanoseconds;
 };
 
-struct record {
+struct saved_entry {
     uint64_t size, inode, device;
     int64_t modified, changed;
     uint32_t modified_ns, changed_ns;
@@ -84,15 +84,14 @@ static size_t padded(size_t size)
     return (size + 7) & ~(size_t)7;
 }
 
-static size_t texts_size(const struct record *record)
+static size_t texts_size(const struct saved_entry *saved)
 {
-    return (size_t)record->path_size + record->target_size + record->linked_size + record->attributes_size +
-           4;
+    return (size_t)saved->path_size + saved->target_size + saved->linked_size + saved->attributes_size + 4;
 }
 
-static void add_record(struct buf *out, const struct entry *entry)
+static void add_entry(struct buf *out, const struct entry *entry)
 {
-    struct record record = {
+    struct saved_entry saved = {
         .size = entry->size,
         .inode = entry->inode,
         .device = entry->device,
@@ -111,14 +110,14 @@ static void add_record(struct buf *out, const struct entry *entry)
         .attributes_size = entry->attributes_size,
         .blob = entry->blob,
     };
-    buf_add(out, (const char *)&record, sizeof(record));
-    buf_add(out, entry->path, record.path_size + 1U);
-    buf_add(out, entry->target, record.target_size + 1U);
-    buf_add(out, entry->linked_to, record.linked_size + 1U);
+    buf_add(out, (const char *)&saved, sizeof(saved));
+    buf_add(out, entry->path, saved.path_size + 1U);
+    buf_add(out, entry->target, saved.target_size + 1U);
+    buf_add(out, entry->linked_to, saved.linked_size + 1U);
     if (entry->attributes_size)
         buf_add(out, entry->attributes, entry->attributes_size);
     static const char zeros[8];
-    size_t size = texts_size(&record);
+    size_t size = texts_size(&saved);
     buf_add(out, zeros, 1 + padded(size) - size);
 }
 
@@ -130,18 +129,13 @@ int tree_save(const struct tree *tree, int folder_fd, const char *name, struct e
     auto_buf struct buf out = {0};
     buf_add(&out, (const char *)&header, sizeof(header));
     for (size_t i = 0; i < tree->entries.count; i++)
-        add_record(&out, &tree->entries.at[i]);
-    char aside[NAME_MAX + 1];
-    snprintf(aside, sizeof(aside), "%s.new", name);
-    unlinkat(folder_fd, aside, 0);
-    auto_fd int fd = openat(folder_fd, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0 ||
-        renameat(folder_fd, aside, folder_fd, name) < 0) {
-        err_sys(err, errno, "cannot write %s in bawn's own folder", name);
-        unlinkat(folder_fd, aside, 0);
-        return -1;
-    }
-    return 0;
+        add_entry(&out, &tree->entries.at[i]);
+    char temporary[NAME_MAX + 1];
+    snprintf(temporary, sizeof(temporary), "%s.new", name);
+    const struct new_file file = {.temporary = temporary, .bytes = out.bytes, .size = out.size, .mode = 0600};
+    return replace_file(folder_fd, name, &file) < 0
+               ? err_sys(err, errno, "cannot write %s in bawn's own folder", name)
+               : 0;
 }
 
 /* A text of that size, which must be followed by its only NUL. */
@@ -152,41 +146,41 @@ static const char *take_text(const char **at, size_t size)
     return memchr(text, '\0', size + 1) == text + size ? text : NULL;
 }
 
-static bool read_record(const char **at, const char *end, struct entry *ret_entry)
+static bool read_entry(const char **at, const char *end, struct entry *ret_entry)
 {
-    struct record record;
-    if ((size_t)(end - *at) < sizeof(record))
+    struct saved_entry saved;
+    if ((size_t)(end - *at) < sizeof(saved))
         return false;
-    memcpy(&record, *at, sizeof(record));
-    *at += sizeof(record);
-    if (record.path_size >= PATH_LONGEST || record.target_size >= PATH_LONGEST ||
-        record.linked_size >= PATH_LONGEST || record.content >= CONTENT_KINDS ||
-        (size_t)(end - *at) < padded(texts_size(&record)))
+    memcpy(&saved, *at, sizeof(saved));
+    *at += sizeof(saved);
+    if (saved.path_size >= PATH_LONGEST || saved.target_size >= PATH_LONGEST ||
+        saved.linked_size >= PATH_LONGEST || saved.content >= CONTENT_KINDS ||
+        (size_t)(end - *at) < padded(texts_size(&saved)))
         return false;
     const char *texts = *at, *next = texts;
-    *at += padded(texts_size(&record));
+    *at += padded(texts_size(&saved));
     *ret_entry = (struct entry){
-        .path = take_text(&next, record.path_size),
-        .target = take_text(&next, record.target_size),
-        .linked_to = take_text(&next, record.linked_size),
+        .path = take_text(&next, saved.path_size),
+        .target = take_text(&next, saved.target_size),
+        .linked_to = take_text(&next, saved.linked_size),
         .attributes = next,
-        .attributes_size = record.attributes_size,
-        .mode = record.mode,
-        .links = record.links,
-        .uid = record.uid,
-        .gid = record.gid,
-        .size = record.size,
-        .inode = record.inode,
-        .device = record.device,
-        .modified = {record.modified, record.modified_ns},
-        .changed = {record.changed, record.changed_ns},
-        .content = (enum content)record.content,
-        .blob = record.blob,
+        .attributes_size = saved.attributes_size,
+        .mode = saved.mode,
+        .links = saved.links,
+        .uid = saved.uid,
+        .gid = saved.gid,
+        .size = saved.size,
+        .inode = saved.inode,
+        .device = saved.device,
+        .modified = {saved.modified, saved.modified_ns},
+        .changed = {saved.changed, saved.changed_ns},
+        .content = (enum content)saved.content,
+        .blob = saved.blob,
     };
     return ret_entry->path && ret_entry->target && ret_entry->linked_to &&
            tree_path_is_sound(ret_entry->path) &&
            (!*ret_entry->linked_to || tree_path_is_sound(ret_entry->linked_to)) &&
-           record.modified_ns < 1000000000 && record.changed_ns < 1000000000;
+           saved.modified_ns < 1000000000 && saved.changed_ns < 1000000000;
 }
 
 int tree_parse(const char *bytes, size_t size, struct tree *ret_tree, struct err *err)
@@ -197,13 +191,13 @@ int tree_parse(const char *bytes, size_t size, struct tree *ret_tree, struct err
     memcpy(&header, bytes, sizeof(header));
     const char *at = bytes + sizeof(header), *end = bytes + size;
     struct tree tree = {.taken = {header.seconds, header.nanoseconds}};
-    if (header.count > size / sizeof(struct record))
+    if (header.count > size / sizeof(struct saved_entry))
         return err_set(err, "a snapshot is damaged: it is shorter than it says");
     tree.entries.capacity = header.count + 1;
     tree.entries.at = must_realloc(NULL, tree.entries.capacity, sizeof(*tree.entries.at));
     for (uint64_t i = 0; i < header.count; i++) {
         struct entry *entry = &tree.entries.at[tree.entries.count];
-        if (!read_record(&at, end, entry) || (i && tree_order(entry[-1].path, entry->path) >= 0)) {
+        if (!read_entry(&at, end, entry) || (i && tree_order(entry[-1].path, entry->path) >= 0)) {
             vec_free(&tree.entries);
             return err_set(err, "a snapshot is damaged at its entry %llu", (unsigned long long)i);
         }

@@ -15,8 +15,8 @@
 #include "workspace/compare.h"
 #include "workspace/layers.h"
 #include "workspace/record.h"
+#include "workspace/scan.h"
 #include "workspace/snapshot.h"
-#include "workspace/top.h"
 
 /* cppcheck-suppress unusedStructMember; vec_push uses it */
 typedef VEC(struct scan) scan_list;
@@ -75,11 +75,11 @@ static int add_lower_tree(struct reading *reading, const char *path, struct err 
     if (scan_tree(fd, &request, &scan, err) < 0)
         return -1;
     vec_push(&reading->scans, scan);
-    struct scan *kept = &reading->scans.at[reading->scans.count - 1];
-    if (snapshot_contents(&reading->store, fd, &request, kept, UINT64_MAX, err) < 0)
+    struct scan *last = &reading->scans.at[reading->scans.count - 1];
+    if (snapshot_contents(&reading->store, fd, &request, last, UINT64_MAX, err) < 0)
         return -1;
-    for (size_t i = 0; i < kept->tree.entries.count; i++) {
-        struct entry entry = kept->tree.entries.at[i];
+    for (size_t i = 0; i < last->tree.entries.count; i++) {
+        struct entry entry = last->tree.entries.at[i];
         entry.path = arena_printf(&reading->arena, "%s/%s", path, entry.path);
         if (*entry.linked_to)
             entry.linked_to = arena_printf(&reading->arena, "%s/%s", path, entry.linked_to);
@@ -165,7 +165,7 @@ static int read_all(struct reading *reading, const struct upper_request *request
         return -1;
     tree_add_prefix(&reading->arena, request->prefix, &reading->from);
     tree_add_prefix(&reading->arena, request->prefix, &reading->to);
-    return record_keep_changes(request->folder_fd, &reading->from, &reading->to, err);
+    return record_save_changes(request->folder_fd, &reading->from, &reading->to, err);
 }
 
 static int read_inside(void *context, struct err *err)

@@ -4,12 +4,12 @@
 #include "git/branch.h"
 #include "git/index.h"
 #include "git/objects.h"
+#include "git/paths.h"
 #include "git/refs.h"
 #include "git/running.h"
 #include "git/sha1.h"
 #include "machine.h"
 #include "unit.h"
-#include "workspace/gitdir.h"
 
 static struct arena arena;
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "workspace/hunks.h"
+#include "workspace/diff.h"
 #include "workspace/merge.h"
 
 static struct buf text(const char *words)

@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "place.h"
 #include "unit.h"
-#include "workspace/gitdir.h"
+#include "git/paths.h"
 #include "workspace/prune.h"
 #include "workspace/transition.h"
 
@@ -203,12 +203,12 @@ static int undo(struct err *err)
         .directory = place.store, .workspace = place.tree, .from = &work.after, .to = &work.before};
     struct record record = {.name = "fault-1", .mode = RECORD_UNDO, .workspace = place.tree, .of = ""};
     decision_list decisions = {0};
-    struct settled settled = {0};
+    struct replaced replaced = {0};
     int result = transition_decide(&transition, &arena, &decisions, err);
     if (result == 0)
-        result = transition_run(&transition, &arena, &decisions, work.folder_fd, &record, &settled, err);
+        result = transition_run(&transition, &arena, &decisions, work.folder_fd, &record, &replaced, err);
     vec_free(&decisions);
-    vec_free(&settled.kept);
+    vec_free(&replaced.left_alone);
     arena_free(&arena);
     return result;
 }
@@ -219,19 +219,19 @@ static int finish(size_t *ret_kept)
     struct arena arena = {0};
     struct record record;
     struct err err = {0};
-    struct settled settled = {0};
+    struct replaced replaced = {0};
     int state = -1;
     *ret_kept = 0;
     if (record_load(work.folder_fd, &arena, &record, &err) == 1) {
         record.name = "fault-1";
         state = (int)record.state;
         if (record.state == STATE_SETTLING) {
-            CHECK_INT(transition_finish(place.store, work.folder_fd, &arena, &record, &settled, &err), 0);
+            CHECK_INT(transition_finish(place.store, work.folder_fd, &arena, &record, &replaced, &err), 0);
             state = (int)record.state;
-            *ret_kept = settled.kept.count;
-            for (size_t i = 0; i < settled.kept.count; i++)
-                printf("# kept %s: %s\n", settled.kept.at[i].path, settled.kept.at[i].why);
-            vec_free(&settled.kept);
+            *ret_kept = replaced.left_alone.count;
+            for (size_t i = 0; i < replaced.left_alone.count; i++)
+                printf("# kept %s: %s\n", replaced.left_alone.at[i].path, replaced.left_alone.at[i].why);
+            vec_free(&replaced.left_alone);
         }
     }
     arena_free(&arena);
@@ -354,12 +354,12 @@ static int make_session(const char *name, enum record_state state, const struct 
                             .workspace = place.tree};
     mkdirat(pruned_place.sessions_fd, name, 0700);
     int fd = openat(pruned_place.sessions_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    CHECK_INT(record_keep_changes(fd, before, after, &err), 0);
+    CHECK_INT(record_save_changes(fd, before, after, &err), 0);
     CHECK_INT(record_save(fd, &record, &err), 0);
     return fd;
 }
 
-/* An old session that is settled, and one that waits; what the first one needs, the second one needs in part. */
+/* An old session that is over, and one that waits; what the first one needs, the second one needs in part. */
 static bool prepare_prune(uint64_t seed)
 {
     bool good = prepare(seed);

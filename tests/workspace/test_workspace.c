@@ -10,7 +10,7 @@
 #include "kernel/process.h"
 #include "place.h"
 #include "unit.h"
-#include "workspace/settle.h"
+#include "workspace/judge.h"
 #include "workspace/snapshot.h"
 #include "workspace/upper.h"
 
@@ -22,25 +22,25 @@ static bool settle_counting(const struct tree *from, const struct tree *to, size
     auto_store struct store store = STORE_NONE;
     auto_fd int top_fd = open(place.tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     judged_list judged = {0};
-    struct settlement settlement = {top_fd, &store, &arena, from, to, "test", false, NULL};
+    struct replacement replacement = {top_fd, &store, &arena, from, to, "test", false, NULL};
     bool good = CHECK_INT(store_open(place.store, &store, &err), 0) &&
-                CHECK_INT(settle_judge(&settlement, &judged, &err), 0);
+                CHECK_INT(judge_changes(&replacement, &judged, &err), 0);
     for (size_t i = 0; good && i < judged.count; i++) {
-        good = judged.at[i].standing == STANDING_READY;
+        good = judged.at[i].judgement == JUDGED_AS_BEFORE;
         if (!good)
             printf("# %s, which differs by %x, stands at %d\n", judged.at[i].change.path, judged.at[i].change.what,
-                   judged.at[i].standing);
+                   judged.at[i].judgement);
         CHECK(good);
     }
-    struct settled settled = {0};
-    if (good && !CHECK_INT(settle_execute(&settlement, &settled, &err), 0)) {
+    struct replaced replaced = {0};
+    if (good && !CHECK_INT(replace_files(&replacement, &replaced, &err), 0)) {
         printf("# %s\n", err.message);
         good = false;
     }
-    for (size_t i = 0; i < settled.kept.count; i++)
-        printf("# kept %s: %s\n", settled.kept.at[i].path, settled.kept.at[i].why);
-    *ret_kept = settled.kept.count;
-    vec_free(&settled.kept);
+    for (size_t i = 0; i < replaced.left_alone.count; i++)
+        printf("# kept %s: %s\n", replaced.left_alone.at[i].path, replaced.left_alone.at[i].why);
+    *ret_kept = replaced.left_alone.count;
+    vec_free(&replaced.left_alone);
     vec_free(&judged);
     arena_free(&arena);
     return good;

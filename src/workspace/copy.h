@@ -11,24 +11,24 @@
 
 #include "workspace/upper.h"
 
-struct copied {
+struct copy_size {
     uint64_t files, bytes;
 };
 
 /* Makes the copy of `workspace`/`prefix`. Fails, and leaves nothing, where it would not be whole or be larger than that. */
-int copied_make(const struct upper_request *request, uint64_t most_bytes, struct copied *ret_copied,
-                struct err *err) must_check;
+int copy_make(const struct upper_request *request, uint64_t most_bytes, struct copy_size *ret_copied,
+              struct err *err) must_check;
 
 /* Is there a copy in the session's folder, and is it whole? Where it is not, nothing was run in it. */
-bool copied_is_there(int folder_fd);
-bool copied_is_whole(int folder_fd);
+bool copy_is_there(int folder_fd);
+bool copy_is_whole(int folder_fd);
 
 /*
  * Something lies at that path on the host by now that was not copied, and will be shown over the copy: a place for it, which
  * is no change of the session's. Fine where there is something.
  */
-int copied_add_place(int folder_fd, const char *path, bool is_directory, struct err *err) must_check;
+int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err) must_check;
 
 /* As upper_read and upper_remove. */
-int copied_read(const struct upper_request *request, struct err *err) must_check;
-int copied_remove(int folder_fd, struct progress *progress, struct err *err) must_check;
+int copy_read(const struct upper_request *request, struct err *err) must_check;
+int copy_remove(int folder_fd, struct progress *progress, struct err *err) must_check;

@@ -1,4 +1,4 @@
-#include "workspace/settle.h"
+#include "workspace/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@ struct touched {
 typedef VEC(struct touched) touched_list;
 
 struct execution {
-    const struct settlement *settlement;
-    struct settled *settled;
+    const struct replacement *replacement;
+    struct replaced *replaced;
     change_list changes;
     touched_list touched;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
@@ -31,8 +31,8 @@ struct execution {
 
 static struct step step_of(const struct execution *execution, size_t number)
 {
-    return (struct step){.settlement = execution->settlement,
-                         .settled = execution->settled,
+    return (struct step){.replacement = execution->replacement,
+                         .replaced = execution->replaced,
                          .change = &execution->changes.at[number],
                          .parent_fd = -1};
 }
@@ -62,8 +62,8 @@ static bool is_change(const change_list *changes, const char *path)
 /* Changes come in the order of a walk, so that those of one directory mostly follow each other. */
 static void note_touched(struct execution *execution, const struct step *step)
 {
-    const struct settlement *settlement = execution->settlement;
-    const char *parent = parent_of(settlement->arena, step->change->path);
+    const struct replacement *replacement = execution->replacement;
+    const char *parent = parent_of(replacement->arena, step->change->path);
     struct stat status;
     if (is_change(&execution->changes, parent) || fstat(step->parent_fd, &status) < 0)
         return;
@@ -80,7 +80,7 @@ static void restore_touched(const struct execution *execution)
         const struct touched *touched = &execution->touched.at[i];
         struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, touched->modified};
         auto_fd int fd =
-            open_beneath(execution->settlement->top_fd, touched->path, O_RDONLY | O_DIRECTORY, 0);
+            open_beneath(execution->replacement->top_fd, touched->path, O_RDONLY | O_DIRECTORY, 0);
         if (fd >= 0 && futimens(fd, times) < 0)
             return; /* a time is not worth more than one try */
     }
@@ -92,10 +92,10 @@ static void restore_touched(const struct execution *execution)
 static int find_made(const struct execution *execution, size_t number, struct step *ret_step)
 {
     struct err ignored;
-    size_t said = execution->settled->kept.count;
+    size_t said = execution->replaced->left_alone.count;
     *ret_step = step_of(execution, number);
     int begun = step_begin(ret_step, number, true, &ignored);
-    execution->settled->kept.count = said;
+    execution->replaced->left_alone.count = said;
     return begun;
 }
 
@@ -104,16 +104,16 @@ static int wait_for_disk(const struct execution *execution, struct err *err)
 {
     enum { FEW = 8 };
     if (execution->made.count > FEW)
-        return syncfs(execution->settlement->top_fd) < 0 ? err_sys(err, errno, "cannot write to the disk")
-                                                         : 0;
+        return syncfs(execution->replacement->top_fd) < 0 ? err_sys(err, errno, "cannot write to the disk")
+                                                          : 0;
     int result = 0;
     for (size_t i = 0; i < execution->made.count && result == 0; i++) {
         struct step step;
         bool has_content = find_made(execution, execution->made.at[i], &step) == 0 &&
                            S_ISREG(step.change->after->mode) && step.change->after->size;
-        auto_fd int fd =
-            has_content ? openat(step.parent_fd, step.aside, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
-                        : -1;
+        auto_fd int fd = has_content ? openat(step.parent_fd, step.temporary,
+                                              O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+                                     : -1;
         if (fd >= 0 && fdatasync(fd) < 0)
             result = err_sys(err, errno, "cannot write %s to the disk", step.change->path);
         step_end(&step);
@@ -128,8 +128,8 @@ static int name_one(const struct execution *execution, size_t number, struct err
     if (begun == 0)
         result = step_take_name(&step, err);
     else if (step.parent_fd >= 0)
-        step_remove_aside(&step);
-    execution->settled->done += begun == 0 && result == 0;
+        step_remove_temporary(&step);
+    execution->replaced->done += begun == 0 && result == 0;
     step_end(&step);
     return result < 0 ? -1 : 0;
 }
@@ -140,7 +140,7 @@ static void drop_made(struct execution *execution)
     for (size_t i = 0; i < execution->made.count; i++) {
         struct step step;
         if (find_made(execution, execution->made.at[i], &step) >= 0 && step.parent_fd >= 0)
-            step_remove_aside(&step);
+            step_remove_temporary(&step);
         step_end(&step);
     }
     execution->made.count = 0;
@@ -168,7 +168,7 @@ static int remove_one(struct execution *execution, struct step *step, size_t num
         return begun < 0 ? -1 : 0;
     note_touched(execution, step);
     int result = step_remove_old(step, err);
-    execution->settled->done += result == 0;
+    execution->replaced->done += result == 0;
     return result;
 }
 
@@ -194,13 +194,13 @@ static int replace_one(struct execution *execution, struct step *step, size_t nu
 }
 
 /* A directory's looks, when whatever lies in it is done: each change in it has changed its time. */
-static int settle_directory(struct execution *execution, struct step *step, struct err *err)
+static int finish_directory(struct execution *execution, struct step *step, struct err *err)
 {
-    const struct settlement *settlement = execution->settlement;
-    step->parent_fd = open_parent_beneath(settlement->top_fd, step->change->path, &step->name);
+    const struct replacement *replacement = execution->replacement;
+    step->parent_fd = open_parent_beneath(replacement->top_fd, step->change->path, &step->name);
     if (step->parent_fd < 0)
         return 0;
-    int found = scan_entry(settlement->top_fd, step->change->path, settlement->arena, &step->now, err);
+    int found = scan_entry(replacement->top_fd, step->change->path, replacement->arena, &step->now, err);
     bool is_there = found > 0 && S_ISDIR(step->now.mode);
     return found < 0 ? -1 : is_there ? step_adjust(step, err) : 0;
 }
@@ -214,7 +214,7 @@ static int execute_one(struct execution *execution, struct step *step, enum phas
         return 0;
     return phase == PHASE_REMOVE    ? remove_one(execution, step, number, err)
            : phase == PHASE_REPLACE ? replace_one(execution, step, number, err)
-                                    : settle_directory(execution, step, err);
+                                    : finish_directory(execution, step, err);
 }
 
 static int execute_phase(struct execution *execution, enum phase phase, struct err *err)
@@ -223,7 +223,7 @@ static int execute_phase(struct execution *execution, enum phase phase, struct e
     for (size_t i = 0; i < count; i++) {
         /* What lies in a directory goes before it, and is done before it. */
         size_t at = phase == PHASE_REPLACE ? i : count - 1 - i;
-        progress_tell(execution->settlement->progress, phase * count + i, PHASES * count);
+        progress_tell(execution->replacement->progress, phase * count + i, PHASES * count);
         struct step step = step_of(execution, at);
         int result = execute_one(execution, &step, phase, at, err);
         step_end(&step);
@@ -235,11 +235,11 @@ static int execute_phase(struct execution *execution, enum phase phase, struct e
     return name_made(execution, err);
 }
 
-int settle_execute(const struct settlement *settlement, struct settled *ret_settled, struct err *err)
+int replace_files(const struct replacement *replacement, struct replaced *ret_replaced, struct err *err)
 {
-    *ret_settled = (struct settled){0};
-    struct execution execution = {.settlement = settlement, .settled = ret_settled};
-    compare_trees(settlement->from, settlement->to, &execution.changes);
+    *ret_replaced = (struct replaced){0};
+    struct execution execution = {.replacement = replacement, .replaced = ret_replaced};
+    compare_trees(replacement->from, replacement->to, &execution.changes);
     int result = 0;
     for (enum phase phase = PHASE_REMOVE; result == 0 && phase < PHASES; phase++)
         result = execute_phase(&execution, phase, err);

@@ -8,5 +8,5 @@
 #include "workspace/transition.h"
 
 /* Of the decisions to go, holds those back that would break a repository. To be called when all else is decided. */
-int positions_hold_broken(const struct transition *transition, struct arena *arena, decision_list *decisions,
-                          struct err *err) must_check;
+int repo_check_hold_broken(const struct transition *transition, struct arena *arena, decision_list *decisions,
+                           struct err *err) must_check;

@@ -1,4 +1,4 @@
-#include "workspace/standing.h"
+#include "workspace/judge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,50 +8,48 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/timespec.h"
 #include "git/index.h"
+#include "git/paths.h"
 #include "kernel/beneath.h"
 #include "kernel/times.h"
-#include "workspace/gitdir.h"
 #include "workspace/scan.h"
 
-bool standing_same_kind(const struct entry *a, const struct entry *b)
+bool judge_same_kind(const struct entry *a, const struct entry *b)
 {
     return a && b && (a->mode & S_IFMT) == (b->mode & S_IFMT);
 }
 
-static bool same_times(const struct entry *a, const struct entry *b)
+bool judge_same_looks(const struct entry *a, const struct entry *b)
 {
-    return a->modified.tv_sec == b->modified.tv_sec && a->modified.tv_nsec == b->modified.tv_nsec;
+    return a->size == b->size && a->mode == b->mode && timespec_is_same(a->modified, b->modified) &&
+           strcmp(a->target, b->target) == 0;
 }
 
-bool standing_same_looks(const struct entry *a, const struct entry *b)
-{
-    return a->size == b->size && a->mode == b->mode && same_times(a, b) && strcmp(a->target, b->target) == 0;
-}
-
-bool standing_looks_the_same(const struct entry *now, const struct entry *expected)
+bool judge_is_expected(const struct entry *now, const struct entry *expected)
 {
     if (!now->path || !expected)
         return !now->path && !expected;
-    if (!standing_same_kind(now, expected))
+    if (!judge_same_kind(now, expected))
         return false;
     if (S_ISREG(now->mode))
         return (now->inode == expected->inode || expected->inode == 0) && now->size == expected->size &&
-               same_times(now, expected);
+               timespec_is_same(now->modified, expected->modified);
     return strcmp(now->target, expected->target) == 0;
 }
 
-bool standing_is_settled(const struct entry *now, const struct change *change)
+bool judge_is_done(const struct entry *now, const struct change *change)
 {
     const struct entry *from = change->before, *to = change->after;
     if (!now->path || !to)
         return !now->path && !to;
-    if (!standing_same_kind(now, to))
+    if (!judge_same_kind(now, to))
         return false;
     if (S_ISDIR(now->mode))
-        return !from || (now->mode == to->mode && same_times(now, to) && !(change->what & CHANGE_ATTRIBUTES));
+        return !from || (now->mode == to->mode && timespec_is_same(now->modified, to->modified) &&
+                         !(change->what & CHANGE_ATTRIBUTES));
     /* Whether two names are one file cannot be seen at one of them: linking once more does no harm. */
-    if (!standing_same_looks(now, to) || change->what & CHANGE_LINKS)
+    if (!judge_same_looks(now, to) || change->what & CHANGE_LINKS)
         return false;
     if (!S_ISREG(now->mode))
         return true;
@@ -59,7 +57,7 @@ bool standing_is_settled(const struct entry *now, const struct change *change)
      * Old and new may look the same, or differ in attributes alone. Content is always replaced, never rewritten, and so is
      * a file with other names, which must not change with it.
      */
-    bool looks_tell = !from || !standing_same_kind(from, to) || !standing_same_looks(from, to);
+    bool looks_tell = !from || !judge_same_kind(from, to) || !judge_same_looks(from, to);
     bool is_replaced =
         change->what & CHANGE_CONTENT || (from && from->links > 1 && to->content != CONTENT_LEFT_OUT);
     if (!looks_tell && !is_replaced)
@@ -78,7 +76,7 @@ static int same_content(int top_fd, struct store *store, const struct entry *now
     auto_fd int fd = open_beneath(top_fd, now->path, O_RDONLY | O_NONBLOCK, 0);
     struct blob_id id;
     if (fd < 0) /* of a mode that keeps its owner out, too: then its looks must do */
-        return errno == EACCES && standing_same_looks(now, expected);
+        return errno == EACCES && judge_same_looks(now, expected);
     if (store_identify(store, fd, now->size, now->allocated < now->size, &id, err) < 0)
         return err->errnum == ESTALE ? 0 : -1;
     return memcmp(id.bytes, expected->blob.bytes, sizeof(id.bytes)) == 0;
@@ -106,7 +104,7 @@ static int is_restated_index(int top_fd, struct store *store, const struct entry
 static int is_done(int top_fd, struct store *store, const struct entry *now, const struct change *change,
                    struct err *err)
 {
-    if (!standing_is_settled(now, change))
+    if (!judge_is_done(now, change))
         return 0;
     bool has_content = now->path && S_ISREG(now->mode) && change->after->content == CONTENT_STORED &&
                        change->what & (CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT);
@@ -116,61 +114,58 @@ static int is_done(int top_fd, struct store *store, const struct entry *now, con
 /* The very file that was written down, and not written since, as far as its looks tell. */
 static bool is_untouched(const struct entry *now, const struct entry *before, bool looks_tell)
 {
-    return standing_looks_the_same(now, before) && now->changed.tv_sec == before->changed.tv_sec &&
-           now->changed.tv_nsec == before->changed.tv_nsec &&
+    return judge_is_expected(now, before) && timespec_is_same(now->changed, before->changed) &&
            (looks_tell || before->content != CONTENT_STORED);
 }
 
-static int judge_one(const struct settlement *settlement, bool looks_tell, struct judged *judged,
+static int judge_one(const struct replacement *replacement, bool looks_tell, struct judged *judged,
                      struct err *err)
 {
-    int top_fd = settlement->top_fd;
-    struct store *store = settlement->store;
+    int top_fd = replacement->top_fd;
+    struct store *store = replacement->store;
     const struct change *change = &judged->change;
     const struct entry *now = &judged->now, *before = change->before;
-    struct timespec taken = settlement->from->taken;
     /* A state that was written down later than it was meant: the host changed the file in between. */
-    bool is_late = before && !S_ISDIR(before->mode) &&
-                   (before->changed.tv_sec > taken.tv_sec ||
-                    (before->changed.tv_sec == taken.tv_sec && before->changed.tv_nsec > taken.tv_nsec));
-    judged->standing = STANDING_CONFLICT;
+    bool is_late =
+        before && !S_ISDIR(before->mode) && timespec_order(before->changed, replacement->from->taken) > 0;
+    judged->judgement = JUDGED_CONFLICT;
     if (is_late)
         return 0;
     int done = is_done(top_fd, store, now, change, err);
     if (done != 0) {
-        judged->standing = STANDING_DONE;
+        judged->judgement = JUDGED_AS_AFTER;
         return done < 0 ? -1 : 0;
     }
     bool is_regular = now->path && before && S_ISREG(now->mode) && S_ISREG(before->mode);
     if (is_regular && !is_untouched(now, before, looks_tell)) {
         int same = same_content(top_fd, store, now, before, err);
         if (same > 0)
-            judged->standing = STANDING_READY;
+            judged->judgement = JUDGED_AS_BEFORE;
         int restated = same ? 0 : is_restated_index(top_fd, store, now, before, err);
         if (restated > 0)
-            judged->standing = STANDING_RESTATED;
+            judged->judgement = JUDGED_RESTATED;
         return same < 0 || restated < 0 ? -1 : 0;
     }
     bool is_directory = now->path && before && S_ISDIR(now->mode) && S_ISDIR(before->mode);
-    if (standing_looks_the_same(now, before) && !(is_directory && change->after && now->mode != before->mode))
-        judged->standing = STANDING_READY;
+    if (judge_is_expected(now, before) && !(is_directory && change->after && now->mode != before->mode))
+        judged->judgement = JUDGED_AS_BEFORE;
     return 0;
 }
 
-int settle_judge(const struct settlement *settlement, judged_list *ret_judged, struct err *err)
+int judge_changes(const struct replacement *replacement, judged_list *ret_judged, struct err *err)
 {
     change_list changes;
-    compare_trees(settlement->from, settlement->to, &changes);
+    compare_trees(replacement->from, replacement->to, &changes);
     judged_list judged = {0};
-    bool looks_tell = times_tell(settlement->top_fd);
+    bool looks_tell = times_tell(replacement->top_fd);
     int result = 0;
     for (size_t i = 0; result == 0 && i < changes.count; i++) {
         struct judged one = {.change = changes.at[i]};
-        progress_tell(settlement->progress, i, changes.count);
-        if (scan_entry(settlement->top_fd, one.change.path, settlement->arena, &one.now, err) < 0)
+        progress_tell(replacement->progress, i, changes.count);
+        if (scan_entry(replacement->top_fd, one.change.path, replacement->arena, &one.now, err) < 0)
             result = -1;
         else
-            result = judge_one(settlement, looks_tell, &one, err);
+            result = judge_one(replacement, looks_tell, &one, err);
         vec_push(&judged, one);
     }
     vec_free(&changes);

@@ -1,4 +1,4 @@
-#include "workspace/copied.h"
+#include "workspace/copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "kernel/process.h"
 #include "kernel/remove.h"
 #include "workspace/record.h"
-#include "workspace/settle.h"
+#include "workspace/replace.h"
 #include "workspace/snapshot.h"
 
 #define COPY  "copy"
@@ -35,20 +35,20 @@ static int open_copy(int folder_fd)
     return openat(folder_fd, COPY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-bool copied_is_there(int folder_fd)
+bool copy_is_there(int folder_fd)
 {
     struct stat status;
     return fstatat(folder_fd, COPY, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* The last that is made. */
-bool copied_is_whole(int folder_fd)
+bool copy_is_whole(int folder_fd)
 {
     struct stat status;
     return fstatat(folder_fd, START, &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
-static const char *copied_path(struct arena *arena, const struct upper_request *request)
+static const char *path_to_copy(struct arena *arena, const struct upper_request *request)
 {
     return *request->prefix ? path_join(arena, request->workspace, request->prefix) : request->workspace;
 }
@@ -72,20 +72,21 @@ static int fill(struct work *work, struct arena *arena, int copy_fd, const struc
 {
     auto_store struct store store = STORE_NONE;
     struct tree nothing = {0};
-    struct settled settled = {0};
+    struct replaced replaced = {0};
     if (store_open(work->request->directory, &store, err) < 0)
         return -1;
-    struct settlement settlement = {.top_fd = copy_fd,
-                                    .store = &store,
-                                    .arena = arena,
-                                    .from = &nothing,
-                                    .to = tree,
-                                    .mark = COPY,
-                                    .progress = work->progress};
-    int result = settle_execute(&settlement, &settled, err);
-    if (result == 0 && settled.kept.count)
-        result = err_set(err, "%s cannot be copied: %s", settled.kept.at[0].path, settled.kept.at[0].why);
-    vec_free(&settled.kept);
+    struct replacement replacement = {.top_fd = copy_fd,
+                                      .store = &store,
+                                      .arena = arena,
+                                      .from = &nothing,
+                                      .to = tree,
+                                      .mark = COPY,
+                                      .progress = work->progress};
+    int result = replace_files(&replacement, &replaced, err);
+    if (result == 0 && replaced.left_alone.count)
+        result = err_set(err, "%s cannot be copied: %s", replaced.left_alone.at[0].path,
+                         replaced.left_alone.at[0].why);
+    vec_free(&replaced.left_alone);
     return result;
 }
 
@@ -117,7 +118,7 @@ static int make_inside(void *context, struct err *err)
     auto_tree struct tree tree = {0};
     struct stat top = {0};
     struct snapshot_request snapshot = {.directory = request->directory,
-                                        .workspace = copied_path(&arena, request),
+                                        .workspace = path_to_copy(&arena, request),
                                         .most_bytes = work->most_bytes,
                                         .folder_fd = request->folder_fd,
                                         .name = "start",
@@ -139,20 +140,20 @@ static int make_inside(void *context, struct err *err)
     return result;
 }
 
-int copied_make(const struct upper_request *request, uint64_t most_bytes, struct copied *ret_copied,
-                struct err *err)
+int copy_make(const struct upper_request *request, uint64_t most_bytes, struct copy_size *ret_size,
+              struct err *err)
 {
     struct work work = {request, most_bytes, request->progress, request->folder_fd};
     auto_tree struct tree start = {0};
     if (run(make_inside, &work, err) < 0 || tree_load(request->folder_fd, "start", &start, err) <= 0) {
         struct err ignored;
-        if (copied_remove(request->folder_fd, NULL, &ignored) < 0)
+        if (copy_remove(request->folder_fd, NULL, &ignored) < 0)
             return -1;
         return -1;
     }
-    *ret_copied = (struct copied){.files = start.entries.count};
+    *ret_size = (struct copy_size){.files = start.entries.count};
     for (size_t i = 0; i < start.entries.count; i++)
-        ret_copied->bytes += start.entries.at[i].size;
+        ret_size->bytes += start.entries.at[i].size;
     return 0;
 }
 
@@ -171,7 +172,7 @@ static int make_place(int parent_fd, const char *name, bool is_directory)
     return futimens(parent_fd, times);
 }
 
-int copied_add_place(int folder_fd, const char *path, bool is_directory, struct err *err)
+int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err)
 {
     struct arena arena = {0};
     struct entry entry;
@@ -214,20 +215,20 @@ static int read_inside(void *context, struct err *err)
         store_open(request->directory, &store, err) < 0 || scan_tree(copy_fd, &all, &scan, err) < 0 ||
         snapshot_contents(&store, copy_fd, &all, &scan, UINT64_MAX, err) < 0)
         return -1;
-    size_t kept = 0;
+    size_t count = 0;
     for (size_t i = 0; i < scan.tree.entries.count; i++) {
         struct entry *entry = &scan.tree.entries.at[i];
         const struct entry *lower = tree_find(&start, entry->path);
         if (lower || !tree_find(&copied, entry->path))
-            scan.tree.entries.at[kept++] = upper_made_harmless(*entry, lower);
+            scan.tree.entries.at[count++] = upper_made_harmless(*entry, lower);
     }
-    scan.tree.entries.count = kept;
+    scan.tree.entries.count = count;
     tree_add_prefix(&scan.tree.arena, request->prefix, &start);
     tree_add_prefix(&scan.tree.arena, request->prefix, &scan.tree);
-    return record_keep_changes(request->folder_fd, &start, &scan.tree, err);
+    return record_save_changes(request->folder_fd, &start, &scan.tree, err);
 }
 
-int copied_read(const struct upper_request *request, struct err *err)
+int copy_read(const struct upper_request *request, struct err *err)
 {
     struct work work = {.request = request};
     return run(read_inside, &work, err);
@@ -239,7 +240,7 @@ static int remove_inside(void *context, struct err *err)
     return remove_tree_telling(work->folder_fd, COPY, work->progress, err);
 }
 
-int copied_remove(int folder_fd, struct progress *progress, struct err *err)
+int copy_remove(int folder_fd, struct progress *progress, struct err *err)
 {
     struct work work = {.folder_fd = folder_fd, .progress = progress};
     if (run(remove_inside, &work, err) < 0)

@@ -1,4 +1,4 @@
-#include "workspace/gitdir.h"
+#include "git/paths.h"
 
 #include <string.h>
 

@@ -1,0 +1,413 @@
+#include "workspace/repo_check.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "git/branch.h"
+#include "git/index.h"
+#include "git/objects.h"
+#include "git/paths.h"
+#include "kernel/beneath.h"
+#include "workspace/future.h"
+
+enum {
+    REF_LARGEST = 4096,
+    INDEX_MOST = 256 * 1024 * 1024,
+    SHALLOW_MOST = 64 * 1024 * 1024,
+    LOOKUPS_MOST = 5000, /* of objects: beyond that `git fsck` says what is missing */
+};
+
+static const char no_commit[] = "it would stand at a commit that is not in the repository";
+
+struct check {
+    struct future future;
+    decision_list *decisions;
+    struct map broken; /* by directory: repositories of which a position or an object is held back */
+};
+
+/* A path of a repository, in two parts. */
+struct inner {
+    const char *path;
+    size_t git_size;  /* of the repository's directory, with its slash */
+    const char *name; /* what follows: "HEAD", "refs/heads/main"; of a linked worktree's, what follows that */
+    bool is_linked;
+};
+
+static struct inner inner_of(const char *path)
+{
+    struct inner inner = {.path = path, .git_size = git_repository_size(path)};
+    inner.name = path + inner.git_size;
+    const char *slash =
+        text_starts_with(inner.name, "worktrees/") ? strchr(inner.name + strlen("worktrees/"), '/') : NULL;
+    inner.is_linked = slash != NULL;
+    inner.name = slash ? slash + 1 : inner.name;
+    return inner;
+}
+
+static bool is_position(const struct inner *inner)
+{
+    return inner->git_size && (strcmp(inner->name, "HEAD") == 0 || strcmp(inner->name, "packed-refs") == 0 ||
+                               text_starts_with(inner->name, "refs/"));
+}
+
+static bool is_index(const struct inner *inner)
+{
+    return inner->git_size &&
+           (strcmp(inner->name, "index") == 0 || text_starts_with(inner->name, "sharedindex."));
+}
+
+static bool is_shallow(const struct inner *inner)
+{
+    return inner->git_size && !inner->is_linked && strcmp(inner->name, "shallow") == 0;
+}
+
+static const char *sibling(const struct check *check, const struct inner *inner, const char *name)
+{
+    return arena_printf(check->future.arena, "%.*s%s", (int)inner->git_size, inner->path, name);
+}
+
+static bool has_object(const struct check *check, const struct inner *inner, const char *digits)
+{
+    return future_has_object(&check->future, sibling(check, inner, "objects/"), digits);
+}
+
+/* --- what a file says --------------------------------------------------------------------------------------------- */
+
+static bool ref_is_sound(const char *ref)
+{
+    return text_starts_with(ref, "refs/") && git_branch_is_sound(ref + strlen("refs/"));
+}
+
+/* The ref that the text leads on to ("ref: refs/heads/main"), or NULL. */
+static const char *symbolic_in(struct arena *arena, const char *text)
+{
+    if (!text_starts_with(text, "ref:"))
+        return NULL;
+    text += strlen("ref:");
+    text += strspn(text, " \t");
+    return arena_copy(arena, text, strcspn(text, " \t\r\n"));
+}
+
+struct packed_refs {
+    const struct check *check;
+    const struct inner *inner;
+};
+
+/* One line of packed refs: "HASH REF", "^HASH" for what a tag stands for, or "# …". */
+static const char *why_packed(void *context, const char *line)
+{
+    const struct packed_refs *refs = context;
+    struct git_position position;
+    bool is_peeled = *line == '^';
+    const char *space = strchrnul(line, ' ');
+    const char *digits =
+        arena_copy(refs->check->future.arena, line + is_peeled, (size_t)(space - line) - is_peeled);
+    if (*line == '#')
+        return NULL;
+    if (!git_position_parse(digits, &position) ||
+        (is_peeled ? *space != '\0' : !*space || !ref_is_sound(space + 1)))
+        return future_unreadable;
+    return has_object(refs->check, refs->inner, digits) ? NULL : future_names_missing;
+}
+
+static const char *why_content(struct check *check, const struct inner *inner, const struct change *change)
+{
+    auto_buf struct buf text = {0};
+    struct git_position position;
+    if (strcmp(inner->name, "packed-refs") == 0) {
+        struct packed_refs refs = {check, inner};
+        return future_why_line(&check->future, change, GIT_PACKED_REFS_MOST, why_packed, &refs);
+    }
+    if (!future_read_entry(&check->future, change->after, REF_LARGEST, &text))
+        return future_unreadable;
+    const char *led_to = symbolic_in(check->future.arena, buf_text(&text));
+    if (led_to)
+        return ref_is_sound(led_to) ? NULL : future_unreadable;
+    if (!git_position_parse(buf_text(&text), &position))
+        return future_unreadable;
+    return has_object(check, inner, position.digits) ? NULL : no_commit;
+}
+
+/* --- the index ---------------------------------------------------------------------------------------------------- */
+
+struct lookups {
+    const struct future *future;
+    const char *objects;
+    struct map known; /* digits of what need not be looked for */
+    unsigned left;
+    bool has_missing;
+};
+
+static void note_known(void *context, const char *digits)
+{
+    struct lookups *lookups = context;
+    *map_at(&lookups->known, arena_str(lookups->future->arena, digits), strlen(digits)) = lookups;
+}
+
+static void look_for(void *context, const char *digits)
+{
+    struct lookups *lookups = context;
+    if (!lookups->left || lookups->has_missing || map_get(&lookups->known, digits, strlen(digits)))
+        return;
+    lookups->left--;
+    note_known(lookups, digits);
+    lookups->has_missing = !future_has_object(lookups->future, lookups->objects, digits);
+}
+
+/* What the user's own index names already is not asked for, and git has empty files and folders by heart. */
+static bool names_missing(struct future *future, const struct change *change, const char *objects,
+                          const struct buf *index, size_t hash_size)
+{
+    static const char *const empty[] = {"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+                                        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+                                        "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+                                        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"};
+    struct lookups lookups = {.future = future, .objects = objects, .left = LOOKUPS_MOST};
+    auto_buf struct buf old = {0};
+    for (size_t i = 0; i < array_len(empty); i++)
+        note_known(&lookups, empty[i]);
+    if (future_read_bytes(future, change->before, INDEX_MOST, &old)) {
+        const unsigned char *bytes = (const unsigned char *)buf_text(&old);
+        git_index_objects(bytes, old.size, git_index_check(bytes, old.size), note_known, &lookups);
+    }
+    git_index_objects((const unsigned char *)buf_text(index), index->size, hash_size, look_for, &lookups);
+    map_free(&lookups.known);
+    return lookups.has_missing;
+}
+
+/* Where objects are fetched when they are wanted, any may be missing. */
+static bool may_lack_objects(const struct future *future, const char *objects)
+{
+    auto_fd int fd = open_beneath(future->top_fd, objects, O_RDONLY | O_DIRECTORY, 0);
+    return fd >= 0 && git_objects_are_promised(fd);
+}
+
+/* One of the user's own is; one that goes beside it must be sound, too. */
+static bool has_base(struct future *future, const char *index, const char *digits)
+{
+    auto_buf struct buf base = {0};
+    const char *path =
+        arena_printf(future->arena, "%.*s/sharedindex.%s", (int)(strrchr(index, '/') - index), index, digits);
+    const struct decision *decision = future_of(future, path);
+    if (!decision)
+        return future_has(future, path);
+    return future_read_bytes(future, decision->judged.change.after, INDEX_MOST, &base) &&
+           git_index_check((const unsigned char *)buf_text(&base), base.size);
+}
+
+static const char *why_index(struct future *future, const struct change *change, const char *objects)
+{
+    auto_buf struct buf index = {0};
+    struct git_position base;
+    if (!future_read_bytes(future, change->after, INDEX_MOST, &index))
+        return future_unreadable;
+    const unsigned char *bytes = (const unsigned char *)buf_text(&index);
+    size_t hash_size = git_index_check(bytes, index.size);
+    if (!hash_size)
+        return future_unreadable;
+    if (git_index_base(bytes, index.size, hash_size, &base) && !has_base(future, change->path, base.digits))
+        return "the index that it adds to is not there";
+    return names_missing(future, change, objects, &index, hash_size) && !may_lack_objects(future, objects)
+               ? "it names files that are not in the repository"
+               : NULL;
+}
+
+/* --- where history was cut off ------------------------------------------------------------------------------------ */
+
+struct shallow {
+    const struct future *future;
+    const char *objects;
+};
+
+static const char *why_commit(void *context, const char *line)
+{
+    const struct shallow *shallow = context;
+    struct git_position position;
+    if (!git_position_parse(line, &position))
+        return future_unreadable;
+    return future_has_object(shallow->future, shallow->objects, position.digits) ? NULL
+                                                                                 : future_names_missing;
+}
+
+static const char *why_shallow(struct future *future, const struct change *change, const char *objects)
+{
+    struct shallow shallow = {future, objects};
+    return future_why_line(future, change, SHALLOW_MOST, why_commit, &shallow);
+}
+
+/* --- a change ----------------------------------------------------------------------------------------------------- */
+
+/* Does all of it go, the repository or the linked worktree's part of it? */
+static bool goes_as_a_whole(const struct check *check, const struct inner *inner)
+{
+    const char *directory =
+        arena_copy(check->future.arena, inner->path, (size_t)(inner->name - inner->path) - 1);
+    const struct decision *decision = future_of(&check->future, directory);
+    return decision && !decision->judged.change.after;
+}
+
+/* The commits before those that it names come with further objects. */
+static bool gets_objects(const struct check *check, const struct inner *inner)
+{
+    const char *objects = sibling(check, inner, "objects/");
+    for (size_t i = 0; i < check->decisions->count; i++) {
+        const struct decision *decision = &check->decisions->at[i];
+        if (decision->course == COURSE_GO && decision->judged.change.after &&
+            text_starts_with(decision->judged.change.path, objects))
+            return true;
+    }
+    return false;
+}
+
+static const char *why_removal(const struct check *check, const struct inner *inner)
+{
+    static const char *const needed[] = {"HEAD", "refs", "objects"};
+    bool is_needed = false;
+    if (is_shallow(inner) && !gets_objects(check, inner) && !goes_as_a_whole(check, inner))
+        return "without it git would look for commits that are not there";
+    for (size_t i = 0; i < (inner->is_linked ? 1 : array_len(needed)); i++)
+        is_needed |= strcmp(inner->name, needed[i]) == 0;
+    return is_needed && !goes_as_a_whole(check, inner) ? "without it there would be no repository" : NULL;
+}
+
+/* A file of no bytes is what a crash leaves of an object. */
+static const char *why_object(const struct inner *inner, const struct decision *decision)
+{
+    if (!git_is_object_path(inner->name + strlen("objects/")))
+        return NULL;
+    return decision->judged.now.path                  ? "git never changes an object"
+           : decision->judged.change.after->size == 0 ? future_unreadable
+                                                      : NULL;
+}
+
+/* Why the change must not go, or NULL. */
+static const char *why_broken(struct check *check, const struct inner *inner, const struct decision *decision)
+{
+    unsigned of_content = CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET;
+    const struct change *change = &decision->judged.change;
+    bool is_directory = change->after && S_ISDIR(change->after->mode);
+    if (!change->after)
+        return why_removal(check, inner);
+    if (!(change->what & of_content))
+        return NULL;
+    if (text_starts_with(inner->name, "objects/"))
+        return is_directory ? NULL : why_object(inner, decision);
+    if (is_index(inner))
+        return why_index(&check->future, change, sibling(check, inner, "objects/"));
+    if (is_shallow(inner))
+        return why_shallow(&check->future, change, sibling(check, inner, "objects/"));
+    bool is_ref = text_starts_with(inner->name, "refs/");
+    if (!is_position(inner) || (is_ref && is_directory))
+        return NULL;
+    return is_ref && !ref_is_sound(inner->name) ? "git would not take that for the name of a branch"
+                                                : why_content(check, inner, change);
+}
+
+/* --- the branch that HEAD names ----------------------------------------------------------------------------------- */
+
+static bool will_be_there(struct check *check, const struct inner *inner, const char *ref)
+{
+    auto_buf struct buf packed = {0};
+    struct git_position position;
+    if (future_has(&check->future, sibling(check, inner, ref)))
+        return true;
+    return future_read(&check->future, sibling(check, inner, "packed-refs"), GIT_PACKED_REFS_MOST, &packed) &&
+           git_packed_position(buf_text(&packed), ref, &position);
+}
+
+static bool is_there(const struct check *check, const struct inner *inner, const char *ref)
+{
+    struct git_position position;
+    auto_fd int git_fd =
+        open_beneath(check->future.top_fd, sibling(check, inner, ""), O_RDONLY | O_DIRECTORY, 0);
+    return git_fd >= 0 && text_starts_with(ref, "refs/heads/") &&
+           git_branch_position(git_fd, ref + strlen("refs/heads/"), &position);
+}
+
+static void hold(struct check *check, const struct inner *inner, struct decision *decision, const char *why)
+{
+    decision->course = COURSE_HELD;
+    decision->why = why;
+    decision->breaks = true;
+    if (!is_index(inner) && !is_shallow(inner))
+        *map_at(&check->broken, inner->path, inner->git_size) = decision;
+}
+
+/* A branch that does not exist yet is a HEAD's alone to name, and not one that is held back. */
+static void hold_leading(struct check *check, const struct inner *inner, struct decision *decision,
+                         const char *ref)
+{
+    const char *path = sibling(check, inner, ref);
+    const struct decision *of_ref = future_decided(&check->future, path);
+    if (strcmp(inner->name, "HEAD") != 0 || (of_ref && of_ref->course == COURSE_HELD))
+        hold(check, inner, decision, "the branch that it names is not there");
+}
+
+/* The branch that HEAD will name must not go. */
+static void hold_named(struct check *check, const struct inner *inner, struct decision *decision)
+{
+    auto_buf struct buf head = {0};
+    const char *ref = future_read(&check->future, sibling(check, inner, "HEAD"), REF_LARGEST, &head)
+                          ? symbolic_in(check->future.arena, buf_text(&head))
+                          : NULL;
+    bool concerns = ref && (strcmp(inner->name, ref) == 0 || strcmp(inner->name, "packed-refs") == 0);
+    if (concerns && is_there(check, inner, ref) && !will_be_there(check, inner, ref) &&
+        !goes_as_a_whole(check, inner))
+        hold(check, inner, decision, "HEAD names a branch that would be gone");
+}
+
+static void hold_for_others(struct check *check, const struct inner *inner, struct decision *decision)
+{
+    const struct change *change = &decision->judged.change;
+    auto_buf struct buf text = {0};
+    const char *ref = change->after && future_read_entry(&check->future, change->after, REF_LARGEST, &text)
+                          ? symbolic_in(check->future.arena, buf_text(&text))
+                          : NULL;
+    if (!ref)
+        hold_named(check, inner, decision);
+    else if (!will_be_there(check, inner, ref))
+        hold_leading(check, inner, decision, ref);
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------- */
+
+static void hold_all(struct check *check)
+{
+    decision_list *decisions = check->decisions;
+    for (size_t i = 0; i < decisions->count; i++) {
+        struct decision *decision = &decisions->at[i];
+        struct inner inner = inner_of(decision->judged.change.path);
+        bool goes = decision->course == COURSE_GO && inner.git_size;
+        const char *why = goes ? why_broken(check, &inner, decision) : NULL;
+        if (why)
+            hold(check, &inner, decision, why);
+    }
+    for (size_t i = 0; i < decisions->count; i++) {
+        struct inner inner = inner_of(decisions->at[i].judged.change.path);
+        if (decisions->at[i].course == COURSE_GO && is_position(&inner))
+            hold_for_others(check, &inner, &decisions->at[i]);
+    }
+    /* Logs and the index beside what was held back speak of commits that are not there either. */
+    for (size_t i = 0; i < decisions->count && check->broken.count; i++) {
+        struct inner inner = inner_of(decisions->at[i].judged.change.path);
+        bool is_company = text_starts_with(inner.name, "logs/") || strcmp(inner.name, "index") == 0;
+        if (is_company && decisions->at[i].course == COURSE_GO &&
+            map_get(&check->broken, inner.path, inner.git_size))
+            decisions->at[i].course = COURSE_DONE;
+    }
+}
+
+int repo_check_hold_broken(const struct transition *transition, struct arena *arena, decision_list *decisions,
+                           struct err *err)
+{
+    struct check check = {.decisions = decisions};
+    int result = future_begin(transition, arena, decisions, &check.future, err);
+    if (result == 0)
+        hold_all(&check);
+    future_end(&check.future);
+    map_free(&check.broken);
+    return result;
+}
