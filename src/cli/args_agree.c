@@ -1,7 +1,7 @@
 /* Flags that are right by themselves and contradict each other. */
 #include "cli/args.h"
-#include "cli/moment.h"
 #include "cli/say.h"
+#include "report/time_text.h"
 
 /* Of the answers to a conflict one can be given. */
 static int check_conflicts(const struct world *world, const struct args *args)
@@ -44,7 +44,7 @@ static int check_checkpoint(const struct world *world, struct arena *arena, stru
 {
     if (!args->checkpoint)
         return 0;
-    if (!length_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
+    if (!duration_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
         say_problem(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
                     "a number and one of s, m, h, d: --checkpoint 15m");
         return EXIT_BAD_INPUT;

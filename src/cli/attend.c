@@ -7,16 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/changed.h"
 #include "cli/chronicle.h"
 #include "cli/hook.h"
 #include "cli/keep.h"
-#include "cli/left.h"
 #include "cli/say.h"
 #include "cli/settle.h"
 #include "cli/summary.h"
-#include "cli/tripped.h"
 #include "hold/sockets.h"
 #include "home/seed.h"
+#include "report/messages.h"
 
 /* Without a place for the journal the run goes on, and the user is told. */
 static void begin_session(struct attendance *attendance)
@@ -74,6 +74,24 @@ static int begin_network(struct attendance *attendance, struct err *err)
     return 0;
 }
 
+/* For struct tripwires: tells the desktop, or runs the command of --notify. */
+static void notify_opened(void *context, const struct fired *fired)
+{
+    const struct attendance *attendance = context;
+    struct arena *arena = attendance->loaded->policy.arena;
+    struct hook hook = {
+        .command = attendance->args->notify,
+        .text = arena_printf(arena, "tripwire: %s, in %s",
+                             opened_decoy_text(arena, attendance->loaded->request.home, fired),
+                             attendance->session.name),
+        .facts = {{"BAWN_EVENT", "tripwire"},
+                  {"BAWN_SESSION", attendance->session.name},
+                  {"BAWN_PATH", fired->path},
+                  {"BAWN_PROCESS", fired->process}},
+    };
+    hook_start(attendance->world, &hook);
+}
+
 static int begin_guard(struct attendance *attendance, struct err *err)
 {
     struct arena *arena = attendance->loaded->policy.arena;
@@ -88,7 +106,7 @@ static int begin_guard(struct attendance *attendance, struct err *err)
     if (guard_begin(&attendance->guard, attendance->launch, attendance->launched, &attendance->loop, err) < 0)
         return -1;
     attendance->guard.tripwires.context = attendance;
-    attendance->guard.tripwires.tell = attendance->args->flags & FLAG_NOTIFY ? tripped_notify : NULL;
+    attendance->guard.tripwires.tell = attendance->args->flags & FLAG_NOTIFY ? notify_opened : NULL;
     return 0;
 }
 
@@ -280,7 +298,7 @@ static void end_home(struct attendance *attendance, struct left *ret_left)
     struct err err = {0};
     *ret_left = (struct left){0};
     if (home->fd >= 0 && attendance->world->err_is_terminal && !home->is_fresh)
-        find_left(attendance->loaded, home, ret_left);
+        left_find_new(&attendance->loaded->plan, home, ret_left);
     if (home_close(&attendance->home, &attendance->session, &err) < 0)
         say_err(attendance->world, &err);
 }
@@ -293,11 +311,11 @@ static uint64_t milliseconds_since(struct timespec began)
 }
 
 /* A command of the user's, once all is written down and nothing of the session is at work any more. */
-static void run_hook(const struct attendance *attendance, const struct summary *summary)
+static void run_hook(const struct attendance *attendance, const struct run_summary *summary)
 {
     struct arena *arena = attendance->loaded->policy.arena;
     auto_buf struct buf text = {0};
-    summary_add_line(summary, &text);
+    run_summary_add_line(summary, &text);
     text.size -= text.size > 0; /* the line's end */
     struct hook hook = {
         .command = attendance->args->on_exit,
@@ -317,27 +335,27 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
 {
     const struct world *world = attendance->world;
     const struct args *args = attendance->args;
-    struct summary summary = {
-        .world = world,
-        .args = args,
-        .loaded = attendance->loaded,
+    struct changed changed = {0};
+    struct left left;
+    struct run_summary summary = {
+        .plan = &attendance->loaded->plan,
         .session = attendance->session.name,
         .status = outcome.status,
         .milliseconds = milliseconds_since(attendance->began),
-        .network = attendance->has_network ? &attendance->network : NULL,
-        .tripwires = attendance->has_guard ? &attendance->guard.tripwires : NULL,
+        .changed = &changed,
+        .used = &attendance->network.used,
+        .refused = &attendance->network.refused,
+        .unreachable = &attendance->network.unreachable,
+        .fired = &attendance->guard.tripwires.fired,
+        .left = &left,
     };
-    struct changed changed = {0};
-    struct left left;
-    summary.changed = &changed;
-    summary.left = &left;
     end_checkpoints(attendance);
     if (attendance->has_guard)
         end_guard(attendance);
     if (attendance->has_flags) {
         flags_find(&attendance->flags);
-        summary.settlement =
-            settle(world, &attendance->flags, args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128);
+        summary.held =
+            settle(world, &attendance->flags, args->flags & FLAG_KEEP_FLAGGED, outcome.status < 128).held;
     }
     execs_end(&attendance->execs);
     control_close(&attendance->control);
@@ -346,6 +364,7 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
     loop_free(&attendance->loop);
     if (attendance->has_network)
         network_end(&attendance->network);
+    summary.refused_in_all = attendance->network.refused_in_all;
     struct flags *flags = attendance->has_flags ? &attendance->flags : NULL;
     struct keep_result kept = keep_end(world, attendance->loaded, attendance->keeping, flags);
     changed.mode = kept.mode;
@@ -356,14 +375,14 @@ void attend_end(struct attendance *attendance, struct outcome outcome)
     }
     end_home(attendance, &left); /* git is asked with it */
     if (summary_is_wanted(world, args))
-        changed_find(world, attendance->loaded, attendance->session.folder_fd, &changed);
+        changed_find(attendance->loaded, attendance->session.folder_fd, &changed);
     chronicle_let_go(attendance);
     chronicle_end(attendance, &outcome, summary.milliseconds, changed.count);
     if (kept.is_unfinished)
         session_leave(&attendance->session);
     else
         session_end(&attendance->session);
-    summary_tell(&summary);
+    summary_print(world, args, &summary);
     if (args->on_exit)
         run_hook(attendance, &summary);
     changed_free(&changed);

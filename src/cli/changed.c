@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "cli/keep.h"
-#include "cli/patch.h"
 
 enum { MOST_LOOKED_AT = 2000, MOST_KEPT = 200 };
 
@@ -29,8 +28,7 @@ static void look_at(const struct patch *patch, const struct change *change, stru
     }
 }
 
-void changed_find(const struct world *world, const struct loaded *loaded, int session_fd,
-                  struct changed *changed)
+void changed_find(const struct loaded *loaded, int session_fd, struct changed *changed)
 {
     auto_tree struct tree before = {0}, after = {0};
     auto_store struct store store = STORE_NONE;
@@ -40,7 +38,7 @@ void changed_find(const struct world *world, const struct loaded *loaded, int se
         tree_load(session_fd, "after", &after, &ignored) <= 0 ||
         store_open(keep_store(loaded, arena), &store, &ignored) < 0)
         return;
-    struct patch patch = {.world = world, .loaded = loaded, .store = &store, .arena = arena};
+    struct patch patch = {.policy = &loaded->policy, .store = &store, .arena = arena};
     change_list changes;
     compare_trees(&before, &after, &changes);
     compare_find_renames(&changes);

@@ -2,23 +2,8 @@
 #pragma once
 
 #include "cli/load.h"
-#include "workspace/record.h"
-
-struct changed_file {
-    char letter; /* patch_letter() */
-    const char *path;
-    const char *reason; /* why it must not pass without a person's word; NULL: it may */
-};
-
-struct changed {
-    enum record_mode mode;
-    uint64_t count;                 /* that a person would call so */
-    size_t risky;                   /* of those that were looked at */
-    size_t in_repository;           /* of .git, and nothing to speak of */
-    VEC(struct changed_file) files; /* some of them, the risky ones first; texts are of the arena */
-};
+#include "report/summary.h"
 
 /* Reads what was written down at the end of the run. */
-void changed_find(const struct world *world, const struct loaded *loaded, int session_fd,
-                  struct changed *changed);
+void changed_find(const struct loaded *loaded, int session_fd, struct changed *changed);
 void changed_free(struct changed *changed);

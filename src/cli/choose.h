@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/keep.h"
-#include "cli/moment.h"
+#include "report/time_text.h"
 #include "workspace/record.h"
 
 struct choice {

@@ -6,7 +6,7 @@
 
 #include "base/fd.h"
 #include "base/sha256.h"
-#include "cli/rules.h"
+#include "base/text.h"
 #include "journal/retire.h"
 #include "journal/system_log.h"
 #include "policy/decide.h"

@@ -14,11 +14,11 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/say.h"
 #include "journal/session.h"
 #include "report/event.h"
+#include "report/time_text.h"
 #include "workspace/record.h"
 
 enum { EXIT_NOT_WHOLE = 1, LINE_LONGEST = 256 * 1024 };
@@ -240,7 +240,7 @@ static int show(struct view *view)
 {
     flag_set flags = view->args->flags;
     uint64_t seconds = 0;
-    if (view->args->since && !length_parse(view->args->since, &seconds)) {
+    if (view->args->since && !duration_parse(view->args->since, &seconds)) {
         say_problem(view->world,
                     arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
                     "a number and one of s, m, h, d, w: --since 2h");

@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "cli/attend.h"
 #include "cli/branch.h"
-#include "cli/brief.h"
 #include "cli/chronicle.h"
 #include "cli/commands.h"
 #include "cli/load.h"
@@ -20,6 +19,7 @@
 #include "kernel/process.h"
 #include "launch/launch.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 
 /* PATH without the folders that the sandbox does not show: a program there would only be looked for in vain. */
 static const char *visible_path(const struct loaded *loaded, const char *path)
@@ -203,7 +203,7 @@ static int run(const struct world *world, const struct args *args, const struct 
     launch->directory = loaded->request.directory;
     launch->git_config = git_settings(&loaded->policy);
     auto_buf struct buf briefing = {0};
-    brief_add(loaded, args->flags, &briefing);
+    briefing_add(&loaded->plan, args->flags & (FLAG_REVIEW | FLAG_DISCARD), &briefing);
     launch->briefing = buf_text(&briefing);
     launch->command = trial ? trial->command : words_for(args, loaded, launch->briefing);
     const struct rule *time = decide_limit(&loaded->policy, LIMIT_TIME, NULL).decides;

@@ -3,9 +3,9 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "trust/trust.h"
 
 /* What the repository's file, and the profiles it uses, would add once it is trusted. */

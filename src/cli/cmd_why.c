@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 
 /* A question and its answer, whatever it was about. */
 struct answer {

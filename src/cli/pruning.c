@@ -6,11 +6,11 @@
 
 #include "base/fd.h"
 #include "cli/keep.h"
-#include "cli/moment.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "content/store.h"
 #include "policy/object.h"
+#include "report/time_text.h"
 
 #define FILE_NAME "snapshot-keep"
 
@@ -50,7 +50,7 @@ static bool take_line(char *line, struct pruning_limits *limits)
     if (!is_age && strcmp(words[0], "size") != 0)
         return false;
     *limit = UINT64_MAX;
-    return is_none || (is_age ? length_parse(words[1], limit) : size_parse(words[1], limit));
+    return is_none || (is_age ? duration_parse(words[1], limit) : size_parse(words[1], limit));
 }
 
 int pruning_limits(const struct world *world, const struct loaded *loaded, struct pruning_limits *ret_limits)

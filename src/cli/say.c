@@ -2,11 +2,13 @@
 
 #include <string.h>
 
-#include "report/problem.h"
+#include "base/text.h"
+#include "report/messages.h"
 
 static bool colours_wanted(const struct world *world, bool is_terminal)
 {
-    const char *no_color = world_variable(world, "NO_COLOR"), *terminal = world_variable(world, "TERM");
+    const char *no_color = text_variable(world->environment, "NO_COLOR"),
+               *terminal = text_variable(world->environment, "TERM");
     return is_terminal && !(no_color && *no_color) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
