@@ -16,11 +16,11 @@
 #include "base/sha256.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/proof.h"
 #include "cli/run.h"
 #include "cli/say.h"
 #include "kernel/libexec.h"
 #include "kernel/process.h"
+#include "prove/proof.h"
 
 enum { EXIT_ESCAPED = 1 };
 
@@ -95,18 +95,21 @@ static const char *hash_plan(struct loaded *loaded, const char *const *command)
     return arena_str(&loaded->arena, hex);
 }
 
-static int show(struct proof *proof, const struct args *args)
+static int show(const struct world *world, const struct args *args, struct proof *proof)
 {
+    struct style style = style_for_out(world);
+    auto_buf struct buf out = {0};
     for (size_t i = 0; i < proof->findings.count; i++)
         proof->counts[proof->findings.at[i].ruling]++;
     if (args->flags & FLAG_JSON)
-        proof_print_json(proof);
+        proof_add_json(proof, &out);
     else
-        proof_print(proof);
-    fflush(proof->world->out);
+        proof_add_text(proof, &style, &out);
+    put(world->out, &out);
+    fflush(world->out);
     struct err err = {0};
     if (args->report && proof_write_page(proof, args->report, &err) < 0) {
-        say_err(proof->world, &err);
+        say_err(world, &err);
         return EXIT_REFUSED;
     }
     return proof->counts[RULING_ESCAPED] ? EXIT_ESCAPED : EXIT_FINE;
@@ -122,12 +125,12 @@ static int prove(const struct world *world, const struct args *args, struct load
     attacked.environment = targets_environment(targets, world->environment);
     prepare_args(args, targets, &trial);
     struct sides sides = {&attacked, &trial, targets};
-    struct proof proof = {.world = world,
-                          .loaded = loaded,
+    struct proof proof = {.plan = &loaded->plan,
                           .typed = (const char *const *)args->typed,
+                          .environment = world->environment,
                           .is_root = targets->is_root};
     bool is_live = !keeps_aside(args) && !(args->flags & FLAG_READ_ONLY);
-    struct proof_context context = {loaded, targets->project, is_live};
+    struct proof_context context = {&loaded->plan, targets->project, is_live};
     struct battery battery = {
         .targets = targets,
         .catalogue = &proof.catalogue,
@@ -146,7 +149,7 @@ static int prove(const struct world *world, const struct args *args, struct load
         say_err(world, &err);
     } else {
         proof.milliseconds = milliseconds() - began;
-        status = show(&proof, args);
+        status = show(world, args, &proof);
     }
     vec_free(&proof.findings);
     catalogue_free(&proof.catalogue);
