@@ -212,3 +212,19 @@ void text_of_moment(const struct timespec *moment, char ret_text[MOMENT_SIZE])
              (unsigned)month, (unsigned)day, (unsigned)(second / 3600), (unsigned)(second / 60 % 60),
              (unsigned)(second % 60), (unsigned)(moment->tv_nsec / 1000000 % 1000));
 }
+
+const char *shell_word(struct arena *arena, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_~";
+    if (*word && strspn(word, plain) == strlen(word))
+        return word;
+    auto_buf struct buf quoted = {0};
+    buf_add_char(&quoted, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            buf_add_str(&quoted, "'\\'");
+        buf_add_char(&quoted, *word);
+    }
+    buf_add_char(&quoted, '\'');
+    return arena_copy(arena, quoted.bytes, quoted.size);
+}

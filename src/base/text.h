@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 
 /* Decodes one UTF-8 sequence strictly; returns its length, or 0 where the bytes are not one. */
@@ -38,6 +39,9 @@ const char *text_variable(const char *const *environment, const char *name);
 
 /* The word of a list that the typed one was probably meant to be, or NULL. The list ends with NULL. */
 const char *text_closest(const char *typed, const char *const *words);
+
+/* A word as a shell takes it: in quotes if it needs them. */
+const char *shell_word(struct arena *arena, const char *word);
 
 /* A moment as "2026-11-15T09:27:16.000Z". */
 enum { MOMENT_SIZE = 80 };

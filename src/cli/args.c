@@ -1,11 +1,11 @@
 #include "cli/args.h"
-#include "cli/moment.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/say.h"
+#include "report/time_text.h"
 
 static const struct {
     const char *name;
@@ -381,7 +381,7 @@ static int check_checkpoint(const struct world *world, struct arena *arena, stru
 {
     if (!args->checkpoint)
         return 0;
-    if (!length_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
+    if (!duration_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
         say_problem(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
                     "a number and one of s, m, h, d: --checkpoint 15m");
         return EXIT_BAD_INPUT;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/args.h"
-#include "cli/moment.h"
+#include "report/time_text.h"
 #include "session/capture.h"
 #include "workspace/record.h"
 

@@ -1,25 +1,32 @@
 /* Brings what a session kept aside into the workspace. */
 #include "cli/carry.h"
 #include "cli/commands.h"
-#include "cli/patch.h"
 #include "cli/say.h"
 #include "cli/walk.h"
+#include "report/patch.h"
 
-/* What a person must see first. On a terminal each is asked about; elsewhere it waits. */
+struct approval {
+    const struct world *world;
+    struct patch patch;
+};
+
+/* Why a change needs a person's approval first. On a terminal the person is asked; elsewhere the change waits. */
 static const char *hold_back(void *context, const struct change *change)
 {
-    const struct patch *patch = context;
+    const struct approval *approval = context;
+    const struct world *world = approval->world;
+    const struct patch *patch = &approval->patch;
     reason_list reasons;
     patch_reasons(patch, change, &reasons);
     const char *why = reasons.count ? reasons.at[0] : NULL;
     vec_free(&reasons);
     if (!why)
         return NULL;
-    if (patch->world->in_is_terminal && patch->world->out_is_terminal) {
+    if (world->in_is_terminal && world->out_is_terminal) {
         auto_buf struct buf shown = {0};
         patch_add_diff(patch, change, &shown);
-        put(patch->world->out, &shown);
-        if (ask(patch->world, "Apply this all the same?"))
+        put(world->out, &shown);
+        if (ask(world, "Apply this all the same?"))
             return NULL;
     }
     return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", why);
@@ -50,11 +57,13 @@ static int apply(const struct world *world, const struct args *args, struct choi
         say_err(world, &err);
         return EXIT_REFUSED;
     }
-    struct patch patch = {.world = world,
-                          .loaded = &choice->loaded,
-                          .style = style_for_out(world),
-                          .store = &store,
-                          .arena = arena};
+    struct approval approval = {
+        .world = world,
+        .patch = {.policy = &choice->loaded.policy,
+                  .style = style_for_out(world),
+                  .store = &store,
+                  .arena = arena},
+    };
     struct carry carry = {
         .mode = RECORD_APPLY,
         .of = record,
@@ -70,7 +79,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
         .holds_back = args->flags & FLAG_ALLOW_RISKY ? NULL : hold_back,
-        .context = &patch,
+        .context = &approval,
     };
     status = carry_out(world, choice, &carry);
     if (carry.is_complete)

@@ -1,10 +1,11 @@
 /* Shows what a session changed, or would change. */
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/pager.h"
-#include "cli/patch.h"
 #include "cli/say.h"
+#include "report/patch.h"
 #include "session/progress.h"
 
 /* The named session, or the latest of this workspace that changed anything. */
@@ -34,8 +35,8 @@ static bool is_of_repository(const struct choice *choice, const struct patch *pa
     return is_harmless;
 }
 
-static void print(const struct args *args, const struct choice *choice, const struct patch *patch,
-                  struct progress *progress, const change_list *changes)
+static void print(const struct world *world, const struct args *args, const struct choice *choice,
+                  const struct patch *patch, struct progress *progress, const change_list *changes)
 {
     bool as_json = args->flags & FLAG_JSON;
     auto_buf struct buf out = {0};
@@ -64,7 +65,7 @@ static void print(const struct args *args, const struct choice *choice, const st
             patch_add_diff(patch, change, &out);
         }
         if (!as_json && out.size > 65536) {
-            put(patch->world->out, &out);
+            put(world->out, &out);
             out.size = 0;
         }
     }
@@ -75,7 +76,7 @@ static void print(const struct args *args, const struct choice *choice, const st
     if (in_git && !as_json && !(args->flags & FLAG_NAME_ONLY))
         buf_printf(&out, "# %zu file%s of the repository in .git; `bawn diff .git` shows them\n", in_git,
                    in_git == 1 ? "" : "s");
-    put(patch->world->out, &out);
+    put(world->out, &out);
 }
 
 static int show(const struct world *world, const struct args *args, struct choice *choice)
@@ -100,8 +101,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     struct pager pager;
     pager_begin(world, &pager);
     struct patch patch = {
-        .world = &pager.world,
-        .loaded = &choice->loaded,
+        .policy = &choice->loaded.policy,
         .style = style_for_out(world),
         .store = &store,
         .arena = choice->loaded.policy.arena,
@@ -113,7 +113,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     struct progress_line line;
     struct progress *progress = progress_begin(&line, &world->speaker, "comparing files");
     /* A terminal, or the pager on it, shows the changes themselves. */
-    print(args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
+    print(&pager.world, args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
     progress_end(&line);
     pager_end(&pager);
     vec_free(&changes);

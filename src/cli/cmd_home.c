@@ -8,9 +8,10 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/left.h"
 #include "cli/say.h"
 #include "kernel/beneath.h"
+#include "report/summary.h"
+#include "session/load.h"
 
 enum { MOST_AGENTS = 256, SHOWN_IN_LIST = 200 };
 
@@ -64,7 +65,7 @@ static int list(const struct world *world, const struct args *args, struct homes
         buf_add_char(&out, '\n');
         if (!left.files.count)
             buf_printf(&out, "  no files%s\n", left.hidden_too ? "" : " but hidden ones, if any");
-        add_left(&out, &style, &left, SHOWN_IN_LIST, 2);
+        left_add(&out, &style, &left, SHOWN_IN_LIST, 2);
         left_free(&left);
     }
     if (!homes->found.count)

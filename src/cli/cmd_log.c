@@ -13,11 +13,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/say.h"
 #include "journal/session.h"
 #include "report/event.h"
+#include "report/time_text.h"
 #include "session/load.h"
 #include "workspace/record.h"
 
@@ -240,7 +240,7 @@ static int show(struct view *view)
 {
     flag_set flags = view->args->flags;
     uint64_t seconds = 0;
-    if (view->args->since && !length_parse(view->args->since, &seconds)) {
+    if (view->args->since && !duration_parse(view->args->since, &seconds)) {
         say_problem(view->world,
                     arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
                     "a number and one of s, m, h, d, w: --since 2h");

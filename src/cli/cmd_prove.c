@@ -15,10 +15,10 @@
 #include "base/path.h"
 #include "base/sha256.h"
 #include "cli/commands.h"
-#include "cli/proof.h"
 #include "cli/say.h"
 #include "kernel/libexec.h"
 #include "kernel/process.h"
+#include "prove/proof.h"
 #include "session/load.h"
 #include "session/run.h"
 
@@ -54,7 +54,7 @@ static void run_inside(void *context, const char *const *command)
     run_command(&world.caller, &request, &run);
     run_finish(&run);
     fflush(world.err);
-    _exit(run.result.status);
+    _exit(run.result.summary.status);
 }
 
 static uint64_t milliseconds(void)
@@ -100,18 +100,21 @@ static const char *hash_plan(struct loaded *loaded, const char *const *command)
     return arena_str(&loaded->arena, hex);
 }
 
-static int show(struct proof *proof, const struct args *args)
+static int show(const struct world *world, const struct args *args, struct proof *proof)
 {
+    struct style style = style_for_out(world);
+    auto_buf struct buf out = {0};
     for (size_t i = 0; i < proof->findings.count; i++)
         proof->counts[proof->findings.at[i].ruling]++;
     if (args->flags & FLAG_JSON)
-        proof_print_json(proof);
+        proof_add_json(proof, &out);
     else
-        proof_print(proof);
-    fflush(proof->world->out);
+        proof_add_text(proof, &style, &out);
+    put(world->out, &out);
+    fflush(world->out);
     struct err err = {0};
     if (args->report && proof_write_page(proof, args->report, &err) < 0) {
-        say_err(proof->world, &err);
+        say_err(world, &err);
         return EXIT_REFUSED;
     }
     return proof->counts[RULING_ESCAPED] ? EXIT_ESCAPED : EXIT_FINE;
@@ -127,12 +130,12 @@ static int prove(const struct world *world, const struct args *args, struct load
     attacked.caller.environment = targets_environment(targets, world->caller.environment);
     prepare_args(args, targets, &trial);
     struct sides sides = {&attacked, &trial, targets};
-    struct proof proof = {.world = world,
-                          .loaded = loaded,
+    struct proof proof = {.plan = &loaded->plan,
                           .typed = (const char *const *)args->typed,
+                          .environment = world->caller.environment,
                           .is_root = targets->is_root};
     bool is_live = !keeps_aside(args) && !(args->flags & FLAG_READ_ONLY);
-    struct proof_context context = {loaded, targets->project, is_live};
+    struct proof_context context = {&loaded->plan, targets->project, is_live};
     struct battery battery = {
         .targets = targets,
         .catalogue = &proof.catalogue,
@@ -151,7 +154,7 @@ static int prove(const struct world *world, const struct args *args, struct load
         say_err(world, &err);
     } else {
         proof.milliseconds = milliseconds() - began;
-        status = show(&proof, args);
+        status = show(world, args, &proof);
     }
     vec_free(&proof.findings);
     catalogue_free(&proof.catalogue);

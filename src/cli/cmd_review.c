@@ -1,8 +1,8 @@
 /* What a session did, and then its changes one by one: applied, left or thrown away. */
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "cli/story.h"
 #include "cli/walk.h"
+#include "report/summary.h"
 
 /* The named session, else what waits here, else the latest run that changed the workspace itself. */
 static int choose_reviewed(const struct world *world, const struct choice *choice,
@@ -92,8 +92,7 @@ int walk_session(const struct world *world, const struct args *args, struct choi
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
     bool is_live = record->mode == RECORD_LIVE;
-    struct patch patch = {.world = world,
-                          .loaded = &choice->loaded,
+    struct patch patch = {.policy = &choice->loaded.policy,
                           .style = style_for_out(world),
                           .store = &store,
                           .arena = choice->loaded.policy.arena};
@@ -130,7 +129,7 @@ int walk_session(const struct world *world, const struct args *args, struct choi
     change_list changes;
     compare_trees(&choice->before, &choice->after, &changes);
     auto_buf struct buf out = {0};
-    story_add(&patch, choice, record, &changes, &out);
+    review_summary_add(&patch, choice->folder_fd, record, &changes, &out);
     put(world->out, &out);
     vec_free(&changes);
     walk_collect(&walk);

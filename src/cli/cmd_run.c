@@ -8,11 +8,11 @@
 #include "session/run.h"
 
 /* A command of the user's, once all is recorded and nothing of the session is at work any more. */
-static void run_hook(const struct world *world, const char *command, const struct summary *summary)
+static void run_hook(const struct world *world, const char *command, const struct run_summary *summary)
 {
-    struct arena *arena = summary->loaded->policy.arena;
+    struct arena *arena = summary->plan->policy->arena;
     auto_buf struct buf text = {0};
-    summary_add_line(summary, &text);
+    run_summary_add_line(summary, &text);
     text.size -= text.size > 0; /* the line's end */
     struct hook hook = {
         .command = command,
@@ -26,26 +26,6 @@ static void run_hook(const struct world *world, const char *command, const struc
     if (status)
         say_problem(world, arena_printf(arena, "the command of --on-exit ended with status %d", status),
                     NULL);
-}
-
-static void tell(const struct world *world, const struct args *args, const struct run_result *result)
-{
-    const struct summary summary = {
-        .world = world,
-        .args = args,
-        .loaded = result->loaded,
-        .session = result->session,
-        .status = result->status,
-        .milliseconds = result->milliseconds,
-        .settlement = result->flagged,
-        .changed = &result->changed,
-        .network = result->network,
-        .tripwires = result->tripwires,
-        .left = &result->left,
-    };
-    summary_tell(&summary);
-    if (args->on_exit)
-        run_hook(world, args->on_exit, &summary);
 }
 
 int cmd_run(const struct world *world, const struct args *args)
@@ -66,8 +46,12 @@ int cmd_run(const struct world *world, const struct args *args)
     request.wants_changes = summary_is_wanted(world, args);
     struct run run;
     run_command(&world->caller, &request, &run);
-    if (run.result.loaded)
-        tell(world, args, &run.result);
+    if (run.result.loaded) {
+        summary_print(world, args, &run.result.summary);
+        if (args->on_exit)
+            run_hook(world, args->on_exit, &run.result.summary);
+    }
+    int status = run.result.summary.status;
     run_finish(&run);
-    return run.result.status;
+    return status;
 }

@@ -2,11 +2,10 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "cli/brief.h"
 #include "cli/commands.h"
-#include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "session/load.h"
 
 struct page {
@@ -316,7 +315,7 @@ int cmd_show(const struct world *world, const struct args *args)
     } else if (status == 0) {
         auto_buf struct buf out = {0};
         if (args->flags & FLAG_BRIEF)
-            brief_add(&loaded, args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_NESTED), &out);
+            briefing_add(&loaded.plan, args->flags & (FLAG_REVIEW | FLAG_DISCARD), &out);
         else if (args->flags & FLAG_JSON)
             plan_add_json(&loaded.plan, args->command, &out);
         else if (args->flags & FLAG_PLAN)

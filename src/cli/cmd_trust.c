@@ -2,9 +2,9 @@
 
 #include "base/path.h"
 #include "cli/commands.h"
-#include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "session/load.h"
 #include "trust/trust.h"
 

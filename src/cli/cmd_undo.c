@@ -145,7 +145,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     struct arena *arena = choice->loaded.policy.arena;
     if (target->is_checkpoint)
         fprintf(world->out, "The last checkpoint of %s by then is that of %s, %s.\n", record->name,
-                moment_text(arena, target->taken), age_text(arena, target->taken));
+                time_text(arena, target->taken), age_text(arena, target->taken));
     struct carry carry = {
         .mode = RECORD_UNDO,
         .of = record,

@@ -7,9 +7,9 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/rules.h"
 #include "cli/say.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "session/load.h"
 
 /* A question and its answer, whatever it was about. */

@@ -28,19 +28,14 @@ static void read_records(struct arena *arena, int session_fd, struct page *page)
     }
 }
 
-static void read_changes(const struct loaded *loaded, int session_fd, struct page *page)
+static void read_changes(const struct loaded *loaded, int session_fd, struct changed *ret_changed)
 {
-    struct changed changed = {0};
     struct record record;
     struct err ignored;
     if (record_load(session_fd, loaded->policy.arena, &record, &ignored) <= 0)
         return;
-    changed.count = page->change_count = record.changes;
-    changed_find(loaded, session_fd, &changed);
-    for (size_t i = 0; i < changed.files.count; i++)
-        vec_push(&page->changes, (struct page_change){changed.files.at[i].letter, changed.files.at[i].path,
-                                                      changed.files.at[i].reason});
-    changed_free(&changed);
+    ret_changed->count = record.changes;
+    changed_find(loaded, session_fd, ret_changed);
 }
 
 /* The file is where the user says; a link in its place, which somebody inside may have put there, is not followed. */
@@ -62,20 +57,21 @@ int report_write(const struct world *world, struct loaded *loaded, int session_f
 {
     struct err err = {0};
     struct journal_end end;
-    struct page page = {.session = session, .home = loaded->request.home};
+    struct changed changed = {0};
+    struct page page = {.session = session, .home = loaded->request.home, .changed = &changed};
     page.is_whole = journal_verify(session_fd, SESSION_JOURNAL, &end, &err) == 0;
     page.integrity =
         page.is_whole ? arena_printf(&loaded->arena, "%" PRIu64 " records, each follows from the one before.",
                                      end.records)
                       : arena_printf(&loaded->arena, "This journal does not hold together: %s.", err.message);
     read_records(&loaded->arena, session_fd, &page);
-    read_changes(loaded, session_fd, &page);
+    read_changes(loaded, session_fd, &changed);
     auto_buf struct buf out = {0};
     page_add(&out, &loaded->arena, &page);
     for (size_t i = 0; i < page.records.count; i++)
         journal_record_free(&page.records.at[i]);
     vec_free(&page.records);
-    vec_free(&page.changes);
+    changed_free(&changed);
     if (strcmp(file, "-") == 0) {
         put(world->out, &out);
     } else if (write_file(file, &out, &err) < 0) {

@@ -11,7 +11,8 @@
 
 #include "base/attr.h"
 
-#include "report/problem.h"
+#include "base/text.h"
+#include "report/messages.h"
 
 static bool colours_wanted(const struct world *world, bool is_terminal)
 {

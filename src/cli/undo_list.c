@@ -42,7 +42,7 @@ static void add_checkpoints(struct arena *arena, const struct style *style, stru
         if (checkpoint_load(folder_fd, checkpoint->number, &before, &after, &ignored) <= 0)
             continue;
         struct line line = {
-            .name = arena_printf(arena, "  %s", moment_text(arena, checkpoint->taken)),
+            .name = arena_printf(arena, "  %s", time_text(arena, checkpoint->taken)),
             .moment = checkpoint->taken,
             .files = record_count_changes(&before, &after),
             .before = &before,

@@ -86,7 +86,7 @@ static int check_moment(const struct world *world, const struct choice *choice, 
                         const char *to, time_t *ret_moment)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    if (!moment_parse(to, time(NULL), ret_moment)) {
+    if (!time_parse(to, time(NULL), ret_moment)) {
         say_problem(world, arena_printf(arena, "'%s' is no time", to),
                     "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
         return EXIT_BAD_INPUT;
@@ -96,7 +96,7 @@ static int check_moment(const struct world *world, const struct choice *choice, 
     bool is_before = *ret_moment < record->began.tv_sec;
     say_problem(world,
                 arena_printf(arena, "%s %s %s, and that is %s", record->name, is_before ? "began" : "ended",
-                             moment_text(arena, is_before ? record->began : record->ended),
+                             time_text(arena, is_before ? record->began : record->ended),
                              is_before ? "later" : "earlier"),
                 is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
                           : "`bawn undo --list` lists what it can go back to");

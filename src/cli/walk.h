@@ -11,7 +11,7 @@
 
 #include "cli/conflicts.h"
 #include "cli/keys.h"
-#include "cli/patch.h"
+#include "report/patch.h"
 
 enum answer {
     ANSWER_NONE,

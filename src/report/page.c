@@ -94,21 +94,22 @@ static void add_head(struct buf *out, struct arena *arena, const struct page *pa
 
 static void add_changes(struct buf *out, const struct page *page)
 {
-    buf_printf(out, "<h2>Changes</h2>\n<p>%" PRIu64 " in the workspace.</p>\n", page->change_count);
-    if (!page->changes.count)
+    const struct changed *changed = page->changed;
+    buf_printf(out, "<h2>Changes</h2>\n<p>%" PRIu64 " in the workspace.</p>\n", changed->count);
+    if (!changed->files.count)
         return;
     buf_add_str(out, "<table>\n");
-    for (size_t i = 0; i < page->changes.count; i++) {
-        const struct page_change *change = &page->changes.at[i];
+    for (size_t i = 0; i < changed->files.count; i++) {
+        const struct changed_file *change = &changed->files.at[i];
         buf_printf(out, "<tr><td class=t>%c</td><td class=m>", change->letter);
         text_add_html(out, change->path);
         buf_add_str(out, "</td><td class=risk>");
-        text_add_html(out, change->risk ? change->risk : "");
+        text_add_html(out, change->reason ? change->reason : "");
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, "</table>\n");
-    if (page->change_count > page->changes.count)
-        buf_printf(out, "<p class=dim>and %" PRIu64 " more</p>\n", page->change_count - page->changes.count);
+    if (changed->count > changed->files.count)
+        buf_printf(out, "<p class=dim>and %" PRIu64 " more</p>\n", changed->count - changed->files.count);
 }
 
 struct host {

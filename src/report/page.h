@@ -10,12 +10,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "journal/read.h"
-
-struct page_change {
-    char letter; /* A, D, M … */
-    const char *path;
-    const char *risk; /* why it would run or be obeyed on the host; or NULL */
-};
+#include "report/summary.h"
 
 struct page {
     const char *session;
@@ -23,8 +18,7 @@ struct page {
     const char *integrity; /* a sentence: does the chain hold? */
     bool is_whole;
     VEC(struct journal_record) records;
-    VEC(struct page_change) changes;
-    uint64_t change_count; /* in all */
+    const struct changed *changed;
 };
 
 void page_add(struct buf *out, struct arena *arena, const struct page *page);

@@ -1,7 +1,6 @@
 #include "session/changed.h"
 
 #include "base/text.h"
-#include "cli/patch.h"
 
 enum { MOST_LOOKED_AT = 2000, MOST_KEPT = 200 };
 
@@ -38,7 +37,7 @@ void changed_find(const struct loaded *loaded, int session_fd, struct changed *c
         tree_load(session_fd, "after", &after, &ignored) <= 0 ||
         store_open(load_store(loaded, arena), &store, &ignored) < 0)
         return;
-    struct patch patch = {.loaded = loaded, .store = &store, .arena = arena};
+    struct patch patch = {.policy = &loaded->policy, .store = &store, .arena = arena};
     change_list changes;
     compare_trees(&before, &after, &changes);
     compare_find_renames(&changes);

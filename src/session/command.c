@@ -3,7 +3,6 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/rules.h"
 #include "kernel/landlock.h"
 #include "policy/decide.h"
 #include "session/run_parts.h"

@@ -76,8 +76,7 @@ void flagged_say_sightings(const struct caller *caller, const struct flags *flag
     }
 }
 
-struct flagged_counts flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all,
-                                     bool may_ask)
+size_t flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask)
 {
     struct hold *hold = flags->hold;
     char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'o';
@@ -105,5 +104,5 @@ struct flagged_counts flagged_settle(const struct caller *caller, struct flags *
         caller_say(caller,
                    arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
                    NULL);
-    return (struct flagged_counts){held, kept};
+    return held;
 }

@@ -4,13 +4,8 @@
 #include "hold/flags.h"
 #include "session/caller.h"
 
-struct flagged_counts {
-    size_t held, kept; /* files */
-};
-
-/* `may_ask`: the command ended by itself, and a person may be there. */
-struct flagged_counts flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all,
-                                     bool may_ask);
+/* `may_ask`: the command ended by itself, and a person may be there. Returns how many files are held aside. */
+size_t flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask);
 
 /* New programs, links out of the workspace and the like. */
 void flagged_say_sightings(const struct caller *caller, const struct flags *flags);

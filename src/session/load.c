@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "report/problem.h"
+#include "report/messages.h"
 #include "trust/trust.h"
 
 static bool is_trusted(void *context, const char *workspace, const char *text, size_t size)

@@ -6,9 +6,9 @@
 
 #include "base/fd.h"
 #include "base/style.h"
-#include "cli/moment.h"
 #include "content/store.h"
 #include "policy/object.h"
+#include "report/time_text.h"
 #include "session/progress.h"
 
 #define FILE_NAME "snapshot-keep"
@@ -49,7 +49,7 @@ static bool take_line(char *line, struct pruning_limits *limits)
     if (!is_age && strcmp(words[0], "size") != 0)
         return false;
     *limit = UINT64_MAX;
-    return is_none || (is_age ? length_parse(words[1], limit) : size_parse(words[1], limit));
+    return is_none || (is_age ? duration_parse(words[1], limit) : size_parse(words[1], limit));
 }
 
 int pruning_limits(const struct caller *caller, const struct loaded *loaded,

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "cli/brief.h"
 #include "home/git_settings.h"
 #include "kernel/process.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "session/branch.h"
 #include "session/run_parts.h"
 
@@ -104,7 +104,7 @@ static void fill_launch(struct run *run)
     launch->environment = command_environment(&run->caller, loaded, launch->policy != NULL);
     launch->directory = loaded->request.directory;
     launch->git_config = git_settings(&loaded->policy);
-    brief_add(loaded, run->request.review || run->request.discard || run->request.nested, &run->briefing);
+    briefing_add(&loaded->plan, run->request.review || run->request.discard, &run->briefing);
     launch->briefing = buf_text(&run->briefing);
     launch->command = run->request.trial_state ? run->request.trial_command
                                                : command_words(&run->request, loaded, launch->briefing);
@@ -190,12 +190,12 @@ void run_command(const struct caller *caller, const struct run_request *request,
 {
     struct run *run = ret_run;
     *run = (struct run){.caller = *caller, .request = *request, .launched = LAUNCHED_NONE};
-    run->result.status = EXIT_REFUSED;
+    run->result.summary.status = EXIT_REFUSED;
     run->launch.own_arguments = *request->typed;
     run->launch.own_arguments_size = size_of_typed(request);
     int status = request->branch ? enter_branch(run) : 0;
     if (status) {
-        run->result.status = status;
+        run->result.summary.status = status;
         return;
     }
     caller->look_at_machine(request->degraded, &run->machine);

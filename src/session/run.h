@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "home/home.h"
-#include "home/left.h"
+#include "report/summary.h"
 #include "session/ask_git.h"
 #include "session/capture.h"
 #include "session/changed.h"
@@ -23,16 +23,11 @@
 
 /* What came of a run. Its pointers hold until run_finish. */
 struct run_result {
-    int status;
     const struct loaded
-        *loaded;         /* NULL: it was refused before it could begin, and there is nothing more to tell */
-    const char *session; /* NULL: there was no place for one */
-    uint64_t milliseconds;
-    struct flagged_counts flagged;
+        *loaded;                /* NULL: it was refused before it could begin, and there is nothing to tell */
+    struct run_summary summary; /* with the exit status */
     struct changed changed;
-    struct left left; /* new files in the private home; looked for only where a person reads it */
-    const struct network *network;     /* NULL: it was never begun */
-    const struct tripwires *tripwires; /* likewise */
+    struct left left; /* looked for only where a person reads it */
 };
 
 /*

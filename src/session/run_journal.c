@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "journal/retire.h"
 #include "journal/system_log.h"
 #include "policy/decide.h"

@@ -7,9 +7,9 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/tripped.h"
 #include "hold/sockets.h"
 #include "home/seed.h"
+#include "report/messages.h"
 #include "session/hook.h"
 #include "session/run_parts.h"
 
@@ -70,14 +70,14 @@ static int begin_network(struct run *run, struct err *err)
 }
 
 /* A decoy was opened: the user hears of it while the command runs. */
-static void notify_tripped(void *context, const struct fired *fired)
+static void notify_opened(void *context, const struct fired *fired)
 {
     const struct run *run = context;
     struct arena *arena = run->loaded.policy.arena;
     struct hook hook = {
         .command = run->request.notify,
         .text = arena_printf(arena, "tripwire: %s, in %s",
-                             tripped_sentence(arena, run->loaded.request.home, fired), run->session.name),
+                             opened_decoy_text(arena, run->loaded.request.home, fired), run->session.name),
         .facts = {{"BAWN_EVENT", "tripwire"},
                   {"BAWN_SESSION", run->session.name},
                   {"BAWN_PATH", fired->path},
@@ -101,7 +101,7 @@ static int begin_guard(struct run *run, struct err *err)
     if (guard_begin(&run->guard, &run->launch, &run->launched, &run->loop, err) < 0)
         return -1;
     run->guard.tripwires.context = run;
-    run->guard.tripwires.tell = run->request.notifies ? notify_tripped : NULL;
+    run->guard.tripwires.tell = run->request.notifies ? notify_opened : NULL;
     return 0;
 }
 
@@ -283,31 +283,13 @@ static void end_guard(struct run *run)
     vec_free(&hold->notices);
 }
 
-/* The places that the launcher made for what it shows are no files of the command's. */
-static void drop_places(const struct loaded *loaded, struct left *left)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < left->files.count; i++) {
-        const char *path = path_join(left->arena, loaded->request.home, left->files.at[i].path + 1);
-        bool is_place = false;
-        for (size_t j = 0; j < loaded->plan.operations.count && !is_place; j++)
-            is_place = text_equal(loaded->plan.operations.at[j].path, path);
-        if (!is_place)
-            left->files.at[kept++] = left->files.at[i];
-    }
-    left->files.count = kept;
-}
-
 static void end_home(struct run *run, struct left *ret_left)
 {
     const struct home *home = &run->home;
     struct err err = {0};
     *ret_left = (struct left){0};
-    if (home->fd >= 0 && run->caller.speaker->is_read && !home->is_fresh) {
-        *ret_left = (struct left){.arena = run->loaded.policy.arena, .since = home->began};
-        left_find(home->fd, ret_left);
-        drop_places(&run->loaded, ret_left);
-    }
+    if (home->fd >= 0 && run->caller.speaker->is_read && !home->is_fresh)
+        left_find_new(&run->loaded.plan, home, ret_left);
     if (home_close(&run->home, &run->session, &err) < 0)
         caller_say_err(&run->caller, &err);
 }
@@ -323,17 +305,24 @@ void run_end(struct run *run, struct outcome outcome)
 {
     struct run_result *result = &run->result;
     const struct caller *caller = &run->caller;
-    result->status = outcome.status;
-    result->session = run->session.name;
-    result->milliseconds = milliseconds_since(run->began);
-    result->network = run->has_network ? &run->network : NULL;
-    result->tripwires = run->has_guard ? &run->guard.tripwires : NULL;
+    result->summary = (struct run_summary){
+        .plan = &run->loaded.plan,
+        .session = run->session.name,
+        .status = outcome.status,
+        .milliseconds = milliseconds_since(run->began),
+        .changed = &result->changed,
+        .used = &run->network.used,
+        .refused = &run->network.refused,
+        .unreachable = &run->network.unreachable,
+        .fired = &run->guard.tripwires.fired,
+        .left = &result->left,
+    };
     end_checkpoints(run);
     if (run->has_guard)
         end_guard(run);
     if (run->has_flags) {
         flags_find(&run->flags);
-        result->flagged =
+        result->summary.held =
             flagged_settle(caller, &run->flags, run->request.keep_flagged, outcome.status < 128);
     }
     execs_end(&run->execs);
@@ -343,6 +332,7 @@ void run_end(struct run *run, struct outcome outcome)
     loop_free(&run->loop);
     if (run->has_network)
         network_end(&run->network);
+    result->summary.refused_in_all = run->network.refused_in_all;
     struct flags *flags = run->has_flags ? &run->flags : NULL;
     struct capture_result captured = capture_end(caller, &run->loaded, run->capture, flags);
     result->changed.mode = captured.mode;
@@ -355,7 +345,7 @@ void run_end(struct run *run, struct outcome outcome)
     if (run->request.wants_changes)
         changed_find(&run->loaded, run->session.folder_fd, &result->changed);
     run_retire_sessions(run);
-    run_journal_end(run, &outcome, result->milliseconds, result->changed.count);
+    run_journal_end(run, &outcome, result->summary.milliseconds, result->changed.count);
     if (captured.is_unfinished)
         session_leave(&run->session);
     else

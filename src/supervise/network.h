@@ -8,24 +8,10 @@
 #pragma once
 
 #include "journal/journal.h"
+#include "journal/run_facts.h"
 #include "launch/launch.h"
 #include "plan/plan.h"
 #include "supervise/loop.h"
-
-/* Something that was asked for and not given, or not to be had. */
-struct refused_host {
-    const char *host;
-    uint16_t port; /* 0: the name was asked for, and no port */
-    const char *sentence;
-};
-
-/* Something that was reached. */
-struct used_host {
-    const char *host;
-    uint16_t port;
-    size_t times;
-    uint64_t sent, received; /* by the connections that have ended */
-};
 
 struct standing_socket {
     int fd;
@@ -49,14 +35,14 @@ struct network {
     VEC(struct standing_socket) sockets;
     VEC(int) host_fds;       /* those of the sockets that are the host's: nothing inside must hold them */
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
-    VEC(struct refused_host) refused, unreachable;
+    refused_list refused, unreachable;
     size_t refused_in_all;
     network_taken *taken; /* NULL: nobody gives anything */
     void *taken_self;
-    unsigned last_given;        /* numbers of what came during the run */
-    VEC(unsigned) unconfirmed;  /* those that are not in use yet */
-    bool has_late_addresses;    /* whose sockets only a helper holds */
-    VEC(struct used_host) used; /* each once */
+    unsigned last_given;       /* numbers of what came during the run */
+    VEC(unsigned) unconfirmed; /* those that are not in use yet */
+    bool has_late_addresses;   /* whose sockets only a helper holds */
+    used_list used;            /* each once */
 };
 
 /* Takes the host's ports that are to be published: one that is taken is an error before anything runs. */

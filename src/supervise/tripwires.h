@@ -9,15 +9,10 @@
 #include <sys/inotify.h>
 
 #include "journal/journal.h"
+#include "journal/run_facts.h"
 #include "launch/launch.h"
 #include "plan/decoys.h"
 #include "supervise/execs.h"
-
-struct fired {
-    const char *path;    /* inside: the decoy's file, or its folder */
-    const char *process; /* what it was started with, where it could be seen; or NULL */
-    size_t times;
-};
 
 struct tripwires {
     const struct launched *launched;
@@ -34,7 +29,7 @@ struct tripwires {
         bool is_by_command;
     } touched[DECOY_COUNT];
     size_t searches;
-    VEC(struct fired) fired;
+    fired_list fired;
     /* Called for the first time that each path is touched; may be NULL. */
     void (*tell)(void *context, const struct fired *fired);
     void *context;

@@ -1,4 +1,4 @@
-#include "report/problem.h"
+#include "report/messages.h"
 
 #include <string.h>
 
@@ -112,4 +112,34 @@ void report_add_diags(struct buf *out, const struct style *style, const struct d
         add_diag(out, style, &diags->list.at[i]);
     if (diags->left_out)
         buf_printf(out, "bawn: %zu more like these are not shown.\n", diags->left_out);
+}
+
+const char *rule_text(struct arena *arena, const struct rule *rule)
+{
+    return arena_printf(arena, "%s%s %s%s%s", rule->locked ? "lock " : "", verb_word(rule->verb),
+                        rule->written, rule->unless ? " unless " : "", rule->unless ? rule->unless : "");
+}
+
+const char *rule_place(const struct style *style, struct arena *arena, const struct rule *rule)
+{
+    const char *origin = style_path(style, arena, rule_origin(arena, rule));
+    if (rule->line == 0)
+        return origin;
+    return arena_printf(arena, "%s (%s)", origin, layer_name(rule->source->layer));
+}
+
+const char *opened_decoy_text(struct arena *arena, const char *home, const struct fired *fired)
+{
+    struct style style = {.home = home};
+    auto_buf struct buf out = {0};
+    style_add_path(&style, &out, COLOUR_PLAIN, fired->path);
+    buf_add_str(&out, " was opened");
+    if (fired->times > 1)
+        buf_printf(&out, " %zu times", fired->times);
+    if (fired->process) {
+        buf_add_str(&out, " by `");
+        style_add(&style, &out, COLOUR_PLAIN, fired->process);
+        buf_add_char(&out, '`');
+    }
+    return arena_str(arena, buf_text(&out));
 }

@@ -1,4 +1,4 @@
-#include "cli/moment.h"
+#include "report/time_text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/attr.h"
 #include "base/text.h"
 
-bool length_parse(const char *text, uint64_t *ret_seconds)
+bool duration_parse(const char *text, uint64_t *ret_seconds)
 {
     static const struct {
         char unit;
@@ -24,7 +24,7 @@ bool length_parse(const char *text, uint64_t *ret_seconds)
     return false;
 }
 
-/* A number of exactly so many digits, within its bounds. */
+/* Takes a number of exactly this many digits, between `least` and `most`. */
 static bool take_digits(const char **at, int digits, int least, int most, int *ret_number)
 {
     int number = 0;
@@ -37,7 +37,7 @@ static bool take_digits(const char **at, int digits, int least, int most, int *r
     return number >= least && number <= most;
 }
 
-/* Where the byte stands, moves on behind it. */
+/* Takes the byte if it is the next one. */
 static bool take_char(const char **at, char wanted)
 {
     bool is_there = **at == wanted;
@@ -55,8 +55,8 @@ static bool take_time(const char **at, struct tm *parts)
     return !take_char(at, ':') || take_digits(at, 2, 0, 59, &parts->tm_sec);
 }
 
-/* "2026-11-15T04:45". A day that its month does not have is none. */
-static bool parse_date(const char *text, time_t *ret_moment)
+/* "2026-11-15T04:45". Refuses a day that the month does not have. */
+static bool parse_date(const char *text, time_t *ret_time)
 {
     struct tm parts = {.tm_isdst = -1};
     int year, month;
@@ -70,12 +70,12 @@ static bool parse_date(const char *text, time_t *ret_moment)
     parts.tm_year = year - 1900;
     parts.tm_mon = month - 1;
     int day = parts.tm_mday;
-    *ret_moment = is_utc ? timegm(&parts) : mktime(&parts);
-    return parts.tm_mday == day && *ret_moment != (time_t)-1;
+    *ret_time = is_utc ? timegm(&parts) : mktime(&parts);
+    return parts.tm_mday == day && *ret_time != (time_t)-1;
 }
 
-/* "04:45": today or, where that is still to come, yesterday. */
-static bool parse_time(const char *text, time_t now, time_t *ret_moment)
+/* "04:45": today, or yesterday if that time of today is still to come. */
+static bool parse_time(const char *text, time_t now, time_t *ret_time)
 {
     struct tm present, parts;
     if (!localtime_r(&now, &present))
@@ -86,41 +86,45 @@ static bool parse_time(const char *text, time_t now, time_t *ret_moment)
     int ahead = (parts.tm_hour - present.tm_hour) * 60 + parts.tm_min - present.tm_min;
     parts.tm_mday -= ahead > 0;
     parts.tm_isdst = -1;
-    *ret_moment = mktime(&parts);
-    return *ret_moment != (time_t)-1;
+    *ret_time = mktime(&parts);
+    return *ret_time != (time_t)-1;
 }
 
-bool moment_parse(const char *text, time_t now, time_t *ret_moment)
+bool time_parse(const char *text, time_t now, time_t *ret_time)
 {
     uint64_t seconds;
-    if (length_parse(text, &seconds)) {
-        *ret_moment = now - (time_t)seconds;
+    if (duration_parse(text, &seconds)) {
+        *ret_time = now - (time_t)seconds;
         return true;
     }
-    return parse_time(text, now, ret_moment) || parse_date(text, ret_moment);
+    return parse_time(text, now, ret_time) || parse_date(text, ret_time);
 }
 
-const char *moment_text(struct arena *arena, struct timespec moment)
+const char *time_text(struct arena *arena, struct timespec time)
 {
     struct tm parts;
     char text[64];
-    localtime_r(&moment.tv_sec, &parts);
+    localtime_r(&time.tv_sec, &parts);
     return strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &parts) ? arena_str(arena, text) : "";
 }
 
-const char *age_text(struct arena *arena, struct timespec moment)
+const char *duration_text(struct arena *arena, int64_t seconds)
 {
     static const struct {
         int64_t seconds;
         const char *name;
     } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    size_t unit = 0;
+    while (unit + 1 < array_len(units) && seconds < units[unit].seconds)
+        unit++;
+    long long count = seconds / units[unit].seconds;
+    return arena_printf(arena, "%lld %s%s", count, units[unit].name, count == 1 ? "" : "s");
+}
+
+const char *age_text(struct arena *arena, struct timespec time)
+{
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    int64_t age = now.tv_sec - moment.tv_sec;
-    for (size_t i = 0; i < array_len(units); i++) {
-        long long count = age / units[i].seconds;
-        if (count > 0)
-            return arena_printf(arena, "%lld %s%s ago", count, units[i].name, count == 1 ? "" : "s");
-    }
-    return "just now";
+    int64_t age = now.tv_sec - time.tv_sec;
+    return age > 0 ? arena_printf(arena, "%s ago", duration_text(arena, age)) : "just now";
 }

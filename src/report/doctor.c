@@ -1,12 +1,37 @@
-#include "cli/doctor.h"
+#include "report/doctor.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/json.h"
 #include "kernel/landlock.h"
+#include "plan/walls.h"
+
+/* --- judging --------------------------------------------------------------------------------------------------------- */
+
+#define STATES(X)                                                                                            \
+    X(CANNOT_HOLD, "cannot hold", COLOUR_RED)                                                                \
+    X(WEAKER, "weaker", COLOUR_YELLOW)                                                                       \
+    X(OK, "ok", COLOUR_GREEN)
+
+enum state {
+#define X(id, name, colour) STATE_##id,
+    STATES(X)
+#undef X
+};
+
+enum { MOST_FIXES = 6, MOST_WALLS = 8 };
+
+struct judged_wall {
+    const char *name;
+    enum state state;
+    const char *says;
+    const char *fixes[MOST_FIXES + 1]; /* lines for a shell; advice to a person is a comment in them */
+    enum wall degrade;                 /* its name in --degrade; WALL_COUNT: it cannot be given up */
+    struct arena *arena;
+};
 
 static void finds(struct judged_wall *wall, enum state state, const char *says)
 {
@@ -23,7 +48,7 @@ static void fix(struct judged_wall *wall, const char *line)
         wall->fixes[count] = line;
 }
 
-/* Now, and at every start of the machine. */
+/* Sets it now, and again whenever the machine boots. */
 static void fix_by_setting(struct judged_wall *wall, const char *name, const char *value)
 {
     fix(wall, arena_printf(wall->arena, "sudo sysctl -w %s=%s", name, value));
@@ -61,7 +86,7 @@ static const char *errno_text(int errnum)
     return text ? text : "it was not answered";
 }
 
-/* The first of what every sandbox stands on that does not work; NULL if all does. */
+/* The first mechanism that every sandbox needs and that fails here; NULL if all work. */
 static const struct trial *first_failure(const struct host_caps *caps, const char **ret_act)
 {
     static const struct {
@@ -81,7 +106,7 @@ static const struct trial *first_failure(const struct host_caps *caps, const cha
     return NULL;
 }
 
-/* Why no sandbox can be made at all. */
+/* Says why no sandbox can be made at all. */
 static void explain_failure(const struct host_caps *caps, const struct trial *failed, const char *act,
                             struct judged_wall *wall)
 {
@@ -118,7 +143,7 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
     }
 }
 
-/* True where there is no sandbox for the wall to stand in; only the first wall says why. */
+/* True if no sandbox can be made, so that there is no wall either. Only the first wall says why. */
 static bool lacks_ground(const struct host_caps *caps, struct judged_wall *wall)
 {
     const char *act;
@@ -284,7 +309,7 @@ static void judge_root(const struct host_caps *caps, struct judged_wall *wall)
     wall->degrade = WALL_ROOT;
 }
 
-/* What is known to exist as a snap, and another way to install it. */
+/* Programs that exist as snaps, and another way to install each. */
 static const struct {
     const char *program, *instead;
 } snap_programs[] = {
@@ -323,14 +348,15 @@ static const struct {
 static_assert(array_len(judges) <= MOST_WALLS, "there is room for every wall");
 static_assert(array_len(snap_programs) < MOST_PROGRAMS, "there is room for every program and the end");
 
-size_t doctor_judge(const struct host_caps *caps, struct arena *arena,
-                    struct judged_wall ret_walls[MOST_WALLS], enum state *ret_worst)
+/* Returns how many walls there are to report; the worst state of them in *ret_worst. */
+static size_t judge_all(const struct host_caps *caps, struct arena *arena,
+                        struct judged_wall ret_walls[MOST_WALLS], enum state *ret_worst)
 {
     size_t count = 0;
     *ret_worst = STATE_OK;
     for (size_t i = 0; i < array_len(judges); i++) {
         if (judges[i].judge == judge_programs && !caps->snaps[0])
-            continue; /* nothing to say about those */
+            continue; /* no program is a snap */
         struct judged_wall *wall = &ret_walls[count++];
         *wall = (struct judged_wall){.name = judges[i].name, .degrade = WALL_COUNT, .arena = arena};
         judges[i].judge(caps, wall);
@@ -346,4 +372,116 @@ void doctor_programs(const char *ret_programs[MOST_PROGRAMS])
     for (; count < array_len(snap_programs); count++)
         ret_programs[count] = snap_programs[count].program;
     ret_programs[count] = NULL;
+}
+
+/* --- text and JSON --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum colour colour;
+} states[] = {
+#define X(id, name, colour) {name, colour},
+    STATES(X)
+#undef X
+};
+
+bool doctor_add_text(struct buf *out, const struct style *style, const struct host_caps *caps)
+{
+    static const char *const ends[] = {
+        [STATE_OK] = "A run works here.",
+        [STATE_WEAKER] = "A run works here, with what is weaker said above.",
+        [STATE_CANNOT_HOLD] = "A run would be refused here: nothing is run without its walls.",
+    };
+    struct arena arena = {0};
+    struct judged_wall walls[MOST_WALLS];
+    enum state worst;
+    size_t count = judge_all(caps, &arena, walls, &worst);
+    buf_printf(out, "Linux %s on %s, as %s", caps->release, caps->architecture,
+               caps->is_namespace_root ? "root of a user namespace"
+               : caps->uid             ? "an ordinary user"
+                                       : "root");
+    if (*caps->container) {
+        buf_add_str(out, ", inside ");
+        style_add(style, out, COLOUR_PLAIN, caps->container);
+    }
+    buf_add_str(out, "\n\n");
+    for (size_t i = 0; i < count; i++) {
+        size_t columns = style_add(style, out, COLOUR_BOLD, walls[i].name);
+        for (; columns < 19; columns++)
+            buf_add_char(out, ' ');
+        columns = style_add(style, out, states[walls[i].state].colour, states[walls[i].state].name);
+        for (; columns < 13; columns++)
+            buf_add_char(out, ' ');
+        style_add(style, out, COLOUR_PLAIN, walls[i].says);
+        buf_add_char(out, '\n');
+        for (const char *const *line = walls[i].fixes; *line; line++) {
+            buf_add_str(out, "    ");
+            style_add(style, out, COLOUR_PLAIN, *line);
+            buf_add_char(out, '\n');
+        }
+        if (walls[i].degrade != WALL_COUNT)
+            buf_printf(out, "    bawn --degrade=%s CMD  # goes on without it\n", wall_name(walls[i].degrade));
+    }
+    buf_add_char(out, '\n');
+    style_add(style, out, states[worst].colour, ends[worst]);
+    buf_add_char(out, '\n');
+    arena_free(&arena);
+    return worst != STATE_CANNOT_HOLD;
+}
+
+static void add_facts(struct json *json, const struct host_caps *caps)
+{
+    json_open(json, "facts", '{');
+    json_str(json, "release", caps->release);
+    json_str(json, "architecture", caps->architecture);
+    json_int(json, "uid", caps->uid);
+    json_str(json, "container", caps->container);
+    json_int(json, "landlock-abi", caps->landlock_abi);
+    json_str(json, "security-modules", caps->security_modules);
+    json_int(json, "user.max_user_namespaces", caps->max_user_namespaces);
+    json_int(json, "kernel.unprivileged_userns_clone", caps->unprivileged_userns_clone);
+    json_int(json, "kernel.apparmor_restrict_unprivileged_userns", caps->apparmor_restricts_userns);
+    json_bool(json, "cgroup-writable", caps->cgroup_writable);
+    json_bool(json, "cgroup-memory", caps->cgroup_memory);
+    json_bool(json, "cgroup-pids", caps->cgroup_pids);
+    json_open(json, "tried", '{');
+    for (enum trial_name trial = 0; trial < TRIAL_COUNT; trial++) {
+        const struct trial *result = &caps->trials[trial];
+        const char *name = result->errnum ? strerrorname_np(result->errnum) : NULL;
+        json_str(json, trial_name(trial), result->works ? "works" : name ? name : "not tried");
+    }
+    json_close(json, '}');
+    json_close(json, '}');
+}
+
+bool doctor_add_json(struct buf *out, const struct host_caps *caps)
+{
+    struct arena arena = {0};
+    struct judged_wall walls[MOST_WALLS];
+    enum state worst;
+    size_t count = judge_all(caps, &arena, walls, &worst);
+    struct json json = {.out = out};
+    json_open(&json, NULL, '{');
+    json_str(&json, "schema", "bawn.doctor");
+    json_int(&json, "version", 1);
+    json_bool(&json, "works", worst != STATE_CANNOT_HOLD);
+    json_open(&json, "walls", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_open(&json, NULL, '{');
+        json_str(&json, "wall", walls[i].name);
+        json_str(&json, "state", states[walls[i].state].name);
+        json_str(&json, "says", walls[i].says);
+        json_open(&json, "fixes", '[');
+        for (const char *const *line = walls[i].fixes; *line; line++)
+            json_str(&json, NULL, *line);
+        json_close(&json, ']');
+        if (walls[i].degrade != WALL_COUNT)
+            json_str(&json, "degrade", wall_name(walls[i].degrade));
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    add_facts(&json, caps);
+    json_close(&json, '}');
+    arena_free(&arena);
+    return worst != STATE_CANNOT_HOLD;
 }

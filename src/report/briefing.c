@@ -1,8 +1,8 @@
-#include "cli/brief.h"
-
+/* The briefing: what an agent is told about its sandbox, as Markdown. */
 #include <string.h>
 
 #include "base/text.h"
+#include "report/messages.h"
 
 /* One line of Markdown: "- `PATH`". */
 static void add_item(struct buf *out, const char *text)
@@ -12,28 +12,28 @@ static void add_item(struct buf *out, const char *text)
     buf_add_str(out, "`\n");
 }
 
-/* Returns whether there was any. */
-static bool add_items(const struct loaded *loaded, struct buf *out, enum operation_kind kind)
+/* One line for each operation of this kind. Returns whether there was one. */
+static bool add_items(const struct plan *plan, struct buf *out, enum operation_kind kind)
 {
     bool any = false;
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        const struct operation *operation = &loaded->plan.operations.at[i];
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
         if (operation->kind != kind)
             continue;
         any = true;
         if (kind == OP_CONNECT)
-            add_item(out, host_with_port(loaded->policy.arena, operation->value, operation->port));
+            add_item(out, host_with_port(plan->policy->arena, operation->value, operation->port));
         else
             add_item(out, operation->path);
     }
     return any;
 }
 
-static const char *net_value(const struct loaded *loaded)
+static const char *net_value(const struct plan *plan)
 {
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        if (loaded->plan.operations.at[i].kind == OP_NET)
-            return loaded->plan.operations.at[i].value;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_NET)
+            return plan->operations.at[i].value;
     }
     return "";
 }
@@ -47,7 +47,7 @@ static void add_full_access(struct buf *out)
         "Other processes, the person's environment and parts of the kernel are kept from you all the same.\n");
 }
 
-/* What is kept aside lies in an overlay, which cannot do one thing that programs take for granted. */
+/* An overlay cannot rename a directory of its lower layer, which programs do not expect. */
 static void add_aside(struct buf *out)
 {
     buf_add_str(
@@ -58,7 +58,7 @@ static void add_aside(struct buf *out)
         "\n");
 }
 
-void brief_add(const struct loaded *loaded, bool is_kept_aside, struct buf *out)
+void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
 {
     buf_add_str(
         out,
@@ -70,15 +70,15 @@ void brief_add(const struct loaded *loaded, bool is_kept_aside, struct buf *out)
         "\n"
         "## You may write\n"
         "\n");
-    if (loaded->request.full_access) {
+    if (plan->policy->request.full_access) {
         add_full_access(out);
         return;
     }
-    add_items(loaded, out, OP_BIND_WRITE);
+    add_items(plan, out, OP_BIND_WRITE);
     buf_add_str(out,
                 "- the home directory and `/tmp`, which are private to you and are not the person's own\n"
                 "\n");
-    if (is_kept_aside && !loaded->request.read_only)
+    if ((is_kept_aside || plan->request.nested) && !plan->policy->request.read_only)
         add_aside(out);
     buf_add_str(
         out, "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"
@@ -86,7 +86,7 @@ void brief_add(const struct loaded *loaded, bool is_kept_aside, struct buf *out)
              "\n"
              "## You may not change\n"
              "\n");
-    if (!add_items(loaded, out, OP_FREEZE))
+    if (!add_items(plan, out, OP_FREEZE))
         buf_add_str(out, "- nothing inside what you may write is frozen\n");
     buf_add_str(
         out,
@@ -95,12 +95,12 @@ void brief_add(const struct loaded *loaded, bool is_kept_aside, struct buf *out)
         "\n"
         "## Network\n"
         "\n");
-    const char *net = net_value(loaded);
+    const char *net = net_value(plan);
     if (strcmp(net, "off") == 0)
         buf_add_str(out, "There is none.\n");
     else if (strcmp(net, "open") == 0)
         buf_add_str(out, "It is open.\n");
-    else if (!add_items(loaded, out, OP_CONNECT))
+    else if (!add_items(plan, out, OP_CONNECT))
         buf_add_str(out, "No host can be reached.\n");
     else
         buf_add_str(out, "\nNo other name is looked up.\n");

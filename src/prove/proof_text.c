@@ -1,11 +1,12 @@
+/* The findings as text for a terminal, and as JSON. */
 #include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "cli/proof.h"
-#include "cli/say.h"
+#include "base/json.h"
+#include "prove/proof.h"
 
-/* The errno that a name like ENOENT stands for; 0 for none. */
+/* The number of an errno name like ENOENT; 0 if there is none. */
 static int errno_of(const char *name, size_t size)
 {
     enum { LAST_ERRNO = 133 };
@@ -17,7 +18,7 @@ static int errno_of(const char *name, size_t size)
     return 0;
 }
 
-/* What the kernel said, in words: "open: No such file or directory". */
+/* The kernel's answer in words: "open: No such file or directory". */
 static const char *kernel_words(struct arena *arena, const struct finding *finding)
 {
     const char *said = finding->said;
@@ -77,36 +78,33 @@ static const char *user_word(const struct proof *proof)
     return proof->is_root ? "root" : "an ordinary user";
 }
 
-void proof_print(const struct proof *proof)
+void proof_add_text(const struct proof *proof, const struct style *style, struct buf *out)
 {
-    struct style style = style_for_out(proof->world);
     struct arena arena = {0};
-    auto_buf struct buf out = {0};
     struct utsname machine = {0};
     uname(&machine);
-    buf_printf(&out, "Linux %s on %s, as %s\n", machine.release, machine.machine, user_word(proof));
+    buf_printf(out, "Linux %s on %s, as %s\n", machine.release, machine.machine, user_word(proof));
     for (enum promise promise = 0; promise < PROMISE_COUNT; promise++) {
-        buf_add_char(&out, '\n');
-        style_add(&style, &out, COLOUR_BOLD, promise_title(promise));
-        buf_add_char(&out, '\n');
+        buf_add_char(out, '\n');
+        style_add(style, out, COLOUR_BOLD, promise_title(promise));
+        buf_add_char(out, '\n');
         for (size_t i = 0; i < proof->findings.count; i++) {
             if (proof->findings.at[i].attack->promise == promise)
-                add_finding(&style, &out, &proof->findings.at[i], &arena);
+                add_finding(style, out, &proof->findings.at[i], &arena);
         }
     }
     const size_t *counts = proof->counts;
-    buf_printf(&out, "\n%zu attacks: ", proof->findings.count);
-    style_add(&style, &out, COLOUR_GREEN, arena_printf(&arena, "%zu held", counts[RULING_HELD]));
+    buf_printf(out, "\n%zu attacks: ", proof->findings.count);
+    style_add(style, out, COLOUR_GREEN, arena_printf(&arena, "%zu held", counts[RULING_HELD]));
     if (counts[RULING_GRANTED])
-        style_add(&style, &out, COLOUR_YELLOW,
+        style_add(style, out, COLOUR_YELLOW,
                   arena_printf(&arena, ", %zu granted by the policy", counts[RULING_GRANTED]));
-    buf_printf(&out, ", %zu not applicable here, ", counts[RULING_NOT_APPLICABLE]);
-    style_add(&style, &out, counts[RULING_ESCAPED] ? COLOUR_RED : COLOUR_GREEN,
+    buf_printf(out, ", %zu not applicable here, ", counts[RULING_NOT_APPLICABLE]);
+    style_add(style, out, counts[RULING_ESCAPED] ? COLOUR_RED : COLOUR_GREEN,
               counts[RULING_ESCAPED] ? arena_printf(&arena, "%zu ESCAPED", counts[RULING_ESCAPED])
                                      : "none escaped");
-    buf_printf(&out, "; %llu.%llu s\n", (unsigned long long)proof->milliseconds / 1000,
+    buf_printf(out, "; %llu.%llu s\n", (unsigned long long)proof->milliseconds / 1000,
                (unsigned long long)proof->milliseconds % 1000 / 100);
-    put(proof->world->out, &out);
     arena_free(&arena);
 }
 
@@ -141,10 +139,9 @@ static void add_finding_json(struct json *json, const struct finding *finding)
     json_close(json, '}');
 }
 
-void proof_print_json(const struct proof *proof)
+void proof_add_json(const struct proof *proof, struct buf *out)
 {
-    auto_buf struct buf out = {0};
-    struct json json = {.out = &out};
+    struct json json = {.out = out};
     struct utsname machine = {0};
     uname(&machine);
     json_open(&json, NULL, '{');
@@ -165,5 +162,4 @@ void proof_print_json(const struct proof *proof)
         add_finding_json(&json, &proof->findings.at[i]);
     json_close(&json, ']');
     json_close(&json, '}');
-    put(proof->world->out, &out);
 }

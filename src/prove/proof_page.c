@@ -1,4 +1,4 @@
-/* The findings as a page that stands alone: one file, no script, nothing fetched. */
+/* The findings as one file of HTML: no script, and nothing is fetched. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/proof.h"
 #include "journal/redact.h"
 #include "kernel/beneath.h"
 #include "kernel/landlock.h"
 #include "policy/decide.h"
+#include "prove/proof.h"
 
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -38,14 +38,14 @@ static void add_fact(struct buf *out, const char *name, const char *value)
     buf_add_str(out, "</td></tr>\n");
 }
 
-/* As it was typed, without the secrets in it: the page goes to others. */
+/* The command line without the secrets in it, since the page is handed on. */
 static const char *command_text(struct arena *arena, const struct proof *proof)
 {
     auto_buf struct buf text = {0}, shown = {0};
     struct secrets secrets = {0};
     for (const char *const *word = proof->typed; *word; word++)
         buf_printf(&text, "%s%s", word == proof->typed ? "" : " ", *word);
-    secrets_find(arena, proof->world->caller.environment, &secrets);
+    secrets_find(arena, proof->environment, &secrets);
     redact_add(&shown, &secrets, buf_text(&text), text.size);
     secrets_free(&secrets);
     return arena_str(arena, buf_text(&shown));
@@ -58,13 +58,13 @@ static const char *network_text(const struct proof *proof)
         [NET_ALLOW] = "its own, out of which only names lead that a rule allows",
         [NET_OPEN] = "this machine's, with everything on it: its wall is given up by `net open`",
     };
-    const struct rule *rule = decide_net(&proof->loaded->policy, NULL).decides;
+    const struct rule *rule = decide_net(proof->plan->policy, NULL).decides;
     return texts[rule ? rule->net : NET_OFF];
 }
 
 static void add_walls(struct buf *out, const struct proof *proof, struct arena *arena)
 {
-    const struct plan *plan = &proof->loaded->plan;
+    const struct plan *plan = proof->plan;
     add_fact(out, "Landlock", arena_printf(arena, "version %d of its interface", landlock_abi()));
     if (!plan->given_up.count)
         add_fact(out, "Walls", "a root of its own, namespaces, Landlock, seccomp, no capabilities");
@@ -160,6 +160,7 @@ static void add_page(struct buf *out, const struct proof *proof)
     arena_free(&arena);
 }
 
+/* Writes a new file and renames it, so that there is never half a page. */
 int proof_write_page(const struct proof *proof, const char *path, struct err *err)
 {
     auto_buf struct buf page = {0};

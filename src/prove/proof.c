@@ -1,5 +1,5 @@
-/* What an attack got may be what the policy gives: then it is no escape, and which rule gives it is said. */
-#include "cli/proof.h"
+/* Attacks that succeed because the policy allows it: no escape, and the remark names the rule. */
+#include "prove/proof.h"
 
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "base/text.h"
 #include "policy/decide.h"
 
-static const char *by_rule(const struct loaded *loaded, const struct rule *rule)
+static const char *by_rule(const struct plan *plan, const struct rule *rule)
 {
-    struct arena *arena = loaded->policy.arena;
+    struct arena *arena = plan->policy->arena;
     return arena_printf(arena, "`%s` gives it (%s)", verb_word(rule->verb), rule_origin(arena, rule));
 }
 
@@ -20,7 +20,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-/* The place on the host that an argument of an attack leads to: from the decoy project, and through links. */
+/* The path on the host that an argument names: relative to the decoy project, with symlinks resolved. */
 static const char *place_of(struct arena *arena, const char *project, const char *argument)
 {
     static const char *const roots[] = {"/proc/self/root", "/proc/thread-self/root"};
@@ -38,10 +38,10 @@ static const char *place_of(struct arena *arena, const char *project, const char
     return real ? arena_str(arena, real) : path_clean(arena, "/", path);
 }
 
-/* The work itself. What is frozen lies in .git. */
+/* A file of the project outside .git, which has the frozen ones. */
 static bool is_work(const struct proof_context *proof, const char *path)
 {
-    const char *git = path_join(proof->loaded->policy.arena, proof->project, ".git");
+    const char *git = path_join(proof->plan->policy->arena, proof->project, ".git");
     return path_is_beneath(path, proof->project) && !path_is_beneath(path, git);
 }
 
@@ -50,29 +50,28 @@ static const char *granted_path(const struct proof_context *proof, const struct 
 {
     static const char *const readers[] = {"read_file", "same_file", "list_names", "connect_unix", NULL};
     static const char *const writers[] = {"write_file", "open_writable", NULL};
-    const struct loaded *loaded = proof->loaded;
+    const struct plan *plan = proof->plan;
     bool reads = is_one_of(attack->attack, readers), writes = is_one_of(attack->attack, writers);
     if (!path || (!reads && !writes))
         return NULL;
     if (writes && proof->project_is_live && is_work(proof, path))
         return "that is the work; --review keeps it aside until you have looked";
-    struct path_verdict verdict = decide_path(&loaded->policy, path, NULL);
+    struct path_verdict verdict = decide_path(plan->policy, path, NULL);
     bool is_given = writes ? verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED
                            : verdict.access != ACCESS_NONE;
-    return is_given && verdict.decides ? by_rule(loaded, verdict.decides->rule) : NULL;
+    return is_given && verdict.decides ? by_rule(plan, verdict.decides->rule) : NULL;
 }
 
-static const char *granted_network(const struct loaded *loaded, const struct attack_case *attack)
+static const char *granted_network(const struct plan *plan, const struct attack_case *attack)
 {
-    const struct rule *rule = decide_net(&loaded->policy, NULL).decides;
+    const struct rule *rule = decide_net(plan->policy, NULL).decides;
     bool is_open = rule && rule->net == NET_OPEN && attack->promise == PROMISE_NETWORK;
-    return is_open ? by_rule(loaded, rule) : NULL;
+    return is_open ? by_rule(plan, rule) : NULL;
 }
 
-/* A wall that the caller did without. */
-static const char *given_up(const struct loaded *loaded, const struct attack_case *attack)
+/* The flag that gave up the wall which would have stopped the attack, or NULL. */
+static const char *given_up(const struct plan *plan, const struct attack_case *attack)
 {
-    const struct plan *plan = &loaded->plan;
     static const char *const by_path[] = {"connect_unix",  "same_file", "list_names", "read_file",
                                           "open_writable", "ipc",       NULL};
     bool is_of_files = attack->promise == PROMISE_FILES || attack->promise == PROMISE_PERSISTENCE ||
@@ -85,47 +84,47 @@ static const char *given_up(const struct loaded *loaded, const struct attack_cas
                         : one->wall == WALL_LANDLOCK ? plan->request.nested && is_of_calls
                                                      : false;
         if (explains)
-            return arena_printf(loaded->policy.arena, "%s gives the wall up", one->by);
+            return arena_printf(plan->policy->arena, "%s gives the wall up", one->by);
     }
     return NULL;
 }
 
-/* Those that hold a canary; targets_environment() sets them. */
+/* The variables that hold a canary; targets_environment() sets them. */
 static const char *const decoy_variables[] = {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "http_proxy"};
 
-static const char *granted_variable(const struct loaded *loaded, const char *name)
+static const char *granted_variable(const struct plan *plan, const char *name)
 {
-    const struct rule *rule = decide_env(&loaded->policy, name, NULL).decides;
-    return rule && rule->verb == VERB_ENV ? by_rule(loaded, rule) : NULL;
+    const struct rule *rule = decide_env(plan->policy, name, NULL).decides;
+    return rule && rule->verb == VERB_ENV ? by_rule(plan, rule) : NULL;
 }
 
-/* More processes than the attack's own bound, where the rule that decides lets there be more. */
-static const char *granted_processes(const struct loaded *loaded, const char *const *arguments)
+/* The limit of processes may be higher than the number that the attack starts. */
+static const char *granted_processes(const struct plan *plan, const char *const *arguments)
 {
     if (strcmp(arguments[0], "processes") != 0)
         return NULL;
-    const struct rule *rule = decide_limit(&loaded->policy, LIMIT_PIDS, NULL).decides;
+    const struct rule *rule = decide_limit(plan->policy, LIMIT_PIDS, NULL).decides;
     if (!rule)
         return "no rule limits them";
-    return rule->limit.most > strtoull(arguments[1], NULL, 10) ? by_rule(loaded, rule) : NULL;
+    return rule->limit.most > strtoull(arguments[1], NULL, 10) ? by_rule(plan, rule) : NULL;
 }
 
 const char *proof_granted(void *context, const struct attack_case *attack, const char *const *arguments)
 {
     const struct proof_context *proof = context;
-    const struct loaded *loaded = proof->loaded;
+    const struct plan *plan = proof->plan;
     if (strcmp(attack->attack, "variable") == 0)
-        return granted_variable(loaded, arguments[0]);
+        return granted_variable(plan, arguments[0]);
     if (strcmp(attack->attack, "limits") == 0)
-        return granted_processes(loaded, arguments);
+        return granted_processes(plan, arguments);
     for (size_t i = 0; strcmp(attack->name, "find-token") == 0 && i < array_len(decoy_variables); i++) {
-        const char *reason = granted_variable(loaded, decoy_variables[i]);
+        const char *reason = granted_variable(plan, decoy_variables[i]);
         if (reason)
             return reason;
     }
-    const char *reason = given_up(loaded, attack);
+    const char *reason = given_up(plan, attack);
     if (!reason)
-        reason = granted_network(loaded, attack);
+        reason = granted_network(plan, attack);
     return reason ? reason
-                  : granted_path(proof, attack, place_of(loaded->policy.arena, proof->project, arguments[0]));
+                  : granted_path(proof, attack, place_of(plan->policy->arena, proof->project, arguments[0]));
 }

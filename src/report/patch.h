@@ -1,28 +1,30 @@
-/* Changes as a person or a program reads them: unified diff, statistics, names, JSON. */
+/* The changes of a session as text: unified diff, statistics, names, JSON. */
 #pragma once
 
+#include "base/json.h"
 #include "base/style.h"
-#include "cli/choose.h"
+#include "content/store.h"
+#include "policy/policy.h"
+#include "workspace/compare.h"
 #include "workspace/diff.h"
 
 struct patch {
-    const struct world *world;
-    const struct loaded *loaded;
+    const struct policy *policy;
     struct style style;
     struct store *store;
     struct arena *arena;
-    bool is_raw; /* for a program: the bytes as they are, so that `git apply` takes them */
+    bool is_raw; /* for a program: file contents byte by byte, so that `git apply` takes the diff */
 };
 
-/* Why a change must wait for a person's word: the policy's flags and the gate. The texts live in the patch's arena. */
+/* Why a person must approve a change: the policy's flags, and the gate. The texts live in the patch's arena. */
 typedef VEC(const char *) reason_list;
 void patch_reasons(const struct patch *patch, const struct change *change, reason_list *ret_reasons);
 
-/* Both contents. Returns NULL, or why they cannot be shown line by line: "is binary". */
+/* Reads both contents. Returns NULL, or why they cannot be shown line by line: "is binary". */
 const char *patch_read(const struct patch *patch, const struct change *change, struct buf *old,
                        struct buf *new);
 
-/* What comes before the lines: reasons, names, modes. */
+/* The lines above the first hunk: reasons, names, modes. */
 void patch_add_head(const struct patch *patch, const struct change *change, struct buf *out);
 void patch_add_hunk(const struct patch *patch, const struct hunks *hunks, size_t number, struct buf *out);
 
@@ -30,5 +32,5 @@ void patch_add_diff(const struct patch *patch, const struct change *change, stru
 void patch_add_stat(const struct patch *patch, const struct change *change, struct buf *out);
 void patch_add_json(const struct patch *patch, const struct change *change, struct json *json);
 
-/* "M", "A", "D", "R", "T": one letter for a list. */
+/* One letter for a list: M, A, D, R or T. */
 char patch_letter(const struct change *change);

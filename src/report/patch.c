@@ -1,12 +1,14 @@
-#include "cli/patch.h"
+#include "report/patch.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/text.h"
-#include "cli/rules.h"
+#include "plan/plan.h"
 #include "policy/decide.h"
+#include "report/messages.h"
 #include "workspace/gate.h"
 
 enum { SHOWN_MOST = 8 * 1024 * 1024 };
@@ -31,14 +33,14 @@ void patch_reasons(const struct patch *patch, const struct change *change, reaso
     *ret_reasons = (reason_list){0};
     if (!change->after || !change_is_shown(change))
         return;
-    struct patch copy = *patch; /* a reader's context is not const */
+    struct patch copy = *patch; /* the context of a reader is not const */
     struct gate_change judged = {change->path, change->before, change->after, read_content, &copy};
     gate_reasons reasons = {0};
     gate_judge(&judged, &reasons);
     for (size_t i = 0; i < reasons.count; i++)
         vec_push(ret_reasons, reasons.at[i]);
     vec_free(&reasons);
-    const struct policy *policy = &patch->loaded->policy;
+    const struct policy *policy = patch->policy;
     if (S_ISDIR(change->after->mode) || policy->workspaces.count == 0)
         return;
     const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
@@ -61,7 +63,7 @@ char patch_letter(const struct change *change)
                                            : 'M';
 }
 
-/* A name as git writes it in a diff: in quotes where it holds anything that could be misread. */
+/* A name as git writes it in a diff: in quotes if it has a byte that could be misread. */
 static const char *quoted_name(const struct patch *patch, const char *prefix, const char *path)
 {
     bool is_plain = true;
@@ -94,7 +96,7 @@ static void add_line(const struct patch *patch, struct buf *out, char kind, cons
     if (code)
         buf_add_str(out, code);
     buf_add_char(out, kind);
-    /* On a terminal nothing of a file's content may steer it; a tab is only wide. */
+    /* A file's content must not send control codes to the terminal. A tab is harmless. */
     for (size_t at = 0; at < size;) {
         const char *tab = patch->is_raw ? NULL : memchr(line->text + at, '\t', size - at);
         size_t part = tab ? (size_t)(tab - line->text) - at : size - at;
@@ -219,12 +221,12 @@ void patch_add_head(const struct patch *patch, const struct change *change, stru
 void patch_add_diff(const struct patch *patch, const struct change *change, struct buf *out)
 {
     if (change->renamed && change->what & CHANGE_DELETED)
-        return; /* told where it went to */
+        return; /* the added side of the rename is shown */
     patch_add_head(patch, change, out);
     add_content(patch, change, out);
 }
 
-/* --- shorter ---------------------------------------------------------------------------------------------------------- */
+/* --- statistics and JSON -------------------------------------------------------------------------------------------- */
 
 void patch_add_stat(const struct patch *patch, const struct change *change, struct buf *out)
 {

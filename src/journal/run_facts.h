@@ -1,0 +1,32 @@
+/* What a run did that its end reports: hosts that it reached or did not reach, and decoys that it opened. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+/* A host that was asked for, and that was refused or could not be reached. */
+struct refused_host {
+    const char *host;
+    uint16_t port; /* 0: the name was asked for, and no port */
+    const char *sentence;
+};
+typedef VEC(struct refused_host) refused_list;
+
+/* A host that was reached. */
+struct used_host {
+    const char *host;
+    uint16_t port;
+    size_t times;
+    uint64_t sent, received; /* by the connections that have ended */
+};
+typedef VEC(struct used_host) used_list;
+
+/* A decoy (plan/decoys.h) that was opened. */
+struct fired {
+    const char *path;    /* inside: the decoy's file, or its folder */
+    const char *process; /* what it was started with, where it could be seen; or NULL */
+    size_t times;
+};
+typedef VEC(struct fired) fired_list;

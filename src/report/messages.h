@@ -1,0 +1,28 @@
+/* Sentences for several verbs: problems, the diagnostics of a policy, its rules, opened decoys. And the briefing. */
+#pragma once
+
+#include "base/style.h"
+#include "journal/run_facts.h"
+#include "plan/plan.h"
+#include "policy/diag.h"
+
+/* "bawn: SENTENCE. HINT.\n"; the hint may be NULL. */
+void report_add_problem(struct buf *out, const struct style *style, const char *message, const char *hint);
+
+/* Every diagnostic: its place, its message, the line of the source and a hint. */
+void report_add_diags(struct buf *out, const struct style *style, const struct diags *diags);
+
+/* "seal ~/.ssh/": the rule as it would stand in a file. */
+const char *rule_text(struct arena *arena, const struct rule *rule);
+
+/* Where a rule comes from: "base.bawn:12 (base)", "command line". */
+const char *rule_place(const struct style *style, struct arena *arena, const struct rule *rule);
+
+/* "~/.ssh/id_rsa was opened 3 times by `cat …`", printable. `home` is shown as ~. */
+const char *opened_decoy_text(struct arena *arena, const char *home, const struct fired *fired);
+
+/*
+ * briefing.c: the text that tells an agent about its sandbox: denials are deliberate, what it may do, how to ask for
+ * more. `is_kept_aside`: a person decides after the run about what it wrote in the project.
+ */
+void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out);

@@ -1,0 +1,443 @@
+/* The summary at the end of a run: lines for a terminal, JSON, one line for a log, Markdown. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "report/messages.h"
+#include "report/summary.h"
+
+enum { MOST_SHOWN = 8, LABEL_COLUMNS = 10, PATH_COLUMNS = 48, WORTH_TELLING_SECONDS = 60 };
+
+/* "1 m 12 s" */
+static const char *elapsed_text(const struct run_summary *summary)
+{
+    uint64_t seconds = summary->milliseconds / 1000;
+    struct arena *arena = summary->plan->policy->arena;
+    if (seconds < 10)
+        return arena_printf(arena, "%" PRIu64 ".%" PRIu64 " s", seconds, summary->milliseconds % 1000 / 100);
+    if (seconds < 60)
+        return arena_printf(arena, "%" PRIu64 " s", seconds);
+    if (seconds < 3600)
+        return arena_printf(arena, "%" PRIu64 " m %" PRIu64 " s", seconds / 60, seconds % 60);
+    return arena_printf(arena, "%" PRIu64 " h %" PRIu64 " m", seconds / 3600, seconds % 3600 / 60);
+}
+
+/* What `bawn allow` takes: "other.test", "other.test:22". A name without a port probably means https. */
+static const char *refused_object(struct arena *arena, const struct refused_host *refused)
+{
+    bool is_plain = refused->port == 0 || refused->port == PORT_HTTPS;
+    return is_plain ? refused->host : host_with_port(arena, refused->host, refused->port);
+}
+
+/* `bawn allow` helps only if no rule lists the name. Refusals for other reasons say what would help. */
+static bool is_opened_by_name(const struct refused_host *refused)
+{
+    return *refused->host && strstr(refused->sentence, "is not on the list");
+}
+
+/* " other.test other.test:22": all that one `bawn allow` would open; nothing if it would open none. */
+static void add_refused_objects(struct buf *out, struct arena *arena, const refused_list *refused)
+{
+    for (size_t i = 0; i < refused->count; i++) {
+        if (!is_opened_by_name(&refused->at[i]))
+            continue;
+        const char *object = refused_object(arena, &refused->at[i]), *problem = NULL, *hint = NULL;
+        struct host_object host;
+        /* The sandbox chose the text: it may be an option and not a host, and a person will type it. */
+        if (host_parse(arena, object, &host, &problem, &hint) < 0)
+            continue;
+        buf_add_char(out, ' ');
+        text_add_printable(out, object, strlen(object));
+    }
+}
+
+/* --- files in the private home -------------------------------------------------------------------------------------- */
+
+/* Drops the files that the launcher made to mount something on: the command did not make them. */
+static void drop_places(const struct plan *plan, struct left *left)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < left->files.count; i++) {
+        const char *path = path_join(left->arena, plan->policy->request.home, left->files.at[i].path + 1);
+        bool is_place = false;
+        for (size_t j = 0; j < plan->operations.count && !is_place; j++)
+            is_place = text_equal(plan->operations.at[j].path, path);
+        if (!is_place)
+            left->files.at[kept++] = left->files.at[i];
+    }
+    left->files.count = kept;
+}
+
+void left_find_new(const struct plan *plan, const struct home *home, struct left *ret_left)
+{
+    *ret_left = (struct left){.arena = plan->policy->arena, .since = home->began};
+    left_find(home->fd, ret_left);
+    drop_places(plan, ret_left);
+}
+
+void left_add(struct buf *out, const struct style *style, const struct left *left, size_t most, size_t indent)
+{
+    for (size_t i = 0; i < left->files.count && i < most; i++) {
+        const struct left_file *file = &left->files.at[i];
+        buf_printf(out, "%*s", (int)indent, "");
+        size_t columns = style_add(style, out, COLOUR_BOLD, arena_printf(left->arena, "~%s", file->path));
+        for (; columns < PATH_COLUMNS; columns++)
+            buf_add_char(out, ' ');
+        buf_printf(out, "%12s", size_text(left->arena, file->size));
+        buf_add_char(out, '\n');
+    }
+    size_t more = left->files.count > most ? left->files.count - most : 0;
+    if (more || left->is_cut)
+        buf_printf(out, "%*sand %s%zu more\n", (int)indent, "", left->is_cut ? "at least " : "", more);
+}
+
+/* The path in quotes, so that bawn and not the shell reads the ~. NULL if quotes do not make it safe to type. */
+static const char *typed_path(struct arena *arena, const char *path)
+{
+    if (strchr(path, '\''))
+        return NULL;
+    for (const char *at = path; *at; at++) {
+        if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
+            return NULL;
+    }
+    return arena_printf(arena, "'~%s'", path);
+}
+
+/* --- lines for a terminal -------------------------------------------------------------------------------------------- */
+
+struct lines {
+    const struct run_summary *summary;
+    struct style style;
+    struct arena *arena;
+    struct buf *out;
+};
+
+/* Begins a line with its label, or below the label of the line before. */
+static void begin_line(struct lines *lines, enum colour colour, const char *label)
+{
+    buf_add_str(lines->out, "  ");
+    size_t columns = style_add(&lines->style, lines->out, *label ? colour : COLOUR_PLAIN, label);
+    for (; columns < LABEL_COLUMNS; columns++)
+        buf_add_char(lines->out, ' ');
+}
+
+static void add(struct lines *lines, enum colour colour, const char *text)
+{
+    style_add(&lines->style, lines->out, colour, text);
+}
+
+static void add_files(struct lines *lines)
+{
+    const struct changed *changed = lines->summary->changed;
+    if (!changed->count)
+        return;
+    bool waits = changed->mode == RECORD_REVIEW;
+    begin_line(lines, COLOUR_BOLD, "files");
+    buf_printf(lines->out, "%" PRIu64 " %s", changed->count - changed->in_repository,
+               waits ? "wait to be applied or discarded" : "changed");
+    if (changed->in_repository)
+        buf_printf(lines->out, " and %zu of git's own", changed->in_repository);
+    if (changed->risky) {
+        buf_add_str(lines->out, ", ");
+        add(lines, COLOUR_YELLOW,
+            arena_printf(lines->arena, "%zu would run or be obeyed on the host", changed->risky));
+    }
+    buf_add_char(lines->out, '\n');
+    size_t shown = 0;
+    for (; shown < changed->files.count && shown < MOST_SHOWN; shown++) {
+        const struct changed_file *file = &changed->files.at[shown];
+        begin_line(lines, COLOUR_PLAIN, "");
+        buf_printf(lines->out, "%c ", file->letter);
+        add(lines, file->reason ? COLOUR_YELLOW : COLOUR_PLAIN, file->path);
+        if (file->reason)
+            add(lines, COLOUR_DIM, arena_printf(lines->arena, "  %s", file->reason));
+        buf_add_char(lines->out, '\n');
+    }
+    uint64_t more = changed->count - changed->in_repository - shown;
+    if (more && shown) {
+        begin_line(lines, COLOUR_PLAIN, "");
+        buf_printf(lines->out, "and %" PRIu64 " more\n", more);
+    }
+}
+
+static void add_used(struct lines *lines)
+{
+    const used_list *used = lines->summary->used;
+    if (!used->count)
+        return;
+    begin_line(lines, COLOUR_BOLD, "reached");
+    for (size_t i = 0; i < used->count && i < MOST_SHOWN; i++) {
+        buf_add_str(lines->out, i ? ", " : "");
+        add(lines, COLOUR_PLAIN, used->at[i].host);
+        uint64_t moved = used->at[i].sent + used->at[i].received;
+        if (moved)
+            add(lines, COLOUR_DIM, arena_printf(lines->arena, " (%s)", size_text(lines->arena, moved)));
+    }
+    if (used->count > MOST_SHOWN)
+        buf_printf(lines->out, " and %zu more", used->count - MOST_SHOWN);
+    buf_add_char(lines->out, '\n');
+}
+
+static void add_host(struct lines *lines, enum colour colour, const char *label,
+                     const struct refused_host *host)
+{
+    begin_line(lines, colour, label);
+    add(lines, COLOUR_PLAIN, refused_object(lines->arena, host));
+    add(lines, COLOUR_DIM, arena_printf(lines->arena, " %s", host->sentence));
+    buf_add_char(lines->out, '\n');
+}
+
+/* Hosts that a rule allows, and that could not be reached. */
+static void add_unreachable(struct lines *lines)
+{
+    const refused_list *unreachable = lines->summary->unreachable;
+    for (size_t i = 0; i < unreachable->count && i < MOST_SHOWN; i++)
+        add_host(lines, COLOUR_YELLOW, i ? "" : "failed", &unreachable->at[i]);
+}
+
+static void add_refused(struct lines *lines)
+{
+    const struct run_summary *summary = lines->summary;
+    for (size_t i = 0; i < summary->refused->count && i < MOST_SHOWN; i++)
+        add_host(lines, COLOUR_RED, i ? "" : "refused", &summary->refused->at[i]);
+    if (summary->refused_in_all > MOST_SHOWN) {
+        begin_line(lines, COLOUR_PLAIN, "");
+        buf_printf(lines->out, "and %zu more\n", summary->refused_in_all - MOST_SHOWN);
+    }
+}
+
+static void add_tripwires(struct lines *lines)
+{
+    const fired_list *fired = lines->summary->fired;
+    for (size_t i = 0; i < fired->count && i < MOST_SHOWN; i++) {
+        begin_line(lines, COLOUR_RED, i ? "" : "tripwire");
+        /* The sentence is printable already, and has ~ for the home. */
+        buf_add_str(lines->out, opened_decoy_text(lines->arena, lines->style.home, &fired->at[i]));
+        buf_add_str(lines->out, i ? "\n" : "; it is a decoy and holds no secret\n");
+    }
+}
+
+static void add_walls(struct lines *lines)
+{
+    const struct plan *plan = lines->summary->plan;
+    for (size_t i = 0; i < plan->given_up.count; i++) {
+        const struct given_up *given_up = &plan->given_up.at[i];
+        begin_line(lines, COLOUR_YELLOW, i ? "" : "given up");
+        buf_printf(lines->out, "%s by %s%s: %s\n", wall_name(given_up->wall), given_up->by,
+                   given_up->if_needed ? ", if this machine cannot raise it" : "", wall_loss(given_up->wall));
+    }
+}
+
+static void add_home(struct lines *lines)
+{
+    const struct left *left = lines->summary->left;
+    if (!left->files.count)
+        return;
+    begin_line(lines, COLOUR_BOLD, "home");
+    buf_add_str(lines->out, "new in the private home:\n");
+    left_add(lines->out, &lines->style, left, MOST_SHOWN, LABEL_COLUMNS + 2);
+}
+
+static void add_next(struct lines *lines, bool *is_first, const char *command, const char *what)
+{
+    begin_line(lines, COLOUR_BOLD, *is_first ? "next" : "");
+    add(lines, COLOUR_GREEN, command);
+    if (what)
+        add(lines, COLOUR_DIM, arena_printf(lines->arena, "  %s", what));
+    buf_add_char(lines->out, '\n');
+    *is_first = false;
+}
+
+/* The commands that a person is likely to type next. */
+static void add_commands(struct lines *lines)
+{
+    const struct run_summary *summary = lines->summary;
+    const struct changed *changed = summary->changed;
+    bool is_first = true;
+    if (changed->count) {
+        bool waits = changed->mode == RECORD_REVIEW;
+        add_next(lines, &is_first, arena_printf(lines->arena, "bawn diff %s", summary->session), NULL);
+        add_next(lines, &is_first,
+                 arena_printf(lines->arena, waits ? "bawn apply %s" : "bawn undo %s", summary->session),
+                 waits ? "or bawn discard" : "takes it back");
+    }
+    auto_buf struct buf objects = {0};
+    add_refused_objects(&objects, lines->arena, summary->refused);
+    if (objects.size)
+        add_next(lines, &is_first, arena_printf(lines->arena, "bawn allow --always%s", buf_text(&objects)),
+                 "from now on");
+    if (summary->held)
+        add_next(lines, &is_first, arena_printf(lines->arena, "bawn held %s", summary->session), NULL);
+    if (summary->left->files.count) {
+        const char *typed = typed_path(lines->arena, summary->left->files.at[0].path);
+        add_next(lines, &is_first, arena_printf(lines->arena, "bawn home fetch %s", typed ? typed : "PATH"),
+                 "copies one here");
+    }
+    if (summary->session && (summary->refused_in_all || summary->fired->count))
+        add_next(lines, &is_first, arena_printf(lines->arena, "bawn log %s --denied", summary->session),
+                 NULL);
+}
+
+/* A short run that changed and was refused nothing is not worth a line. */
+static bool is_worth_telling(const struct run_summary *summary)
+{
+    return summary->changed->count || summary->refused_in_all || summary->unreachable->count ||
+           summary->fired->count || summary->left->files.count ||
+           summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
+}
+
+void run_summary_add_text(const struct run_summary *summary, const struct style *style, struct buf *out)
+{
+    if (!is_worth_telling(summary))
+        return;
+    struct lines lines = {summary, *style, summary->plan->policy->arena, out};
+    lines.style.home = summary->plan->policy->request.home;
+    add(&lines, COLOUR_BOLD, "bawn:");
+    buf_printf(out, " %s ended after %s%s\n", summary->session ? summary->session : "the run",
+               elapsed_text(summary),
+               summary->status ? arena_printf(lines.arena, " with status %d", summary->status) : "");
+    add_files(&lines);
+    add_used(&lines);
+    add_unreachable(&lines);
+    add_refused(&lines);
+    add_tripwires(&lines);
+    add_walls(&lines);
+    add_home(&lines);
+    add_commands(&lines);
+}
+
+/* --- JSON, one line, Markdown ---------------------------------------------------------------------------------------- */
+
+static void add_strings(struct json *json, const struct run_summary *summary)
+{
+    struct arena *arena = summary->plan->policy->arena;
+    json_open(json, "reached", '[');
+    for (size_t i = 0; i < summary->used->count; i++)
+        json_str(json, NULL, summary->used->at[i].host);
+    json_close(json, ']');
+    json_open(json, "refused", '[');
+    for (size_t i = 0; i < summary->refused->count; i++)
+        json_str(json, NULL, refused_object(arena, &summary->refused->at[i]));
+    json_close(json, ']');
+    json_open(json, "unreachable", '[');
+    for (size_t i = 0; i < summary->unreachable->count; i++)
+        json_str(json, NULL, refused_object(arena, &summary->unreachable->at[i]));
+    json_close(json, ']');
+    json_open(json, "tripwires", '[');
+    for (size_t i = 0; i < summary->fired->count; i++)
+        json_str(json, NULL, summary->fired->at[i].path);
+    json_close(json, ']');
+    json_open(json, "given_up", '[');
+    for (size_t i = 0; i < summary->plan->given_up.count; i++)
+        json_str(json, NULL, wall_name(summary->plan->given_up.at[i].wall));
+    json_close(json, ']');
+}
+
+void run_summary_add_json(const struct run_summary *summary, struct buf *out)
+{
+    const struct changed *changed = summary->changed;
+    struct json json = {.out = out, .on_one_line = true};
+    json_open(&json, NULL, '{');
+    json_str(&json, "schema", "bawn.end");
+    json_int(&json, "version", 1);
+    if (summary->session)
+        json_str(&json, "session", summary->session);
+    json_int(&json, "status", summary->status);
+    json_int(&json, "milliseconds", (int64_t)summary->milliseconds);
+    json_int(&json, "changes", (int64_t)changed->count);
+    json_str(&json, "mode", record_mode_name(changed->mode));
+    json_open(&json, "files", '[');
+    for (size_t i = 0; i < changed->files.count; i++) {
+        char letter[] = {changed->files.at[i].letter, '\0'};
+        json_open(&json, NULL, '{');
+        json_str(&json, "change", letter);
+        json_str(&json, "path", changed->files.at[i].path);
+        if (changed->files.at[i].reason)
+            json_str(&json, "risk", changed->files.at[i].reason);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    json_int(&json, "held", (int64_t)summary->held);
+    add_strings(&json, summary);
+    json_close(&json, '}');
+    buf_add_char(out, '\n');
+}
+
+static void add_counted(struct buf *out, size_t count, const char *one, const char *many)
+{
+    if (count)
+        buf_printf(out, ", %zu %s", count, count == 1 ? one : many);
+}
+
+void run_summary_add_line(const struct run_summary *summary, struct buf *out)
+{
+    const struct changed *changed = summary->changed;
+    buf_printf(out, "bawn: %s: status %d after %s", summary->session ? summary->session : "the run",
+               summary->status, elapsed_text(summary));
+    add_counted(out, (size_t)changed->count, "file changed", "files changed");
+    if (changed->risky)
+        buf_printf(out, " (%zu would run or be obeyed on the host)", changed->risky);
+    add_counted(out, summary->held, "held aside", "held aside");
+    add_counted(out, summary->used->count, "host reached", "hosts reached");
+    if (summary->refused->count) {
+        add_counted(out, summary->refused->count, "refusal:", "refusals:");
+        for (size_t i = 0; i < summary->refused->count && i < 5; i++) {
+            const char *object = refused_object(summary->plan->policy->arena, &summary->refused->at[i]);
+            buf_add_char(out, ' ');
+            text_add_printable(out, object, strlen(object));
+        }
+    }
+    add_counted(out, summary->fired->count, "tripwire", "tripwires");
+    add_counted(out, summary->plan->given_up.count, "wall given up", "walls given up");
+    buf_add_char(out, '\n');
+}
+
+/* In backquotes Markdown shows text as it is. A backquote or a bar in it would end the cell. */
+static void add_code(struct buf *out, const char *text)
+{
+    auto_buf struct buf printable = {0};
+    text_add_printable(&printable, text, strlen(text));
+    for (size_t i = 0; i < printable.size; i++) {
+        if (printable.bytes[i] == '`' || printable.bytes[i] == '|')
+            printable.bytes[i] = '\'';
+    }
+    buf_printf(out, "`%s`", buf_text(&printable));
+}
+
+static void add_row(struct buf *out, const char *label, const char *code)
+{
+    buf_printf(out, "| %s | ", label);
+    add_code(out, code);
+    buf_add_str(out, " |\n");
+}
+
+void run_summary_add_markdown(const struct run_summary *summary, struct buf *out)
+{
+    const struct changed *changed = summary->changed;
+    struct arena *arena = summary->plan->policy->arena;
+    buf_printf(out, "### bawn: %s\n\n| | |\n|---|---|\n", summary->session ? summary->session : "a run");
+    buf_printf(out, "| status | %d |\n| time | %s |\n| files changed | %" PRIu64 " |\n", summary->status,
+               elapsed_text(summary), changed->count);
+    for (size_t i = 0; i < changed->files.count && changed->files.at[i].reason; i++) {
+        add_row(out, changed->files.at[i].reason, changed->files.at[i].path);
+    }
+    for (size_t i = 0; i < summary->used->count; i++) {
+        add_row(out, "reached", summary->used->at[i].host);
+    }
+    for (size_t i = 0; i < summary->refused->count; i++) {
+        add_row(out, "refused", refused_object(arena, &summary->refused->at[i]));
+    }
+    for (size_t i = 0; i < summary->fired->count; i++) {
+        add_row(out, "tripwire", summary->fired->at[i].path);
+    }
+    for (size_t i = 0; i < summary->plan->given_up.count; i++) {
+        add_row(out, "wall given up", wall_name(summary->plan->given_up.at[i].wall));
+    }
+    auto_buf struct buf objects = {0};
+    add_refused_objects(&objects, arena, summary->refused);
+    if (objects.size)
+        buf_printf(out, "\nTo allow what was refused: `bawn allow --always%s`\n", buf_text(&objects));
+    buf_add_char(out, '\n');
+}

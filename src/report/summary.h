@@ -1,0 +1,56 @@
+/*
+ * What a run did, in a few lines: at its end (run_summary.c), and when a person reviews it later (review_summary.c).
+ */
+#pragma once
+
+#include "home/home.h"
+#include "home/left.h"
+#include "journal/run_facts.h"
+#include "report/patch.h"
+#include "workspace/record.h"
+
+struct changed_file {
+    char letter; /* patch_letter() */
+    const char *path;
+    const char *reason; /* why a person must approve it; NULL: nobody must */
+};
+
+/* What a session changed in the workspace. */
+struct changed {
+    enum record_mode mode;
+    uint64_t count;                 /* files, without those that change_is_shown() leaves out */
+    size_t risky;                   /* of those that were looked at: they have a reason */
+    size_t in_repository;           /* harmless ones in .git, which are only counted */
+    VEC(struct changed_file) files; /* some of them, the risky ones first; the texts are of an arena */
+};
+
+struct run_summary {
+    const struct plan *plan;
+    const char *session; /* NULL: the run has no session */
+    int status;
+    uint64_t milliseconds;
+    size_t held; /* files that were moved aside */
+    const struct changed *changed;
+    const used_list *used;
+    const refused_list *refused, *unreachable;
+    size_t refused_in_all; /* the list has a bound */
+    const fired_list *fired;
+    const struct left *left; /* new files in the private home */
+};
+
+/* Lines for a terminal; nothing where there is nothing to tell. */
+void run_summary_add_text(const struct run_summary *summary, const struct style *style, struct buf *out);
+void run_summary_add_json(const struct run_summary *summary, struct buf *out);
+void run_summary_add_line(const struct run_summary *summary, struct buf *out);
+void run_summary_add_markdown(const struct run_summary *summary, struct buf *out);
+
+/* Finds the files that a run left new in its private home. To be freed. */
+void left_find_new(const struct plan *plan, const struct home *home, struct left *ret_left);
+
+/* One line a file, indented: its path and its size. At most `most` lines, and one that counts the rest. */
+void left_add(struct buf *out, const struct style *style, const struct left *left, size_t most,
+              size_t indent);
+
+/* Reads the journal of the session, and adds: the command, how long it took, refusals, changes, risky files. */
+void review_summary_add(const struct patch *patch, int session_fd, const struct record *record,
+                        const change_list *changes, struct buf *out);
