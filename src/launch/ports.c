@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/fd.h"
 #include "kernel/ports.h"
 #include "launch/inside.h"
@@ -62,27 +61,16 @@ static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, str
     return 0;
 }
 
-/* A network's addresses are too many to be named: its port is taken on all, and who asks for which is told outside. */
+/* Networks come first: their port is taken on all addresses, which includes the single ones. */
 static int hand_out_granted(int channel_fd, const struct plan *plan, bool networks, struct err *err)
 {
-    struct arena scratch = {0};
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < plan->operations.count; i++) {
+    for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
-        struct host_object host;
-        const char *problem, *hint;
-        if (operation->kind != OP_CONNECT ||
-            host_parse(&scratch, operation->value, &host, &problem, &hint) < 0 || host.kind != HOST_ADDRESS ||
-            (host.prefix < 128) != networks)
-            continue;
-        struct endpoint at = {.port = operation->port};
-        memcpy(at.address, host.address, sizeof(at.address));
-        if (networks)
-            at = endpoint_is_v4(&at) ? endpoint_v4(0, at.port) : (struct endpoint){.port = at.port};
-        result = hand_out(channel_fd, PORT_LISTENER, at, err);
+        if (operation->listening.port && operation->is_network == networks &&
+            hand_out(channel_fd, PORT_LISTENER, operation->listening, err) < 0)
+            return -1;
     }
-    arena_free(&scratch);
-    return result;
+    return 0;
 }
 
 static int hand_out_host_ports(int channel_fd, const struct plan *plan, struct err *err)

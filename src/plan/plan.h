@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "kernel/endpoint.h"
 #include "plan/walls.h"
 #include "policy/policy.h"
 
@@ -77,8 +78,10 @@ struct operation {
     enum limit limit;
     uint64_t amount;
     uint16_t port, host_port;
-    bool is_of_profile;       /* because of a rule of a profile */
-    enum limit_means held_by; /* LIMIT */
+    struct endpoint listening; /* CONNECT to an address: where the sandbox accepts it; port 0: to a name */
+    bool is_network;           /* CONNECT: to a network of addresses */
+    bool is_of_profile;        /* because of a rule of a profile */
+    enum limit_means held_by;  /* LIMIT */
     bool is_directory, is_pattern, is_workspace, make, missing;
     bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
     bool is_public; /* READ, by real root: as anybody sees it. What root alone may read stays closed */
