@@ -1,11 +1,16 @@
+#include "egress/asks.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "egress/egress.h"
+enum {
+    MOST_WAITING = 32768, /* as many names as there may be, at a few ports each */
+    AT_ONCE = 64,
+};
 
-/* The socket must be what was asked for: process 1 is ours, but it lives among strangers. */
+/* The kind of the socket is checked: process 1 is bawn's own code, but it runs among untrusted processes. */
 static bool is_what_was_asked(int fd, const struct port_request *request)
 {
     int domain = 0, type = 0;
@@ -17,13 +22,13 @@ static bool is_what_was_asked(int fd, const struct port_request *request)
     return domain == family && type == (request->kind == PORT_DATAGRAM ? SOCK_DGRAM : SOCK_STREAM);
 }
 
-static void take_reply(struct egress *egress, const struct port_request *reply, int fd)
+static void take_reply(struct asks *asks, const struct port_request *reply, int fd)
 {
-    for (size_t i = 0; i < egress->asks.count; i++) {
-        struct ask ask = egress->asks.at[i];
+    for (size_t i = 0; i < asks->sent.count; i++) {
+        struct ask ask = asks->sent.at[i];
         if (ask.request.number != reply->number)
             continue;
-        egress->asks.at[i] = egress->asks.at[--egress->asks.count];
+        asks->sent.at[i] = asks->sent.at[--asks->sent.count];
         int errnum = reply->errnum;
         if (fd >= 0 && (errnum || !is_what_was_asked(fd, &ask.request))) {
             close(fd);
@@ -37,83 +42,82 @@ static void take_reply(struct egress *egress, const struct port_request *reply, 
         return;
     }
     if (fd >= 0)
-        close(fd); /* for a helper before this one */
+        close(fd); /* an earlier helper asked for it */
 }
 
-/* Sends what waits. Only so many are under way that neither side's answers find the channel full. */
-static void send_waiting(struct egress *egress)
+static void send_waiting(struct asks *asks)
 {
-    while (egress->asks.count < ASKS_AT_ONCE && egress->waiting_first < egress->waiting_asks.count) {
-        struct ask ask = egress->waiting_asks.at[egress->waiting_first];
-        int errnum = port_send(egress->channel.fd, &ask.request, -1) < 0 ? errno : 0;
+    while (asks->sent.count < AT_ONCE && asks->waiting_first < asks->waiting.count) {
+        struct ask ask = asks->waiting.at[asks->waiting_first];
+        int errnum = port_send(asks->channel.fd, &ask.request, -1) < 0 ? errno : 0;
         if (errnum == EAGAIN) {
-            poller_change(&egress->poller, &egress->channel, EPOLLIN | EPOLLOUT);
+            poller_change(asks->poller, &asks->channel, EPOLLIN | EPOLLOUT);
             return;
         }
-        egress->waiting_first++;
+        asks->waiting_first++;
         if (!errnum)
-            vec_push(&egress->asks, ask);
+            vec_push(&asks->sent, ask);
         else if (ask.self)
             ask.done(ask.self, -1, errnum);
     }
-    if (egress->waiting_first == egress->waiting_asks.count)
-        egress->waiting_first = egress->waiting_asks.count = 0;
-    poller_change(&egress->poller, &egress->channel, EPOLLIN);
+    if (asks->waiting_first == asks->waiting.count)
+        asks->waiting_first = asks->waiting.count = 0;
+    poller_change(asks->poller, &asks->channel, EPOLLIN);
 }
 
 static void channel_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
-    struct egress *egress = container_of(watcher, struct egress, channel);
+    struct asks *asks = container_of(watcher, struct asks, channel);
     struct port_request reply;
     int fd = -1, result;
     while ((result = port_receive(watcher->fd, &reply, &fd)) > 0 || (result < 0 && errno == EPROTO)) {
         if (result > 0)
-            take_reply(egress, &reply, fd);
-        send_waiting(egress);
-        settings_confirm(egress);
+            take_reply(asks, &reply, fd);
+        send_waiting(asks);
+        asks->on_reply(asks);
     }
-    send_waiting(egress);
+    send_waiting(asks);
     if (result == 0)
-        egress->is_over = true; /* process 1 is gone, and with it everything that this program is for */
+        asks->poller->is_over = true; /* process 1 has ended, and the sandbox with it */
 }
 
-bool asks_are_answered(const struct egress *egress, uint64_t last_ask)
+bool asks_are_answered(const struct asks *asks, uint64_t last)
 {
-    for (size_t i = 0; i < egress->asks.count; i++) {
-        if (egress->asks.at[i].request.number <= last_ask)
+    for (size_t i = 0; i < asks->sent.count; i++) {
+        if (asks->sent.at[i].request.number <= last)
             return false;
     }
-    size_t first = egress->waiting_first; /* in the order of their numbers */
-    return first == egress->waiting_asks.count || egress->waiting_asks.at[first].request.number > last_ask;
+    size_t first = asks->waiting_first;
+    return first == asks->waiting.count || asks->waiting.at[first].request.number > last;
 }
 
-int asks_open(struct egress *egress, int channel_fd)
+int asks_open(struct asks *asks, int channel_fd)
 {
-    egress->last_ask = (uint64_t)getpid() << 32;
-    return poller_add(&egress->poller, &egress->channel, channel_fd, EPOLLIN, channel_ready);
+    asks->last = (uint64_t)getpid() << 32;
+    return poller_add(asks->poller, &asks->channel, channel_fd, EPOLLIN, channel_ready);
 }
 
-void ask_port(struct egress *egress, enum port_kind kind, struct endpoint at, ask_done *done, void *self)
+void ask_port(struct asks *asks, enum port_kind kind, struct endpoint at, ask_done *done, void *self)
 {
     struct ask ask = {
-        .request = {.kind = kind, .number = ++egress->last_ask, .at = at}, .done = done, .self = self};
-    if (egress->waiting_asks.count - egress->waiting_first >= MOST_ASKS) {
+        .request = {.kind = kind, .number = ++asks->last, .at = at}, .done = done, .self = self};
+    if (asks->waiting.count - asks->waiting_first >= MOST_WAITING) {
         done(self, -1, EAGAIN);
         return;
     }
-    vec_push(&egress->waiting_asks, ask);
-    send_waiting(egress);
+    vec_push(&asks->waiting, ask);
+    send_waiting(asks);
 }
 
-void ask_forget(struct egress *egress, const void *self)
+void ask_forget(struct asks *asks, const void *self)
 {
-    for (size_t i = 0; i < egress->asks.count; i++) {
-        if (egress->asks.at[i].self == self)
-            egress->asks.at[i].self = NULL;
+    for (size_t i = 0; i < asks->sent.count; i++) {
+        if (asks->sent.at[i].self == self)
+            asks->sent.at[i].self = NULL;
     }
-    for (size_t i = egress->waiting_first; i < egress->waiting_asks.count; i++) {
-        if (egress->waiting_asks.at[i].self == self)
-            egress->waiting_asks.at[i].self = NULL;
+    for (size_t i = asks->waiting_first; i < asks->waiting.count; i++) {
+        if (asks->waiting.at[i].self == self)
+            asks->waiting.at[i].self = NULL;
     }
 }

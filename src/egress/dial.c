@@ -1,4 +1,5 @@
-/* Looks a host up outside, has it checked where that leads, and connects to just that address. */
+#include "egress/dial.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -6,14 +7,15 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "egress/egress.h"
+#include "egress/relay.h"
 
 enum {
-    KEPT = 5000,           /* milliseconds that the addresses of a name are used for further connections */
-    BEFORE_THE_NEXT = 250, /* milliseconds that an address may take before the next one is tried beside it */
+    KEPT = 5000,           /* milliseconds for which the addresses of a name are cached */
+    BEFORE_THE_NEXT = 250, /* milliseconds until the next address is tried too */
 };
 
-void connection_is_through(struct connection *connection)
+/* The host answers, through the proxy perhaps. */
+static void is_through(struct connection *connection)
 {
     struct egress *egress = connection->egress;
     bool is_news = !endpoint_equal(&egress->last_connected, &connection->asked);
@@ -21,9 +23,27 @@ void connection_is_through(struct connection *connection)
     if (is_news) {
         char reached[ENDPOINT_TEXT_SIZE];
         endpoint_text(&connection->reached, reached);
-        tell_connection(connection, connection->published ? TOLD_PUBLISHED : TOLD_CONNECTED, reached);
+        connection_tell(connection, connection->published ? TOLD_PUBLISHED : TOLD_CONNECTED, reached);
     }
     connection_relay(connection);
+}
+
+/* Reads the proxy's answer and nothing after it: the next byte is the host's. */
+static void proxy_ready(struct connection *connection, bool is_inner, uint32_t events)
+{
+    (void)events;
+    if (is_inner)
+        return;
+    char bytes[PROXY_LARGEST_ANSWER];
+    int fd = connection->outer.watcher.fd;
+    ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN)
+        return;
+    ptrdiff_t size = got <= 0 ? -1 : proxy_read_answer(bytes, (size_t)got);
+    if (size < 0)
+        connection_fail(connection, 0, "the proxy does not connect to it");
+    else if (size > 0 && recv(fd, bytes, (size_t)size, MSG_DONTWAIT) == size)
+        is_through(connection);
 }
 
 static void ask_proxy(struct connection *connection)
@@ -33,7 +53,7 @@ static void ask_proxy(struct connection *connection)
     char text[ENDPOINT_TEXT_SIZE];
     auto_buf struct buf request = {0};
     proxy_add_request(&egress->proxy, connection_host(connection, text), connection->asked.port, &request);
-    connection->stage = STAGE_PROXY;
+    connection_enter(connection, STAGE_PROXY, proxy_ready);
     if (send(outer->fd, request.bytes, request.size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)request.size)
         connection_fail(connection, errno, "");
     else
@@ -42,13 +62,10 @@ static void ask_proxy(struct connection *connection)
 
 static void connected(struct connection *connection, struct attempt *attempt)
 {
-    struct egress *egress = connection->egress;
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof(peer);
-    /* The winner moves to its side, the others are given up. */
     struct side *side = connection->published ? &connection->inner : &connection->outer;
-    side->connection = connection;
-    if (poller_move(&egress->poller, &attempt->watcher, &side->watcher, EPOLLIN, relay_ready) < 0) {
+    if (side_take(side, attempt, EPOLLIN) < 0) {
         connection_fail(connection, errno, "");
         return;
     }
@@ -60,7 +77,7 @@ static void connected(struct connection *connection, struct attempt *attempt)
     if (connection->via_proxy)
         ask_proxy(connection);
     else
-        connection_is_through(connection);
+        is_through(connection);
 }
 
 static void attempts_are_over(struct connection *connection)
@@ -103,11 +120,11 @@ static bool is_connected(int fd)
     return getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
 }
 
-/* A host nearby may have answered already: then nobody waits for it. */
+/* A host nearby may have answered already, which saves one round of the poller. */
 static void attempt_begin(struct connection *connection, int fd)
 {
     struct attempt *attempt = &connection->attempts[connection->attempts_begun++];
-    connection->stage = STAGE_DIAL;
+    connection_enter(connection, STAGE_DIAL, NULL);
     connection->attempts_open++;
     attempt->connection = connection;
     bool is_there = is_connected(fd);
@@ -118,7 +135,6 @@ static void attempt_begin(struct connection *connection, int fd)
         connected(connection, attempt);
 }
 
-/* The next address, beside those that have not answered yet. */
 void connection_attempt(struct connection *connection)
 {
     static const int on = 1;
@@ -145,15 +161,15 @@ static void dial_addresses(struct connection *connection, uint16_t port)
 {
     for (size_t i = 0; i < connection->addresses.count; i++)
         connection->addresses.addresses[i].port = port;
-    connection->stage = STAGE_DIAL;
+    connection_enter(connection, STAGE_DIAL, NULL);
     connection_attempt(connection);
 }
 
-/* Its name's addresses are there. */
+/* The addresses of the name, or of the proxy, are known. */
 static void connection_found(struct connection *connection)
 {
     const struct name *name = connection->name;
-    if (connection->via_proxy) { /* what was looked up is the proxy, which is the caller's own choice */
+    if (connection->via_proxy) { /* the caller chose the proxy: leads.h does not judge its address */
         if (connection->addresses.count == 0)
             connection_fail(connection, 0, connection->addresses.problem);
         else
@@ -165,10 +181,12 @@ static void connection_found(struct connection *connection)
         connection_fail(connection, 0, name->found.problem);
         return;
     }
-    if (leads_must_wait(connection, name->found.addresses, name->found.count))
+    struct leads *leads = &connection->egress->leads;
+    connection->waits_for_translators = leads_must_wait(leads, name->found.addresses, name->found.count);
+    if (connection->waits_for_translators)
         return;
     char sentence[LEADS_SENTENCE_SIZE];
-    leads_keep_permitted(connection, sentence);
+    leads_keep_permitted(leads, &connection->rule, connection->asked.port, &connection->addresses, sentence);
     if (connection->addresses.count == 0) {
         connection_refuse(connection, sentence);
         return;
@@ -176,24 +194,24 @@ static void connection_found(struct connection *connection)
     dial_addresses(connection, connection->asked.port);
 }
 
-/* An address that a rule names is dialled as it is. */
+/* An address that a rule names needs no lookup. */
 static void dial_address(struct connection *connection)
 {
     struct egress *egress = connection->egress;
     const struct endpoint *asked = &connection->asked;
     bool has_rule = connection->rule.verb != VERB_NONE;
     bool is_network = has_rule && connection->rule.host.prefix < 128;
-    if (has_rule && !address_is_meant(&connection->rule.host, leads_class(egress, asked))) {
+    if (has_rule && !address_is_meant(&connection->rule.host, leads_class(&egress->leads, asked))) {
         connection_refuse(connection,
                           "a rule for a network does not mean what is special in it; name the address");
         return;
     }
-    if (is_network && leads_to_refused(egress, asked, asked->port)) {
+    if (is_network && leads_to_refused(&egress->leads, asked, asked->port)) {
         connection_refuse(connection, "it stands for an address that a rule refuses");
         return;
     }
     connection->addresses = (struct lookup_result){.count = 1, .addresses = {connection->asked}};
-    if (!has_rule) /* a port of the host's, wherever on its loopback it is */
+    if (!has_rule) /* host-port: the server may listen at either loopback address */
         connection->addresses = (struct lookup_result){
             .count = 2, .addresses = {endpoint_v4(INADDR_LOOPBACK, 0), {.address = {[15] = 1}}}};
     dial_addresses(connection, connection->asked.port);
@@ -204,10 +222,13 @@ void connection_dial(struct connection *connection)
     struct egress *egress = connection->egress;
     struct name *name = connection->name;
     char text[ENDPOINT_TEXT_SIZE];
-    connection->stage = STAGE_LOOKUP;
-    if (!name && leads_must_wait(connection, &connection->asked, 1))
-        return;
-    bool is_special = !name && leads_class(egress, &connection->asked) != ADDRESS_PUBLIC;
+    connection_enter(connection, STAGE_LOOKUP, NULL);
+    if (!name) {
+        connection->waits_for_translators = leads_must_wait(&egress->leads, &connection->asked, 1);
+        if (connection->waits_for_translators)
+            return;
+    }
+    bool is_special = !name && leads_class(&egress->leads, &connection->asked) != ADDRESS_PUBLIC;
     connection->via_proxy =
         egress->proxy.host && !is_special &&
         !proxy_is_excepted(&egress->proxy, connection_host(connection, text), connection->asked.port);
@@ -236,13 +257,13 @@ static void inside_made(void *self, int fd, int errnum)
     attempt_begin(connection, fd);
 }
 
-/* First 127.0.0.1, then ::1: some servers listen at one of them only. */
 void connection_dial_inside(struct connection *connection)
 {
     struct endpoint v6 = {.address = {[15] = 1}, .port = connection->published};
     bool again = connection->attempts_begun > 0;
     connection->tried_v6 = again;
-    ask_port(connection->egress, PORT_CONNECTION, again ? v6 : connection->asked, inside_made, connection);
+    ask_port(&connection->egress->asks, PORT_CONNECTION, again ? v6 : connection->asked, inside_made,
+             connection);
 }
 
 static void go_on_with_translators(struct egress *egress)
@@ -258,7 +279,7 @@ static void go_on_with_translators(struct egress *egress)
     }
 }
 
-/* `name` NULL: the proxy's. */
+/* `name` NULL: the result is the proxy's. */
 static void go_on_with(struct egress *egress, const struct name *name, const struct lookup_result *result)
 {
     for (struct connection *at = egress->connections, *next; at; at = next) {
@@ -278,8 +299,8 @@ static void looked_up_ready(struct watcher *watcher, uint32_t events)
     struct egress *egress = container_of(watcher, struct egress, looked_up);
     struct lookup_result result;
     for (void *self; (self = lookup_next(egress->lookup, &result));) {
-        if (self == &egress->translators) {
-            leads_take_translators(egress, &result);
+        if (self == &egress->leads) {
+            leads_take_translators(&egress->leads, &result);
             go_on_with_translators(egress);
             continue;
         }
@@ -301,5 +322,6 @@ int dial_open(struct egress *egress)
     egress->lookup = lookup_open(&ready_fd);
     if (!egress->lookup)
         return -1;
+    egress->leads.lookup = egress->lookup;
     return poller_add(&egress->poller, &egress->looked_up, ready_fd, EPOLLIN, looked_up_ready);
 }

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/reader.h"
+
 enum {
     HEADER_SIZE = 12,
     CLASS_IN = 1,
@@ -17,47 +19,17 @@ enum {
     OPTION_REASON = 15,                      /* RFC 8914 */
     REASON_PROHIBITED = 18,
     LONGEST_REASON = 200,
-    LIFETIME = 30, /* seconds that an answer may be kept */
+    LIFETIME = 30, /* seconds for which an answer may be cached */
 };
 
-struct reader {
-    const uint8_t *at, *end;
-    bool failed;
-};
-
-static unsigned read_byte(struct reader *reader)
-{
-    if (reader->at == reader->end) {
-        reader->failed = true;
-        return 0;
-    }
-    return *reader->at++;
-}
-
-static uint16_t read_short(struct reader *reader)
-{
-    unsigned high = read_byte(reader);
-    return (uint16_t)(high << 8 | read_byte(reader));
-}
-
-static void skip(struct reader *reader, size_t size)
-{
-    if ((size_t)(reader->end - reader->at) < size) {
-        reader->failed = true;
-        reader->at = reader->end;
-        return;
-    }
-    reader->at += size;
-}
-
-/* Names with other bytes than those of a host's name exist, and are none of ours: they are malformed. */
+/* DNS allows any bytes in a name. Bytes that no host name has are treated as malformed. */
 static void read_name(struct reader *reader, struct dns_question *question)
 {
     size_t size = 0;
     for (;;) {
-        unsigned length = read_byte(reader);
+        unsigned length = reader_number(reader, 1);
         if (reader->failed || length > 63 || question->spelled_size + length + 1 > 255) {
-            reader->failed = true; /* a pointer too: there is nothing before the question to point to */
+            reader->failed = true; /* also for a compression pointer: nothing precedes the question */
             return;
         }
         question->spelled[question->spelled_size++] = (uint8_t)length;
@@ -66,7 +38,7 @@ static void read_name(struct reader *reader, struct dns_question *question)
         if (size)
             question->name[size++] = '.';
         for (unsigned i = 0; i < length; i++) {
-            unsigned byte = read_byte(reader);
+            unsigned byte = reader_number(reader, 1);
             if (!isalnum((int)byte) && byte != '-' && byte != '_')
                 reader->failed = true;
             question->spelled[question->spelled_size++] = (uint8_t)byte;
@@ -79,9 +51,9 @@ static void read_name(struct reader *reader, struct dns_question *question)
 /* The one record that may follow a question: EDNS. */
 static void read_options(struct reader *reader, struct dns_question *question)
 {
-    bool is_root = read_byte(reader) == 0, is_options = read_short(reader) == TYPE_OPT;
-    skip(reader, 6);
-    skip(reader, read_short(reader));
+    bool is_root = reader_number(reader, 1) == 0, is_options = reader_number(reader, 2) == TYPE_OPT;
+    reader_take(reader, 6);
+    reader_vector(reader, 2);
     question->has_options = true;
     reader->failed |= !is_root || !is_options;
 }
@@ -89,11 +61,11 @@ static void read_options(struct reader *reader, struct dns_question *question)
 enum dns_code dns_read(const uint8_t *bytes, size_t size, struct dns_question *ret_question)
 {
     *ret_question = (struct dns_question){0};
-    struct reader reader = {bytes, bytes + size, false};
-    ret_question->id = read_short(&reader);
-    ret_question->flags = read_short(&reader);
-    uint16_t questions = read_short(&reader), answers = read_short(&reader),
-             authorities = read_short(&reader), additional = read_short(&reader);
+    struct reader reader = {bytes, size, false};
+    ret_question->id = (uint16_t)reader_number(&reader, 2);
+    ret_question->flags = (uint16_t)reader_number(&reader, 2);
+    uint32_t questions = reader_number(&reader, 2), answers = reader_number(&reader, 2),
+             authorities = reader_number(&reader, 2), additional = reader_number(&reader, 2);
     if (reader.failed || ret_question->flags & FLAG_RESPONSE)
         return DNS_IGNORED;
     if (ret_question->flags & OPCODE)
@@ -101,18 +73,18 @@ enum dns_code dns_read(const uint8_t *bytes, size_t size, struct dns_question *r
     if (questions != 1 || answers || authorities || additional > 1)
         return DNS_MALFORMED;
     read_name(&reader, ret_question);
-    ret_question->type = read_short(&reader);
-    uint16_t class = read_short(&reader);
+    ret_question->type = (uint16_t)reader_number(&reader, 2);
+    uint32_t class = reader_number(&reader, 2);
     if (additional)
         read_options(&reader, ret_question);
-    if (reader.failed || reader.at != reader.end || class != CLASS_IN) {
-        ret_question->spelled_size = 0; /* not repeated in the answer: it may be anything */
+    if (reader.failed || reader.size || class != CLASS_IN) {
+        ret_question->spelled_size = 0; /* a malformed question is not repeated in the answer */
         return DNS_MALFORMED;
     }
     return DNS_FINE;
 }
 
-/* Answers are small by construction: a question of 255 + 4 bytes and at most three records of known size. */
+/* An answer always fits: a question of 255 + 4 bytes and at most three records of bounded size. */
 struct writer {
     uint8_t *at;
 };

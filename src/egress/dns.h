@@ -1,7 +1,4 @@
-/*
- * The DNS as it is spoken on the wire: one question in, one answer out. Strict: what does not have exactly one meaning is
- * not answered with one. Nothing here asks anybody or decides anything.
- */
+/* The wire format of DNS: parses one question, writes one answer. A question with more than one meaning is malformed. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,19 +27,19 @@ enum dns_code {
 struct dns_question {
     uint16_t id, flags, type;
     char name[NAME_LONGEST + 1]; /* lower case, without the dot at the end; "" for the root */
-    bool has_options;            /* EDNS: the asking side reads reasons */
-    uint8_t spelled[256];        /* the name as it was asked, upper and lower case kept */
+    bool has_options;            /* EDNS: the client understands extended errors */
+    uint8_t spelled[256];        /* the name in wire format, in the case in which it was asked */
     size_t spelled_size;
 };
 
-/* DNS_FINE with the question, or what is wrong with it (then id and flags are set, where there are any). */
+/* Returns DNS_FINE with the question, or an error code. Then id and flags are set, unless the bytes are too few. */
 enum dns_code dns_read(const uint8_t *bytes, size_t size, struct dns_question *ret_question);
 
 struct dns_answer {
     enum dns_code code;
-    const uint8_t *address; /* of `address_size` bytes, or NULL: no data */
+    const uint8_t *address; /* NULL: the name has no address of this type */
     size_t address_size;
-    const char *reason; /* why there is no such name, for people; may be NULL */
+    const char *reason; /* why the name does not exist, for a person; may be NULL */
 };
 
 /* Returns the answer's size. */

@@ -1,8 +1,9 @@
 #include "egress/hello.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
+
+#include "base/reader.h"
 
 enum {
     RECORD_HEADER = 5,
@@ -13,45 +14,11 @@ enum {
     NAME_IS_HOST = 0,
 };
 
-/* A part of a message whose size is known: nothing is read beyond it, and what is left over is seen. */
-struct span {
-    const uint8_t *at;
-    size_t size;
-    bool failed;
-};
-
-static struct span take(struct span *span, size_t size)
+static enum hello read_server_name(struct reader extension, char ret_name[NAME_LONGEST + 1])
 {
-    if (span->failed || size > span->size) {
-        span->failed = true;
-        return (struct span){.failed = true};
-    }
-    struct span part = {span->at, size, false};
-    span->at += size;
-    span->size -= size;
-    return part;
-}
-
-static size_t take_number(struct span *span, size_t bytes)
-{
-    struct span part = take(span, bytes);
-    size_t number = 0;
-    for (size_t i = 0; !part.failed && i < bytes; i++)
-        number = number << 8 | part.at[i];
-    return number;
-}
-
-/* A vector: its size in so many bytes, then its content. */
-static struct span take_vector(struct span *span, size_t size_bytes)
-{
-    return take(span, take_number(span, size_bytes));
-}
-
-static enum hello read_server_name(struct span extension, char ret_name[NAME_LONGEST + 1])
-{
-    struct span list = take_vector(&extension, 2);
-    size_t type = take_number(&list, 1);
-    struct span name = take_vector(&list, 2);
+    struct reader list = reader_vector(&extension, 2);
+    size_t type = reader_number(&list, 1);
+    struct reader name = reader_vector(&list, 2);
     if (list.failed || extension.size || list.size || type != NAME_IS_HOST || name.size == 0 ||
         name.size > NAME_LONGEST || memchr(name.at, '\0', name.size))
         return HELLO_BAD;
@@ -61,40 +28,43 @@ static enum hello read_server_name(struct span extension, char ret_name[NAME_LON
     return HELLO_NAMED;
 }
 
-static enum hello read_message(struct span message, char ret_name[NAME_LONGEST + 1])
+static enum hello read_message(struct reader message, char ret_name[NAME_LONGEST + 1])
 {
     enum hello found = HELLO_NAMELESS;
-    take(&message, 2 + 32);   /* version, random */
-    take_vector(&message, 1); /* session */
-    take_vector(&message, 2); /* ciphers */
-    take_vector(&message, 1); /* compressions */
+    reader_take(&message, 2 + 32); /* version, random */
+    reader_vector(&message, 1);    /* session */
+    reader_vector(&message, 2);    /* ciphers */
+    reader_vector(&message, 1);    /* compressions */
     if (!message.failed && message.size == 0)
-        return HELLO_NAMELESS; /* older than extensions */
-    struct span extensions = take_vector(&message, 2);
+        return HELLO_NAMELESS; /* TLS 1.0 allowed a hello without extensions */
+    struct reader extensions = reader_vector(&message, 2);
     if (message.failed || message.size)
         return HELLO_BAD;
     while (extensions.size && !extensions.failed) {
-        size_t type = take_number(&extensions, 2);
-        struct span extension = take_vector(&extensions, 2);
+        size_t type = reader_number(&extensions, 2);
+        struct reader extension = reader_vector(&extensions, 2);
         if (extensions.failed || type != EXTENSION_SERVER_NAME)
             continue;
         if (found != HELLO_NAMELESS || (found = read_server_name(extension, ret_name)) == HELLO_BAD)
-            return HELLO_BAD; /* two names are two meanings */
+            return HELLO_BAD; /* two names: the server might choose either */
     }
     return extensions.failed ? HELLO_BAD : found;
 }
 
-/* What the bytes of the handshake so far are: a whole message, or the beginning of one that may become a hello. */
-static enum hello read_so_far(const uint8_t *message, size_t have, char ret_name[NAME_LONGEST + 1])
+/* The bytes of the handshake so far: a whole message, or the beginning of one that may become a ClientHello. */
+static enum hello read_so_far(const uint8_t *bytes, size_t have, char ret_name[NAME_LONGEST + 1])
 {
-    if (have && message[0] != TYPE_CLIENT_HELLO)
+    struct reader handshake = {bytes, have, false};
+    uint32_t type = reader_number(&handshake, 1);
+    if (!handshake.failed && type != TYPE_CLIENT_HELLO)
         return HELLO_BAD;
-    if (have < 4)
+    size_t length = reader_number(&handshake, 3);
+    if (handshake.failed)
         return HELLO_MORE;
-    size_t length = (size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3];
     if (length + 4 > HELLO_LARGEST)
         return HELLO_BAD;
-    return have < length + 4 ? HELLO_MORE : read_message((struct span){message + 4, length, false}, ret_name);
+    struct reader message = reader_take(&handshake, length);
+    return message.failed ? HELLO_MORE : read_message(message, ret_name);
 }
 
 enum hello hello_read(const uint8_t *bytes, size_t size, char ret_name[NAME_LONGEST + 1])

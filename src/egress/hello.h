@@ -1,4 +1,4 @@
-/* The name in the first message of a TLS connection: the outer server name of the ClientHello, as the network sees it. */
+/* Finds the server name in a TLS ClientHello. With Encrypted Client Hello it is the outer one. */
 #pragma once
 
 #include <stddef.h>
@@ -7,13 +7,13 @@
 #include "policy/host.h"
 
 enum hello {
-    HELLO_BAD,  /* not a ClientHello, or one that could be read in two ways */
-    HELLO_MORE, /* what is there so far may become one */
+    HELLO_BAD,  /* not a ClientHello, or an ambiguous one */
+    HELLO_MORE, /* the bytes so far may become a ClientHello */
     HELLO_NAMELESS,
     HELLO_NAMED,
 };
 
-enum { HELLO_LARGEST = 16384 }; /* as one record may be, headers of records not counted */
+enum { HELLO_LARGEST = 16384 }; /* the size of one record, without record headers */
 
-/* ret_name is written for HELLO_NAMED: any bytes but NUL, in lower case. */
+/* For HELLO_NAMED, ret_name is in lower case and may have any bytes but NUL. */
 enum hello hello_read(const uint8_t *bytes, size_t size, char ret_name[NAME_LONGEST + 1]);

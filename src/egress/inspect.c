@@ -1,30 +1,26 @@
-/*
- * The first words of a connection. The network of the host that is dialled may hold many others: what the client itself
- * calls it, in TLS or in HTTP, must be the name that it asked for. The bytes are only looked at and stay where they are.
- */
+#include "egress/inspect.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/epoll.h>
 
-#include "egress/egress.h"
 #include "egress/hello.h"
 
 enum { TLS_CHANGE = 20, TLS_ALERT = 21, TLS_HANDSHAKE = 22 };
 
 enum verdict {
-    VERDICT_SILENT, /* nothing has come yet */
-    VERDICT_WAIT,   /* too little */
-    VERDICT_PASS,
-    VERDICT_HTTP,
-    VERDICT_UNKNOWN,
+    VERDICT_SILENT,  /* nothing has come yet */
+    VERDICT_WAIT,    /* too few bytes */
+    VERDICT_PASS,    /* the right host, or a protocol without host names */
+    VERDICT_HTTP,    /* http.c checks each request */
+    VERDICT_UNKNOWN, /* perhaps HTTP: http.c finds out */
     VERDICT_REFUSE,
-    VERDICT_BROKEN,
+    VERDICT_BROKEN, /* the client is gone */
 };
 
-/* Could be any host's. */
+/* TLS without a server name: the server chooses the host. */
 static enum verdict inspect_nameless(const struct connection *connection, const char **ret_problem)
 {
     *ret_problem =
@@ -51,7 +47,10 @@ static enum verdict inspect_tls(const struct connection *connection, const uint8
     return strcmp(name, connection->name->text) == 0 ? VERDICT_PASS : VERDICT_REFUSE;
 }
 
-/* Some servers pass over a warning that comes before the hello. It is told by its head: other protocols have this first byte too. */
+/*
+ * Some servers accept an alert or a ChangeCipherSpec before the ClientHello. The whole record header is compared, since other
+ * protocols may begin with the same byte.
+ */
 static enum verdict inspect_before_hello(const uint8_t *bytes, size_t size, const char **ret_problem)
 {
     enum { HEAD = 5, VERSION = 2 };
@@ -64,7 +63,7 @@ static enum verdict inspect_before_hello(const uint8_t *bytes, size_t size, cons
     return size < HEAD ? VERDICT_WAIT : VERDICT_REFUSE;
 }
 
-/* A hello as SSL 2 wrote it, which servers still take for the beginning of TLS. There is no place for a name in it. */
+/* An SSL 2 ClientHello, which some servers still accept as the beginning of TLS. It cannot carry a server name. */
 static enum verdict inspect_oldest(const struct connection *connection, const uint8_t *bytes, size_t size,
                                    const char **ret_problem)
 {
@@ -80,20 +79,20 @@ static enum verdict inspect_oldest(const struct connection *connection, const ui
     return inspect_nameless(connection, ret_problem);
 }
 
-/* At a port where anything may be spoken. */
+/* A port at which any protocol may be spoken. */
 static enum verdict inspect_any(const struct connection *connection, const uint8_t *bytes, size_t size,
                                 const char **ret_problem)
 {
     if (bytes[0] == TLS_ALERT || bytes[0] == TLS_CHANGE)
         return inspect_before_hello(bytes, size, ret_problem);
-    bool may_be_oldest = bytes[0] >> 6 == 2; /* marked, and no longer than a record may be */
+    bool may_be_oldest = bytes[0] >> 6 == 2; /* a two-byte header, and a size below 16 KiB */
     return may_be_oldest ? inspect_oldest(connection, bytes, size, ret_problem) : VERDICT_UNKNOWN;
 }
 
 static enum verdict inspect(const struct connection *connection, const uint8_t *bytes, size_t size,
                             const char **ret_problem)
 {
-    static const char ssh[] = "SSH-2.0-"; /* which has no names that could differ */
+    static const char ssh[] = "SSH-2.0-"; /* SSH sends no host name */
     uint16_t port = connection->asked.port;
     if (bytes[0] == TLS_HANDSHAKE)
         return inspect_tls(connection, bytes, size, ret_problem);
@@ -116,7 +115,7 @@ static bool has_ended(int fd)
            information.tcpi_state == TCP_CLOSE_WAIT;
 }
 
-/* Nothing more comes: what might have become TLS is none, which is fine where other protocols may be spoken. */
+/* Nothing more comes. An incomplete TLS header is refused, unless the port takes any protocol. */
 static enum verdict inspect_end(const struct connection *connection, uint8_t first)
 {
     return first == TLS_HANDSHAKE || connection->asked.port == PORT_HTTPS ? VERDICT_REFUSE : VERDICT_UNKNOWN;
@@ -137,24 +136,23 @@ static enum verdict look(const struct connection *connection, bool is_over, cons
     return verdict == VERDICT_WAIT && is_over ? inspect_end(connection, bytes[0]) : verdict;
 }
 
-void connection_inspect(struct connection *connection)
+bool connection_inspect(struct connection *connection)
 {
-    bool is_early = connection->stage == STAGE_INSPECT;
     const char *problem = "its first words do not tell which host it is for";
     enum verdict verdict = look(connection, false, &problem);
-    /* The last words may have come since then: they are looked at once more. */
+    /* The last bytes may have come between the peek and the check for the end: peek again. */
     if (verdict == VERDICT_WAIT && has_ended(connection->inner.watcher.fd))
         verdict = look(connection, true, &problem);
     switch (verdict) {
     case VERDICT_SILENT:
     case VERDICT_WAIT:
-        return;
+        return false;
     case VERDICT_BROKEN:
         connection_reset(connection);
-        return;
+        return false;
     case VERDICT_REFUSE:
         connection_refuse(connection, problem);
-        return;
+        return false;
     case VERDICT_PASS:
         break;
     case VERDICT_UNKNOWN:
@@ -166,8 +164,5 @@ void connection_inspect(struct connection *connection)
         break;
     }
     connection->is_inspected = true;
-    if (is_early)
-        connection_dial(connection);
-    else
-        connection_relay(connection);
+    return true;
 }

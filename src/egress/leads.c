@@ -1,16 +1,15 @@
-/* Where a name or an address leads, and whether that may be dialled. */
+#include "egress/leads.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "egress/egress.h"
+#include "egress/poller.h"
 #include "kernel/route.h"
 
-enum {
-    ROUTES_KEPT = 1000,       /* milliseconds that what the kernel said of an address is believed */
-    TRANSLATORS_KEPT = 60000, /* the same for what the resolver said of this network */
-};
+/* Milliseconds for which an answer is used again: the kernel's about an address, the resolver's about NAT64. */
+enum { ROUTES_KEPT = 1000, TRANSLATORS_KEPT = 60000 };
 
-/* Is it this machine? Where the kernel cannot be asked, every address may be. */
+/* Is it an address of this machine? If the kernel cannot be asked, every address is treated as one. */
 static bool is_here(struct routes *routes, const struct endpoint *address)
 {
     int64_t now = now_milliseconds();
@@ -30,50 +29,48 @@ static bool is_here(struct routes *routes, const struct endpoint *address)
     return new->is_here;
 }
 
-static enum address_class class_of(struct egress *egress, const struct endpoint *address)
+static enum address_class class_of(struct leads *leads, const struct endpoint *address)
 {
     enum address_class class = address_classify(address);
     bool may_be_own = class == ADDRESS_PUBLIC || class == ADDRESS_PRIVATE;
-    return may_be_own && is_here(&egress->routes, address) ? ADDRESS_OWN : class;
+    return may_be_own && is_here(&leads->routes, address) ? ADDRESS_OWN : class;
 }
 
-/* The classes' order is that of how special they are. */
-enum address_class leads_class(struct egress *egress, const struct endpoint *address)
+/* ADDRESS_CLASSES is ordered: the most special class is the smallest number. */
+enum address_class leads_class(struct leads *leads, const struct endpoint *address)
 {
     struct endpoint inner[ADDRESS_MOST_INNER];
-    size_t count = address_inner(address, &egress->translators, inner);
-    enum address_class most_special = class_of(egress, address);
+    size_t count = address_inner(address, &leads->translators, inner);
+    enum address_class most_special = class_of(leads, address);
     for (size_t i = 0; i < count; i++) {
-        enum address_class class = class_of(egress, &inner[i]);
+        enum address_class class = class_of(leads, &inner[i]);
         if (class < most_special)
             most_special = class;
     }
     return most_special;
 }
 
-bool leads_to_refused(const struct egress *egress, const struct endpoint *address, uint16_t port)
+bool leads_to_refused(const struct leads *leads, const struct endpoint *address, uint16_t port)
 {
     struct endpoint inner[ADDRESS_MOST_INNER];
-    size_t count = address_inner(address, &egress->translators, inner);
-    bool is_refused = table_refuses(&egress->table, address, port);
+    size_t count = address_inner(address, &leads->translators, inner);
+    bool is_refused = table_refuses(leads->table, address, port);
     for (size_t i = 0; i < count; i++)
-        is_refused |= table_refuses(&egress->table, &inner[i], port);
+        is_refused |= table_refuses(leads->table, &inner[i], port);
     return is_refused;
 }
 
-/* May it be dialled for this name? If not, the sentence says why. */
-static bool is_permitted(struct connection *connection, const struct endpoint *address,
-                         char ret_sentence[LEADS_SENTENCE_SIZE])
+static bool is_permitted(struct leads *leads, const struct rule *rule, uint16_t port,
+                         const struct endpoint *address, char ret_sentence[LEADS_SENTENCE_SIZE])
 {
-    struct egress *egress = connection->egress;
-    enum address_class class = leads_class(egress, address);
-    if (class != ADDRESS_PUBLIC && !(class == ADDRESS_PRIVATE && table_trusts_name(&connection->rule))) {
+    enum address_class class = leads_class(leads, address);
+    if (class != ADDRESS_PUBLIC && !(class == ADDRESS_PRIVATE && table_trusts_name(rule))) {
         snprintf(ret_sentence, LEADS_SENTENCE_SIZE, "its name leads to %s, and %s", address_class_text(class),
                  class == ADDRESS_PRIVATE ? "only your own rule for just that name opens it"
                                           : "only a rule with the address itself opens it");
         return false;
     }
-    if (leads_to_refused(egress, address, connection->asked.port)) {
+    if (leads_to_refused(leads, address, port)) {
         char text[ENDPOINT_TEXT_SIZE];
         endpoint_text(address, text);
         snprintf(ret_sentence, LEADS_SENTENCE_SIZE, "its name leads to %s, which a rule refuses", text);
@@ -82,37 +79,35 @@ static bool is_permitted(struct connection *connection, const struct endpoint *a
     return true;
 }
 
-void leads_keep_permitted(struct connection *connection, char ret_sentence[LEADS_SENTENCE_SIZE])
+void leads_keep_permitted(struct leads *leads, const struct rule *rule, uint16_t port,
+                          struct lookup_result *addresses, char ret_sentence[LEADS_SENTENCE_SIZE])
 {
-    struct lookup_result *found = &connection->addresses;
     size_t kept = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        if (is_permitted(connection, &found->addresses[i], ret_sentence))
-            found->addresses[kept++] = found->addresses[i];
+    for (size_t i = 0; i < addresses->count; i++) {
+        if (is_permitted(leads, rule, port, &addresses->addresses[i], ret_sentence))
+            addresses->addresses[kept++] = addresses->addresses[i];
     }
-    found->count = kept;
+    addresses->count = kept;
 }
 
-bool leads_must_wait(struct connection *connection, const struct endpoint *addresses, size_t count)
+bool leads_must_wait(struct leads *leads, const struct endpoint *addresses, size_t count)
 {
-    struct egress *egress = connection->egress;
     bool may_be_translated = false;
     for (size_t i = 0; i < count; i++)
         may_be_translated |= !endpoint_is_v4(&addresses[i]);
-    connection->waits_for_translators = may_be_translated && egress->translators_until <= now_milliseconds();
-    if (!connection->waits_for_translators)
+    if (!may_be_translated || leads->translators_until > now_milliseconds())
         return false;
-    if (!egress->translators_are_asked)
-        lookup_start(egress->lookup, TRANSLATORS_NAME, false, &egress->translators);
-    egress->translators_are_asked = true;
+    if (!leads->translators_are_asked)
+        lookup_start(leads->lookup, TRANSLATORS_NAME, false, leads);
+    leads->translators_are_asked = true;
     return true;
 }
 
-void leads_take_translators(struct egress *egress, const struct lookup_result *result)
+void leads_take_translators(struct leads *leads, const struct lookup_result *result)
 {
-    egress->translators = (struct translators){0};
+    leads->translators = (struct translators){0};
     for (size_t i = 0; i < result->count; i++)
-        translators_learn(&egress->translators, &result->addresses[i]);
-    egress->translators_are_asked = false;
-    egress->translators_until = now_milliseconds() + TRANSLATORS_KEPT;
+        translators_learn(&leads->translators, &result->addresses[i]);
+    leads->translators_are_asked = false;
+    leads->translators_until = now_milliseconds() + TRANSLATORS_KEPT;
 }

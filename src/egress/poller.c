@@ -11,6 +11,18 @@ enum {
     STAYS = 1000 /* rounds */
 };
 
+static int64_t now_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t now_milliseconds(void)
+{
+    return now_nanoseconds() / 1000000;
+}
+
 int poller_open(struct poller *poller)
 {
     poller->fd = epoll_create1(EPOLL_CLOEXEC);
@@ -48,13 +60,6 @@ void poller_close(struct watcher *watcher)
 void poller_retire(struct poller *poller, void *memory)
 {
     vec_push(&poller->retired, memory);
-}
-
-static int64_t now_nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /*

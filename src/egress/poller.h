@@ -25,7 +25,10 @@ struct poller {
     bool moves_much; /* set by whoever did in this round */
     unsigned stays;  /* rounds in which nobody else is let first: who was did not come back soon */
     VEC(void *) retired;
+    bool is_over; /* set by any part: the program ends after this round */
 };
+
+int64_t now_milliseconds(void);
 
 int poller_open(struct poller *poller) must_check;
 

@@ -1,21 +1,19 @@
-/*
- * Moves bytes both ways (flow.h). An end on one side becomes an end on the other (half-close), a side that does not read
- * holds the other up, a break is a break on both. Requests of plain HTTP are read (http.h), their answers are not.
- */
+#include "egress/relay.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "egress/egress.h"
+#include "egress/inspect.h"
 
 static bool http_is_waiting(const struct connection *connection)
 {
     return connection->speaks_http && connection->http.state == HTTP_UPGRADING;
 }
 
-/* What of a request may go, goes. Returns false where the connection broke or was refused. */
+/* Sends the part of a request that has been checked. Returns false if the connection broke or was refused. */
 static bool http_move(struct connection *connection)
 {
     struct flow *out = &connection->outward;
@@ -36,11 +34,11 @@ static bool http_move(struct connection *connection)
         return false;
     }
     if (connection->http.state == HTTP_PASSING)
-        connection->speaks_http = false; /* nothing more needs to be read */
+        connection->speaks_http = false; /* the rest is not HTTP: no need to read it */
     return flow_send(out, outer);
 }
 
-/* The server's first words after a request to change the protocol: does it? */
+/* Peeks at the answer to an Upgrade request: does the server change the protocol? */
 static void http_hear_agreement(struct connection *connection)
 {
     static const char agreed[] = "HTTP/1.1 101";
@@ -55,7 +53,7 @@ static void http_hear_agreement(struct connection *connection)
         connection->http.state = HTTP_PASSING;
 }
 
-/* What each side is waited for now. */
+/* Sets the events that each side waits for. */
 static void watch_sides(struct connection *connection)
 {
     struct poller *poller = &connection->egress->poller;
@@ -65,7 +63,7 @@ static void watch_sides(struct connection *connection)
     uint32_t inner = (reads_inner ? EPOLLIN : 0U) | (in_is_stuck ? EPOLLOUT : 0U);
     uint32_t outer = (!in->ended && !in_is_stuck ? EPOLLIN : 0U) | (out_is_stuck ? EPOLLOUT : 0U);
     if (!connection->is_inspected && inner & EPOLLIN)
-        inner |= EPOLLET; /* what is only looked at stays, and would be reported again and again */
+        inner |= EPOLLET; /* peeked bytes stay in the socket: epoll would report them for ever */
     if (http_is_waiting(connection) && outer & EPOLLIN)
         outer |= EPOLLET;
     poller_change(poller, &connection->inner.watcher, inner);
@@ -90,7 +88,7 @@ static void gather(struct connection *connection)
 
 bool relay_keep_time(struct egress *egress)
 {
-    enum { SILENCE = 2 }; /* milliseconds, of which the first may have been half over */
+    enum { SILENCE = 2 }; /* milliseconds; the first one may be a fraction */
     if (!egress->gathers)
         return false;
     int64_t now = now_milliseconds();
@@ -141,74 +139,27 @@ static void relay_round(struct connection *connection, bool from_inner, bool fro
     watch_sides(connection);
 }
 
+static void relay_ready(struct connection *connection, bool is_inner, uint32_t events)
+{
+    if (events & EPOLLERR)
+        connection_reset(connection);
+    else if (!is_inner || connection->is_inspected || !(events & EPOLLIN))
+        relay_round(connection, is_inner ? events & (EPOLLIN | EPOLLHUP) : events & EPOLLOUT,
+                    is_inner ? events & EPOLLOUT : events & (EPOLLIN | EPOLLHUP));
+    else if (connection_inspect(connection))
+        connection_relay(connection);
+}
+
 void connection_relay(struct connection *connection)
 {
-    connection->stage = STAGE_RELAY;
+    connection_enter(connection, STAGE_RELAY, relay_ready);
     connection->began = now_milliseconds();
     connection_set_deadline(connection, 0);
     if (!connection->is_inspected) {
         watch_sides(connection);
-        connection_inspect(connection);
-        return;
+        if (!connection_inspect(connection))
+            return;
     }
-    /* Who connected has mostly said something by now. The other side has not, or will be reported. */
+    /* The peer that connected has mostly sent something by now. The other one has not, or epoll will report it. */
     relay_round(connection, !connection->published, connection->published);
-}
-
-/* The proxy's answer ends where it ends: what follows is the other host's first word. */
-static void hear_proxy(struct connection *connection)
-{
-    char bytes[PROXY_LARGEST_ANSWER];
-    int fd = connection->outer.watcher.fd;
-    ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-    if (got < 0 && errno == EAGAIN)
-        return;
-    ptrdiff_t size = got <= 0 ? -1 : proxy_read_answer(bytes, (size_t)got);
-    if (size < 0)
-        connection_fail(connection, 0, "the proxy does not connect to it");
-    else if (size > 0 && recv(fd, bytes, (size_t)size, MSG_DONTWAIT) == size)
-        connection_is_through(connection);
-}
-
-/* A client that gives up before anything was dialled need not be dialled for. */
-static bool has_given_up(const struct connection *connection, uint32_t events)
-{
-    return connection->stage != STAGE_RELAY && events & (EPOLLERR | EPOLLHUP);
-}
-
-void relay_ready(struct watcher *watcher, uint32_t events)
-{
-    struct side *side = (struct side *)watcher;
-    struct connection *connection = side->connection;
-    bool is_inner = side == &connection->inner;
-    if (has_given_up(connection, events)) {
-        connection_reset(connection);
-        return;
-    }
-    const char *unread;
-    switch (connection->stage) {
-    case STAGE_INSPECT:
-        connection_inspect(connection);
-        break;
-    case STAGE_LOOKUP:
-    case STAGE_DIAL:
-        break; /* what comes is read once there is somewhere to put it */
-    case STAGE_PROXY:
-        if (!is_inner)
-            hear_proxy(connection);
-        break;
-    case STAGE_RELAY:
-        if (events & EPOLLERR)
-            connection_reset(connection);
-        else if (is_inner && !connection->is_inspected && events & EPOLLIN)
-            connection_inspect(connection);
-        else
-            relay_round(connection, is_inner ? events & (EPOLLIN | EPOLLHUP) : events & EPOLLOUT,
-                        is_inner ? events & EPOLLOUT : events & (EPOLLIN | EPOLLHUP));
-        break;
-    case STAGE_FAREWELL:
-        if (flow_receive(&connection->outward, watcher->fd, &unread) <= 0)
-            connection_close(connection);
-        break;
-    }
 }

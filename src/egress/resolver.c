@@ -1,24 +1,22 @@
-/* Answers questions for names. Who is on the list has an address of its own in here; nobody else exists. */
+#include "egress/resolver.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "egress/egress.h"
-
 enum {
     MOST_STREAMS = 64,
-    MOST_WAITING = 32
-}; /* questions for one name; for names that are not on the list */
+    MOST_WAITING = 32, /* questions for one name, and for all names that are not on the list */
+};
 
-/* A connection that asks for names (DNS over TCP): one question after the other, each with its size before it. */
+/* A connection of DNS over TCP. Each question is preceded by its size; only one of them waits at a time. */
 struct stream {
     struct watcher watcher;
-    struct egress *egress;
+    struct resolver *resolver;
     struct endpoint from;
-    question_list *waits_in;
+    question_list *waits_in; /* NULL: no question waits */
     size_t size;
     uint8_t bytes[2 + DNS_LARGEST_QUESTION];
 };
@@ -32,7 +30,7 @@ static struct dns_answer answer_with(const struct dns_question *question, const 
         .code = DNS_FINE, .address = has_data ? name->address.address + 12 : NULL, .address_size = 4};
 }
 
-/* The sandbox's own names. A name below localhost is localhost too (RFC 6761). */
+/* Names of the sandbox itself. A name below localhost is localhost too (RFC 6761). */
 static bool is_own_name(const char *name)
 {
     size_t size = strlen(name);
@@ -59,25 +57,34 @@ static bool is_reverse(const char *name)
            (size > 9 && strcmp(name + size - 9, ".ip6.arpa") == 0);
 }
 
-/* *ret_is_exact: a rule spells the name out. */
-static bool is_allowed(const struct egress *egress, const char *text, bool *ret_is_exact)
+/* *ret_is_exact: a rule spells the name out, without a wildcard. */
+static bool is_allowed(const struct resolver *resolver, const struct host_object *host, bool *ret_is_exact)
+{
+    bool is_allowed = false;
+    *ret_is_exact = false;
+    for (size_t i = 0; host->kind == HOST_NAME && i < resolver->table->ports.count; i++) {
+        struct rule rule;
+        if (!table_allows(resolver->table, host, resolver->table->ports.at[i], &rule))
+            continue;
+        is_allowed = true;
+        *ret_is_exact |= rule.host.kind == HOST_NAME;
+    }
+    return is_allowed;
+}
+
+/* Returns false if no rule allows the name. Otherwise *ret_name is its entry, or NULL if the table is full. */
+static bool find_name(const struct resolver *resolver, const char *text, struct name **ret_name)
 {
     struct arena scratch = {0};
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
-    bool allowed = false;
-    *ret_is_exact = false;
-    if (host_parse(&scratch, text, &host, &problem, &hint) == 0 && host.kind == HOST_NAME) {
-        for (size_t i = 0; i < egress->table.ports.count; i++) {
-            struct rule rule;
-            if (!table_allows(&egress->table, &host, egress->table.ports.at[i], &rule))
-                continue;
-            allowed = true;
-            *ret_is_exact |= rule.host.kind == HOST_NAME;
-        }
-    }
+    bool is_exact, is_listed = host_parse(&scratch, text, &host, &problem, &hint) == 0 &&
+                               is_allowed(resolver, &host, &is_exact);
+    if (is_listed)
+        *ret_name =
+            is_exact || names_have_room(resolver->names, text) ? name_enter(resolver->names, &host, 0) : NULL;
     arena_free(&scratch);
-    return allowed;
+    return is_listed;
 }
 
 static struct dns_answer answer_unlisted(void)
@@ -88,10 +95,10 @@ static struct dns_answer answer_unlisted(void)
 }
 
 /*
- * Where a name is asked for the first time, the answer waits until bawn has looked who asks: after it the socket would be
- * gone. Should bawn be busy, whoever asks asks again, and is not kept waiting a second time.
+ * The first question for an unlisted name waits until bawn has found the program that asks: after the answer the program may
+ * close its socket, by which bawn finds it. If bawn is busy, the program asks again and is answered at once.
  */
-static question_list *consider_unlisted(struct egress *egress, const struct waiting_question *waiting,
+static question_list *consider_unlisted(struct resolver *resolver, const struct waiting_question *waiting,
                                         struct dns_answer *ret_answer)
 {
     const char *name = waiting->question.name;
@@ -100,12 +107,12 @@ static question_list *consider_unlisted(struct egress *egress, const struct wait
         ret_answer->reason = NULL;
         return NULL;
     }
-    bool is_told = tell_asked(egress, name, waiting->stream != NULL, waiting->from.port);
-    return is_told && egress->unlisted.count < MOST_WAITING ? &egress->unlisted : NULL;
+    bool is_told = tell_asked(resolver->tell, name, waiting->stream != NULL, waiting->from.port);
+    return is_told && resolver->unlisted.count < MOST_WAITING ? &resolver->unlisted : NULL;
 }
 
-/* Answers now, or returns where the question must wait. */
-static question_list *consider(struct egress *egress, const struct waiting_question *waiting,
+/* Returns NULL with the answer, or the list in which the question must wait. */
+static question_list *consider(struct resolver *resolver, const struct waiting_question *waiting,
                                struct dns_answer *ret_answer)
 {
     const struct dns_question *question = &waiting->question;
@@ -113,15 +120,12 @@ static question_list *consider(struct egress *egress, const struct waiting_quest
         *ret_answer = answer_own(question);
         return NULL;
     }
-    bool is_exact;
-    if (!is_allowed(egress, question->name, &is_exact))
-        return consider_unlisted(egress, waiting, ret_answer);
+    struct name *name;
+    if (!find_name(resolver, question->name, &name))
+        return consider_unlisted(resolver, waiting, ret_answer);
     *ret_answer = (struct dns_answer){.code = DNS_FAILED};
-    bool has_room = is_exact || egress->by_address.count < MOST_NAMES ||
-                    map_get(&egress->names, question->name, strlen(question->name));
-    struct name *name = has_room ? name_enter(egress, question->name, 0) : NULL;
     if (!name) {
-        tell_trouble(egress, "more than %d different names were asked for", (int)MOST_NAMES);
+        tell_trouble(resolver->tell, "more than %d different names were asked for", (int)MOST_NAMES);
         return NULL;
     }
     name_listen(name);
@@ -136,52 +140,51 @@ void resolver_answer(struct name *name)
     for (size_t i = 0; i < name->questions.count; i++) {
         const struct waiting_question *waiting = &name->questions.at[i];
         struct dns_answer answer = answer_with(&waiting->question, name);
-        waiting->answer(name->egress, waiting, &answer);
+        waiting->answer(waiting, &answer);
     }
     vec_free(&name->questions);
 }
 
-void resolver_refuse(struct egress *egress, const char *text)
+void resolver_refuse(struct resolver *resolver, const char *text)
 {
     struct dns_answer answer = answer_unlisted();
-    for (size_t i = 0; i < egress->unlisted.count;) {
-        struct waiting_question waiting = egress->unlisted.at[i];
+    for (size_t i = 0; i < resolver->unlisted.count;) {
+        struct waiting_question waiting = resolver->unlisted.at[i];
         if (strcmp(waiting.question.name, text) != 0) {
             i++;
             continue;
         }
-        egress->unlisted.at[i] = egress->unlisted.at[--egress->unlisted.count];
-        waiting.answer(egress, &waiting, &answer);
+        resolver->unlisted.at[i] = resolver->unlisted.at[--resolver->unlisted.count];
+        waiting.answer(&waiting, &answer);
     }
 }
 
-static void send_datagram(struct egress *egress, const struct dns_question *question,
+static void send_datagram(const struct resolver *resolver, const struct dns_question *question,
                           const struct dns_answer *answer, const struct endpoint *to)
 {
     uint8_t bytes[DNS_LARGEST_ANSWER];
     size_t size = dns_write(question, answer, bytes);
     struct sockaddr_storage address;
     socklen_t address_size = endpoint_to_socket(to, &address);
-    if (sendto(egress->datagrams.fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
+    if (sendto(resolver->datagrams.fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
                address_size) < 0)
-        return; /* whoever asked is gone, or does not read: it will ask again */
+        return; /* the program is gone, or does not read: it will ask again */
 }
 
-static void answer_datagram(struct egress *egress, const struct waiting_question *waiting,
-                            const struct dns_answer *answer)
+static void answer_datagram(const struct waiting_question *waiting, const struct dns_answer *answer)
 {
-    send_datagram(egress, &waiting->question, answer, &waiting->from);
+    send_datagram(waiting->resolver, &waiting->question, answer, &waiting->from);
 }
 
 static void datagrams_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
-    struct egress *egress = container_of(watcher, struct egress, datagrams);
+    struct resolver *resolver = container_of(watcher, struct resolver, datagrams);
     for (int i = 0; i < 64; i++) {
         uint8_t bytes[DNS_LARGEST_QUESTION];
         struct sockaddr_storage address = {0};
         socklen_t address_size = sizeof(address);
-        struct waiting_question waiting = {.answer = answer_datagram};
+        struct waiting_question waiting = {.answer = answer_datagram, .resolver = resolver};
         ssize_t got = recvfrom(watcher->fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_TRUNC,
                                (struct sockaddr *)&address, &address_size);
         if (got < 0 && errno != ECONNREFUSED)
@@ -193,23 +196,23 @@ static void datagrams_ready(struct watcher *watcher, uint32_t events)
         if (answer.code == DNS_IGNORED)
             continue;
         if (answer.code == DNS_FINE)
-            waits_in = consider(egress, &waiting, &answer);
+            waits_in = consider(resolver, &waiting, &answer);
         if (waits_in)
             vec_push(waits_in, waiting);
         else
-            send_datagram(egress, &waiting.question, &answer, &waiting.from);
+            send_datagram(resolver, &waiting.question, &answer, &waiting.from);
     }
 }
 
 static void streams_remove(const struct stream *stream)
 {
-    struct egress *egress = stream->egress;
+    struct resolver *resolver = stream->resolver;
     size_t kept = 0;
-    for (size_t i = 0; i < egress->name_streams.count; i++) {
-        if (egress->name_streams.at[i] != stream)
-            egress->name_streams.at[kept++] = egress->name_streams.at[i];
+    for (size_t i = 0; i < resolver->streams.count; i++) {
+        if (resolver->streams.at[i] != stream)
+            resolver->streams.at[kept++] = resolver->streams.at[i];
     }
-    egress->name_streams.count = kept;
+    resolver->streams.count = kept;
 }
 
 static void stream_close(struct stream *stream)
@@ -221,10 +224,10 @@ static void stream_close(struct stream *stream)
     }
     streams_remove(stream);
     poller_close(&stream->watcher);
-    poller_retire(&stream->egress->poller, stream);
+    poller_retire(stream->resolver->poller, stream);
 }
 
-/* An answer is far smaller than what a socket takes at once; a client that does not read loses its connection. */
+/* An answer is far smaller than a socket's buffer. A client that does not read its answers loses its connection. */
 static bool send_on_stream(struct stream *stream, const struct dns_question *question,
                            const struct dns_answer *answer)
 {
@@ -235,36 +238,36 @@ static bool send_on_stream(struct stream *stream, const struct dns_question *que
     return send(stream->watcher.fd, bytes, size + 2, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size + 2;
 }
 
-static void answer_on_stream(struct egress *egress, const struct waiting_question *waiting,
-                             const struct dns_answer *answer)
+static void answer_on_stream(const struct waiting_question *waiting, const struct dns_answer *answer)
 {
     struct stream *stream = waiting->stream;
     stream->waits_in = NULL;
-    /* Further questions may have come with this one: they are taken in the next round, as if they came then. */
-    poller_change(&egress->poller, &stream->watcher, stream->size ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    /* Bytes of further questions may be here already. EPOLLOUT makes the poller call stream_ready for them. */
+    poller_change(waiting->resolver->poller, &stream->watcher, stream->size ? EPOLLIN | EPOLLOUT : EPOLLIN);
     if (!send_on_stream(stream, &waiting->question, answer))
-        shutdown(stream->watcher.fd, SHUT_RDWR); /* and it is closed when that is seen */
+        shutdown(stream->watcher.fd, SHUT_RDWR); /* stream_ready sees the end and closes it */
 }
 
-/* Takes one whole question off the front. Returns false where the connection is over. */
+/* Takes one whole question off the front. Returns false if the connection is over. */
 static bool take_question(struct stream *stream, size_t size)
 {
-    struct waiting_question waiting = {.answer = answer_on_stream, .from = stream->from, .stream = stream};
+    struct waiting_question waiting = {
+        .answer = answer_on_stream, .resolver = stream->resolver, .from = stream->from, .stream = stream};
     struct dns_answer answer = {.code = dns_read(stream->bytes + 2, size, &waiting.question)};
     stream->size -= size + 2;
     memmove(stream->bytes, stream->bytes + 2 + size, stream->size);
     if (answer.code == DNS_IGNORED)
         return false;
     if (answer.code == DNS_FINE)
-        stream->waits_in = consider(stream->egress, &waiting, &answer);
+        stream->waits_in = consider(stream->resolver, &waiting, &answer);
     if (!stream->waits_in)
         return send_on_stream(stream, &waiting.question, &answer);
     vec_push(stream->waits_in, waiting);
-    poller_change(&stream->egress->poller, &stream->watcher, 0);
+    poller_change(stream->resolver->poller, &stream->watcher, 0);
     return true;
 }
 
-/* Takes what is whole, until one question has to wait. Returns false where the connection is over. */
+/* Takes whole questions until one has to wait. Returns false if the connection is over. */
 static bool take_questions(struct stream *stream)
 {
     while (stream->size >= 2 && !stream->waits_in) {
@@ -279,7 +282,7 @@ static bool take_questions(struct stream *stream)
     return true;
 }
 
-/* What was there before comes first; only after that there is room for more. Returns false where the connection is over. */
+/* Questions that are here already come first, which makes room for more bytes. Returns false if the connection is over. */
 static bool stream_read(struct stream *stream)
 {
     if (!take_questions(stream))
@@ -291,7 +294,7 @@ static bool stream_read(struct stream *stream)
     if (got <= 0)
         return got < 0 && errno == EAGAIN;
     streams_remove(stream);
-    vec_push(&stream->egress->name_streams, stream);
+    vec_push(&stream->resolver->streams, stream);
     stream->size += (size_t)got;
     return take_questions(stream);
 }
@@ -300,52 +303,52 @@ static void stream_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
     struct stream *stream = (struct stream *)watcher;
-    poller_change(&stream->egress->poller, watcher, EPOLLIN);
+    poller_change(stream->resolver->poller, watcher, EPOLLIN);
     if (!stream_read(stream))
         stream_close(stream);
 }
 
-/* Without a descriptor left, who waits would be reported again and again. */
-static void make_room(struct egress *egress)
+/* No descriptor is left: closes a stream, or pauses, since epoll would report the waiting client for ever. */
+static void make_room(struct resolver *resolver)
 {
-    if (egress->name_streams.count) {
-        stream_close(egress->name_streams.at[0]);
+    if (resolver->streams.count) {
+        stream_close(resolver->streams.at[0]);
         return;
     }
-    listeners_pause(egress, true);
-    poller_change(&egress->poller, &egress->streams, 0);
+    listeners_pause(resolver->listeners, true);
+    poller_change(resolver->poller, &resolver->listening, 0);
 }
 
 static void streams_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
-    struct egress *egress = container_of(watcher, struct egress, streams);
+    struct resolver *resolver = container_of(watcher, struct resolver, listening);
     struct sockaddr_storage address = {0};
     socklen_t size = sizeof(address);
     struct endpoint from;
     int fd = accept4(watcher->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0 && !endpoint_from_socket(&address, &from))
         from = (struct endpoint){0};
-    if (fd < 0 && accept_has_no_room(errno))
-        make_room(egress);
+    if (fd < 0 && listeners_lack_room(errno))
+        make_room(resolver);
     if (fd < 0)
         return;
-    if (egress->name_streams.count >= MOST_STREAMS)
-        stream_close(egress->name_streams.at[0]);
+    if (resolver->streams.count >= MOST_STREAMS)
+        stream_close(resolver->streams.at[0]);
     struct stream *stream = must_realloc(NULL, 1, sizeof(*stream));
-    *stream = (struct stream){.egress = egress, .from = from};
-    if (poller_add(&egress->poller, &stream->watcher, fd, EPOLLIN, stream_ready) < 0)
+    *stream = (struct stream){.resolver = resolver, .from = from};
+    if (poller_add(resolver->poller, &stream->watcher, fd, EPOLLIN, stream_ready) < 0)
         free(stream);
     else
-        vec_push(&egress->name_streams, stream);
+        vec_push(&resolver->streams, stream);
 }
 
-int resolver_add_datagrams(struct egress *egress, int fd)
+int resolver_add_datagrams(struct resolver *resolver, int fd)
 {
-    return poller_add(&egress->poller, &egress->datagrams, fd, EPOLLIN, datagrams_ready);
+    return poller_add(resolver->poller, &resolver->datagrams, fd, EPOLLIN, datagrams_ready);
 }
 
-int resolver_add_streams(struct egress *egress, int fd)
+int resolver_add_streams(struct resolver *resolver, int fd)
 {
-    return poller_add(&egress->poller, &egress->streams, fd, EPOLLIN, streams_ready);
+    return poller_add(resolver->poller, &resolver->listening, fd, EPOLLIN, streams_ready);
 }

@@ -2,6 +2,8 @@
  * What this program itself may do: sockets, time, memory, threads, and to read what name lookups need. It speaks with
  * strangers all day; whoever takes it over must find nothing here to write, run or look into.
  */
+#include "egress/sandbox.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
-#include "egress/egress.h"
 #include "kernel/landlock.h"
 #include "kernel/process.h"
 

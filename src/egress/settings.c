@@ -1,4 +1,5 @@
-/* What bawn tells this program: lines of words. */
+#include "egress/settings.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,23 +7,21 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/fd.h"
-#include "base/text.h"
-#include "egress/egress.h"
+#include "base/buf.h"
 #include "kernel/passing.h"
 
 enum { LARGEST_SETTINGS = 16 << 20, MOST_WORDS = 3 };
 
-static bool parse_fd(const char *text, int *ret_fd)
+bool settings_parse_fd(const char *text, int *ret_fd)
 {
     uint16_t number;
-    if (!port_parse(text, &number)) /* a descriptor above 65535 is not handed over */
+    if (!port_parse(text, &number)) /* bawn passes no descriptor above 65535 */
         return false;
     *ret_fd = number;
     return true;
 }
 
-/* A socket that stands from the beginning; what it is for, it says itself. */
+/* A socket from the launch (launch/ports.c). Its address tells its purpose. */
 static int take_socket(struct egress *egress, int fd, struct err *err)
 {
     struct sockaddr_storage address = {0};
@@ -33,9 +32,9 @@ static int take_socket(struct egress *egress, int fd, struct err *err)
         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) < 0)
         return err_sys(err, errno, "descriptor %d is no socket of the internet", fd);
     bool is_names = endpoint_equal(&at, &names);
-    int result = is_names && type == SOCK_DGRAM ? resolver_add_datagrams(egress, fd)
-                 : is_names                     ? resolver_add_streams(egress, fd)
-                                                : listener_add(egress, fd, 0);
+    int result = is_names && type == SOCK_DGRAM ? resolver_add_datagrams(&egress->resolver, fd)
+                 : is_names                     ? resolver_add_streams(&egress->resolver, fd)
+                                                : listeners_add(&egress->listeners, fd, 0);
     return result < 0 ? err_sys(err, errno, "cannot wait for a socket") : 0;
 }
 
@@ -44,10 +43,26 @@ static int take_published(struct egress *egress, const char *port_text, int fd, 
     uint16_t port;
     if (fd < 0 || !port_parse(port_text, &port))
         return err_set(err, "a published port needs a number and a socket");
-    return listener_add(egress, fd, port) < 0 ? err_sys(err, errno, "cannot wait for a socket") : 0;
+    return listeners_add(&egress->listeners, fd, port) < 0 ? err_sys(err, errno, "cannot wait for a socket")
+                                                           : 0;
 }
 
-/* What bawn asked for later cannot be had: told for the journal, and to whoever waits for it. */
+/* A name that an earlier helper entered, at the same address. */
+static int take_name(struct egress *egress, const char *address_text, const char *text, struct err *err)
+{
+    struct host_object at, host;
+    const char *problem = NULL, *hint = NULL;
+    if (!text || host_parse(&egress->arena, address_text, &at, &problem, &hint) < 0 ||
+        at.kind != HOST_ADDRESS)
+        return err_set(err, "a name needs its address");
+    struct endpoint address = endpoint_of_network(at.address, at.prefix, 0);
+    if (host_parse(&egress->arena, text, &host, &problem, &hint) < 0 ||
+        !name_enter(&egress->names, &host, endpoint_v4_address(&address)))
+        return err_set(err, "a bad name");
+    return 0;
+}
+
+/* A line of bawn failed while the command runs: goes into the journal, and into the confirmation that bawn waits for. */
 printf_like(2, 3) static void note_trouble(struct egress *egress, const char *format, ...)
 {
     char sentence[TELL_LONGEST / 2];
@@ -56,10 +71,10 @@ printf_like(2, 3) static void note_trouble(struct egress *egress, const char *fo
     vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
     egress->trouble = arena_str(&egress->arena, sentence);
-    tell_trouble(egress, "%s", sentence);
+    tell_trouble(&egress->tell, "%s", sentence);
 }
 
-/* An address that was granted later has no socket yet. */
+/* A socket for an address that was allowed while the command runs. */
 struct late_listener {
     struct egress *egress;
     struct endpoint at;
@@ -72,7 +87,7 @@ static void listener_made(void *self, int fd, int errnum)
     endpoint_text(&late->at, text);
     if (fd < 0 && errnum == EADDRINUSE)
         note_trouble(late->egress, "%s cannot be reached: port %u is taken inside", text, late->at.port);
-    else if (fd < 0 || listener_add(late->egress, fd, 0) < 0)
+    else if (fd < 0 || listeners_add(&late->egress->listeners, fd, 0) < 0)
         note_trouble(late->egress, "%s cannot be reached: %s", text, strerrordesc_np(errnum));
 }
 
@@ -81,33 +96,28 @@ static void listen_for_newest_rule(struct egress *egress)
     const struct rule *rule = &egress->table.policy.rules.at[egress->table.policy.rules.count - 1];
     if (rule->verb != VERB_CONNECT || rule->host.kind != HOST_ADDRESS)
         return;
-    struct endpoint at = {.port = rule->host.port};
-    memcpy(at.address, rule->host.address, sizeof(at.address));
-    if (rule->host.prefix < 128)
-        at = endpoint_is_v4(&at) ? endpoint_v4(0, at.port) : (struct endpoint){.port = at.port};
     struct late_listener *late = arena_new(&egress->arena, struct late_listener);
-    *late = (struct late_listener){egress, at};
-    ask_port(egress, PORT_LISTENER, at, listener_made, late);
+    *late = (struct late_listener){
+        egress, endpoint_of_network(rule->host.address, rule->host.prefix, rule->host.port)};
+    ask_port(&egress->asks, PORT_LISTENER, late->at, listener_made, late);
 }
 
-/* Rules were added: names that are known already may now be reached at more ports. */
+/* After new rules: known names may be reached at more ports now. */
 static void put_to_use(struct egress *egress)
 {
     table_index(&egress->table);
-    for (size_t i = 0; i < egress->by_address.count; i++) {
-        if (egress->by_address.at[i])
-            name_listen(egress->by_address.at[i]);
-    }
+    names_listen(&egress->names);
 }
 
-void settings_confirm(struct egress *egress)
+void settings_confirm(struct asks *asks)
 {
+    struct egress *egress = container_of(asks, struct egress, asks);
     size_t kept = 0;
     for (size_t i = 0; i < egress->unconfirmed.count; i++) {
         struct confirmation at = egress->unconfirmed.at[i];
-        if (asks_are_answered(egress, at.last_ask)) {
-            tell_always(egress, arena_printf(&egress->arena, "taken %s %s", at.word,
-                                             egress->trouble ? egress->trouble : ""));
+        if (asks_are_answered(&egress->asks, at.last_ask)) {
+            tell_always(&egress->tell, arena_printf(&egress->arena, "taken %s %s", at.word,
+                                                    egress->trouble ? egress->trouble : ""));
             egress->trouble = NULL;
         } else {
             egress->unconfirmed.at[kept++] = at;
@@ -116,7 +126,7 @@ void settings_confirm(struct egress *egress)
     egress->unconfirmed.count = kept;
 }
 
-/* One line. `fd` came with it, or is -1. */
+/* `fd` came with the line, or is -1. */
 static int take_line(struct egress *egress, char *line, int fd, struct err *err)
 {
     char *words[MOST_WORDS] = {NULL};
@@ -128,30 +138,23 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
         return err_set(err, "'%s' is not understood", line);
     int given = -1;
     if (strcmp(verb, "socket") == 0)
-        return parse_fd(object, &given) ? take_socket(egress, given, err) : err_set(err, "no descriptor");
+        return settings_parse_fd(object, &given) ? take_socket(egress, given, err)
+                                                 : err_set(err, "no descriptor");
     if (strcmp(verb, "publish") == 0) {
-        if (fd < 0 && words[2] && parse_fd(words[2], &given))
+        if (fd < 0 && words[2] && settings_parse_fd(words[2], &given))
             fd = given;
         return take_published(egress, object, fd, err);
     }
-    if (strcmp(verb, "name") == 0) {
-        struct host_object host;
-        const char *problem = NULL, *hint = NULL;
-        struct endpoint address = {0};
-        if (!words[2] || host_parse(&egress->arena, object, &host, &problem, &hint) < 0 ||
-            host.kind != HOST_ADDRESS)
-            return err_set(err, "a name needs its address");
-        memcpy(address.address, host.address, sizeof(address.address));
-        return name_enter(egress, words[2], endpoint_v4_address(&address)) ? 0 : err_set(err, "a bad name");
-    }
+    if (strcmp(verb, "name") == 0)
+        return take_name(egress, object, words[2], err);
     if (strcmp(verb, "answer") == 0) {
-        resolver_refuse(egress, object);
+        resolver_refuse(&egress->resolver, object);
         return 0;
     }
     if (strcmp(verb, "confirm") == 0) {
         vec_push(&egress->unconfirmed,
-                 (struct confirmation){arena_str(&egress->arena, object), egress->last_ask});
-        settings_confirm(egress);
+                 (struct confirmation){arena_str(&egress->arena, object), egress->asks.last});
+        settings_confirm(&egress->asks);
         return 0;
     }
     if (strcmp(verb, "proxy") == 0)
@@ -162,7 +165,7 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
     }
     if (table_add(&egress->table, verb, object, words[2] != NULL, err) < 0)
         return -1;
-    if (words[2] && strcmp(words[2], "late") == 0) { /* it came while the command ran */
+    if (words[2] && strcmp(words[2], "late") == 0) { /* it came while the command runs */
         put_to_use(egress);
         listen_for_newest_rule(egress);
     }
@@ -194,16 +197,16 @@ int settings_read(struct egress *egress, int settings_fd, struct err *err)
 
 static void link_ready(struct watcher *watcher, uint32_t events)
 {
-    struct egress *egress = container_of(watcher, struct egress, link);
+    struct egress *egress = container_of(watcher, struct egress, tell.link);
     if (events & EPOLLOUT)
-        tell_more(egress);
+        tell_more(&egress->tell);
     char line[TELL_LONGEST + 1];
     int fd = -1;
     ssize_t got = passing_receive(watcher->fd, line, TELL_LONGEST, &fd);
     if (got < 0 && errno == EAGAIN)
         return;
     if (got <= 0) {
-        egress->is_over = true;
+        egress->poller.is_over = true;
         return;
     }
     line[got] = '\0';
@@ -214,5 +217,5 @@ static void link_ready(struct watcher *watcher, uint32_t events)
 
 int settings_open_link(struct egress *egress, int link_fd)
 {
-    return poller_add(&egress->poller, &egress->link, link_fd, EPOLLIN, link_ready);
+    return poller_add(&egress->poller, &egress->tell.link, link_fd, EPOLLIN, link_ready);
 }

@@ -23,10 +23,11 @@ int table_add(struct table *table, const char *verb, const char *object, bool by
     }
     if (verb_object(rule.verb) != OBJECT_HOST)
         return err_set(err, "%s is not about a host", verb);
-    if (host_parse(&table->arena, object, &rule.host, &problem, &hint) < 0)
+    int result = rule.verb == VERB_CONNECT
+                     ? host_parse_target(&table->arena, object, &rule.host, &problem, &hint)
+                     : host_parse(&table->arena, object, &rule.host, &problem, &hint);
+    if (result < 0)
         return err_set(err, "%s: %s", object, problem);
-    if (rule.host.port == 0 && rule.verb == VERB_CONNECT)
-        rule.host.port = PORT_HTTPS;
     vec_push(&table->policy.rules, rule);
     bool is_known = rule.verb != VERB_CONNECT;
     for (size_t i = 0; i < table->ports.count; i++)

@@ -1,12 +1,12 @@
-/* What this program tells bawn: lines of words. */
+#include "egress/tell.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-
-#include "egress/egress.h"
+#include <sys/socket.h>
 
 enum { MOST_TOLD = 4096 };
 
@@ -18,50 +18,50 @@ static const struct {
 #undef X
 };
 
-void tell_more(struct egress *egress)
+void tell_more(struct tell *tell)
 {
-    while (egress->untold_sent < egress->untold.count) {
-        const char *line = egress->untold.at[egress->untold_sent];
-        if (send(egress->link.fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-            egress->is_over |= errno != EAGAIN && errno != ENOBUFS && errno != EINTR;
-            poller_change(&egress->poller, &egress->link, EPOLLIN | EPOLLOUT);
+    while (tell->untold_sent < tell->untold.count) {
+        const char *line = tell->untold.at[tell->untold_sent];
+        if (send(tell->link.fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+            tell->poller->is_over |= errno != EAGAIN && errno != ENOBUFS && errno != EINTR;
+            poller_change(tell->poller, &tell->link, EPOLLIN | EPOLLOUT);
             return;
         }
-        egress->untold_sent++;
+        tell->untold_sent++;
     }
-    egress->untold.count = egress->untold_sent = 0;
-    poller_change(&egress->poller, &egress->link, EPOLLIN);
+    tell->untold.count = tell->untold_sent = 0;
+    poller_change(tell->poller, &tell->link, EPOLLIN);
 }
 
-void tell_rest(struct egress *egress)
+void tell_rest(struct tell *tell)
 {
-    enum { PATIENCE = 2000 }; /* milliseconds; bawn ends this program before that */
-    struct pollfd ready = {.fd = egress->link.fd, .events = POLLOUT};
+    enum { PATIENCE = 2000 }; /* milliseconds; bawn kills this program earlier */
+    struct pollfd ready = {.fd = tell->link.fd, .events = POLLOUT};
     do
-        tell_more(egress);
-    while (egress->untold.count && poll(&ready, 1, PATIENCE) > 0 && !(ready.revents & (POLLERR | POLLHUP)));
+        tell_more(tell);
+    while (tell->untold.count && poll(&ready, 1, PATIENCE) > 0 && !(ready.revents & (POLLERR | POLLHUP)));
 }
 
-void tell_always(struct egress *egress, const char *line)
+void tell_always(struct tell *tell, const char *line)
 {
-    vec_push(&egress->untold, arena_str(&egress->arena, line));
-    tell_more(egress);
+    vec_push(&tell->untold, arena_str(tell->arena, line));
+    tell_more(tell);
 }
 
-/* What is asked for a million times is one line of the journal. Returns false where it was told before, or too much was. */
-static bool tell_once(struct egress *egress, enum told kind, bool is_one_of_many, const char *subject,
+/* A subject that comes up a million times is one line in the journal. Returns false if the line was not sent. */
+static bool tell_once(struct tell *tell, enum told kind, bool is_one_of_many, const char *subject,
                       const char *line)
 {
-    size_t size = strlen(subject), *count = &egress->told_count[kind][is_one_of_many];
-    if (*count > MOST_TOLD || map_get(&egress->told, subject, size))
+    size_t size = strlen(subject), *count = &tell->told_count[kind][is_one_of_many];
+    if (*count > MOST_TOLD || map_get(&tell->told, subject, size))
         return false;
-    *map_at(&egress->told, arena_copy(&egress->arena, subject, size), size) = egress;
+    *map_at(&tell->told, arena_copy(tell->arena, subject, size), size) = tell;
     bool is_one_too_many = ++*count > MOST_TOLD;
-    tell_always(egress, is_one_too_many ? kinds[kind].last : line);
+    tell_always(tell, is_one_too_many ? kinds[kind].last : line);
     return !is_one_too_many;
 }
 
-void tell_trouble(struct egress *egress, const char *format, ...)
+void tell_trouble(struct tell *tell, const char *format, ...)
 {
     static const char word[] = "trouble ";
     char line[TELL_LONGEST];
@@ -70,28 +70,28 @@ void tell_trouble(struct egress *egress, const char *format, ...)
     memcpy(line, word, sizeof(word));
     vsnprintf(line + sizeof(word) - 1, sizeof(line) - sizeof(word) + 1, format, args);
     va_end(args);
-    tell_once(egress, TOLD_TROUBLE, false, line, line);
+    tell_once(tell, TOLD_TROUBLE, false, line, line);
 }
 
-void tell_name_trouble(const struct name *name, const char *sentence)
+void tell_name_trouble(struct tell *tell, const char *name, const char *sentence)
 {
     char line[TELL_LONGEST];
-    snprintf(line, sizeof(line), "%s %s %s", kinds[TOLD_TROUBLE].word, name->text, sentence);
-    tell_once(name->egress, TOLD_TROUBLE, true, line, line);
+    snprintf(line, sizeof(line), "%s %s %s", kinds[TOLD_TROUBLE].word, name, sentence);
+    tell_once(tell, TOLD_TROUBLE, true, line, line);
 }
 
-void tell_connection(const struct connection *connection, enum told kind, const char *detail)
+void tell_host(struct tell *tell, enum told kind, bool is_one_of_many, const char *host, uint16_t port,
+               const char *detail)
 {
-    char line[TELL_LONGEST], text[ENDPOINT_TEXT_SIZE];
-    snprintf(line, sizeof(line), "%s %s %u %s", kinds[kind].word, connection_host(connection, text),
-             connection->asked.port, detail);
-    tell_once(connection->egress, kind, connection_is_one_of_many(connection), line, line);
+    char line[TELL_LONGEST];
+    snprintf(line, sizeof(line), "%s %s %u %s", kinds[kind].word, host, port, detail);
+    tell_once(tell, kind, is_one_of_many, line, line);
 }
 
-bool tell_asked(struct egress *egress, const char *name, bool by_stream, uint16_t port)
+bool tell_asked(struct tell *tell, const char *name, bool by_stream, uint16_t port)
 {
     char line[TELL_LONGEST];
     snprintf(line, sizeof(line), "%s %s %s %u", kinds[TOLD_ASKED].word, name, by_stream ? "tcp" : "udp",
              port);
-    return tell_once(egress, TOLD_ASKED, true, name, line);
+    return tell_once(tell, TOLD_ASKED, true, name, line);
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/arena.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/reader.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "git/sha1.h"
@@ -18,46 +18,35 @@
 
 enum {
     HEAD_SIZE = 12,
-    MODE_AT = 24,
-    HASH_AT = 40,
-    FLAGS_SIZE = 2,          /* and as many where there are more */
+    BEFORE_MODE = 24,        /* two times, device, inode */
+    AFTER_MODE = 12,         /* user, group, size */
     NAME_SIZE_MASK = 0x0fff, /* of the flags; the other bits mean something */
     EXTENDED = 0x4000,
     STAGE_MASK = 0x3000,
     MORE_FLAGS_KNOWN = 0x6000,
-    PART_HEAD_SIZE = 8, /* of what follows the entries: a name and a size */
     HASH_SIZE_MOST = GIT_DIGITS_MOST / 2,
 };
 
 struct index {
-    const unsigned char *at, *end;
+    struct reader rest;
     size_t hash_size;
     uint32_t version, left;
-    const unsigned char *entry; /* the current one */
-    unsigned flags, more_flags; /* of it */
+    /* The current entry: */
+    uint32_t mode, flags, more_flags;
+    const uint8_t *hash;
     char path[PATH_LONGEST];
 };
-
-static uint32_t word_at(const unsigned char *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-static unsigned half_at(const unsigned char *at)
-{
-    return (unsigned)at[0] << 8 | at[1];
-}
 
 /* How many bytes of the last name go, in version 4; as git's own variable-width numbers are. */
 static bool read_strip(struct index *index, size_t *ret_strip)
 {
     size_t value = 0;
-    for (int i = 0; i < 5 && index->at < index->end; i++) {
-        unsigned char byte = *index->at++;
+    for (int i = 0; i < 5 && !index->rest.failed; i++) {
+        uint32_t byte = reader_number(&index->rest, 1);
         value = (i ? (value + 1) << 7 : 0) | (byte & 0x7f);
         if (!(byte & 0x80)) {
             *ret_strip = value;
-            return true;
+            return !index->rest.failed;
         }
     }
     return false;
@@ -66,14 +55,18 @@ static bool read_strip(struct index *index, size_t *ret_strip)
 /* Moves on to the next entry, whose name is then in `path`. */
 static bool next_entry(struct index *index)
 {
-    const unsigned char *start = index->at;
-    size_t flags_at = HASH_AT + index->hash_size;
-    if (!index->left-- || (size_t)(index->end - start) < flags_at + 2 * (size_t)FLAGS_SIZE)
+    struct reader *rest = &index->rest;
+    size_t before_entry = rest->size;
+    if (!index->left--)
         return false;
-    index->entry = start;
-    index->flags = half_at(start + flags_at);
-    index->more_flags = index->flags & EXTENDED ? half_at(start + flags_at + FLAGS_SIZE) : 0;
-    index->at += flags_at + (index->flags & EXTENDED ? 2 : 1) * (size_t)FLAGS_SIZE;
+    reader_take(rest, BEFORE_MODE);
+    index->mode = reader_number(rest, 4);
+    reader_take(rest, AFTER_MODE);
+    index->hash = reader_take(rest, index->hash_size).at;
+    index->flags = reader_number(rest, 2);
+    index->more_flags = index->flags & EXTENDED ? reader_number(rest, 2) : 0;
+    if (rest->failed)
+        return false;
     size_t kept = 0, strip = 0;
     if (index->version == 4) {
         size_t before = strlen(index->path);
@@ -81,15 +74,14 @@ static bool next_entry(struct index *index)
             return false;
         kept = before - strip;
     }
-    const unsigned char *name_end = memchr(index->at, '\0', (size_t)(index->end - index->at));
-    size_t size = name_end ? (size_t)(name_end - index->at) : 0;
-    if (!name_end || kept + size >= sizeof(index->path))
+    size_t size = strnlen((const char *)rest->at, rest->size);
+    if (size == rest->size || kept + size >= sizeof(index->path))
         return false;
-    memcpy(index->path + kept, index->at, size + 1);
+    memcpy(index->path + kept, rest->at, size + 1);
     /* Entries are padded to eight bytes, with one NUL at least; not so in version 4. */
-    size_t entry = (size_t)(name_end - start);
-    index->at = index->version == 4 ? name_end + 1 : start + (entry + 8) / 8 * 8;
-    return index->at <= index->end;
+    size_t entry = before_entry - rest->size + size;
+    reader_take(rest, size + (index->version == 4 ? 1 : 8 - entry % 8));
+    return !rest->failed;
 }
 
 static bool is_plain(const char *path)
@@ -101,11 +93,9 @@ static bool begin(struct index *index, const unsigned char *bytes, size_t size, 
 {
     if (size < HEAD_SIZE || memcmp(bytes, "DIRC", 4) != 0)
         return false;
-    *index = (struct index){.at = bytes + HEAD_SIZE,
-                            .end = bytes + size,
-                            .hash_size = hash_size,
-                            .version = word_at(bytes + 4),
-                            .left = word_at(bytes + 8)};
+    *index = (struct index){.rest = {bytes + 4, size - 4, false}, .hash_size = hash_size};
+    index->version = reader_number(&index->rest, 4);
+    index->left = reader_number(&index->rest, 4);
     return index->version >= 2 && index->version <= 4;
 }
 
@@ -122,8 +112,7 @@ void git_index_read(const unsigned char *bytes, size_t size, git_index_name *nam
 
 static bool is_same_entry(const struct index *a, const struct index *b)
 {
-    return memcmp(a->entry + MODE_AT, b->entry + MODE_AT, 4) == 0 &&
-           memcmp(a->entry + HASH_AT, b->entry + HASH_AT, SHA1_SIZE) == 0 &&
+    return a->mode == b->mode && memcmp(a->hash, b->hash, SHA1_SIZE) == 0 &&
            (a->flags & ~(unsigned)NAME_SIZE_MASK) == (b->flags & ~(unsigned)NAME_SIZE_MASK) &&
            a->more_flags == b->more_flags && strcmp(a->path, b->path) == 0;
 }
@@ -137,17 +126,17 @@ struct part {
 /* Moves on to the next part. False at the end, and where it is cut off. */
 static bool next_part(struct index *index, struct part *ret_part)
 {
-    size_t left = (size_t)(index->end - index->at), own = PART_HEAD_SIZE + index->hash_size;
-    if (left < own || word_at(index->at + 4) > left - own)
+    struct reader rest = index->rest, name = reader_take(&rest, 4), content = reader_vector(&rest, 4);
+    if (rest.failed || rest.size < index->hash_size)
         return false;
-    *ret_part = (struct part){index->at, index->at + PART_HEAD_SIZE, word_at(index->at + 4)};
-    index->at = ret_part->bytes + ret_part->size;
+    *ret_part = (struct part){name.at, content.at, content.size};
+    index->rest = rest;
     return true;
 }
 
 static bool is_at_hash(const struct index *index)
 {
-    return (size_t)(index->end - index->at) == index->hash_size;
+    return !index->rest.failed && index->rest.size == index->hash_size;
 }
 
 /* A cache has a name with a capital letter: who does not know it may leave it out. */
@@ -257,8 +246,8 @@ void git_index_objects(const unsigned char *bytes, size_t size, size_t hash_size
     if (!begin(&index, bytes, size, hash_size))
         return;
     while (next_entry(&index)) {
-        text_hex(index.entry + HASH_AT, hash_size, position.digits);
-        if ((word_at(index.entry + MODE_AT) & S_IFMT) != SUBMODULE)
+        text_hex(index.hash, hash_size, position.digits);
+        if ((index.mode & S_IFMT) != SUBMODULE)
             object(context, position.digits);
     }
 }

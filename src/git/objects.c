@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/reader.h"
 #include "base/text.h"
 #include "git/branch.h"
 #include "kernel/beneath.h"
@@ -69,7 +70,7 @@ static bool read_fanout(const struct table *table, unsigned byte, uint32_t *ret_
     unsigned char number[4];
     if (!read_at(table->fd, number, sizeof(number), table->fanout + (off_t)(byte * sizeof(number))))
         return false;
-    *ret_count = (uint32_t)number[0] << 24 | (uint32_t)number[1] << 16 | (uint32_t)number[2] << 8 | number[3];
+    *ret_count = reader_number(&(struct reader){number, sizeof(number), false}, sizeof(number));
     return true;
 }
 

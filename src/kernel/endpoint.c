@@ -64,6 +64,15 @@ bool endpoint_from_socket(const struct sockaddr_storage *address, struct endpoin
     return true;
 }
 
+struct endpoint endpoint_of_network(const uint8_t address[16], unsigned prefix, uint16_t port)
+{
+    struct endpoint at = {.port = port};
+    memcpy(at.address, address, sizeof(at.address));
+    if (prefix == 128)
+        return at;
+    return endpoint_is_v4(&at) ? endpoint_v4(0, port) : (struct endpoint){.port = port};
+}
+
 void endpoint_text(const struct endpoint *endpoint, char ret_text[ENDPOINT_TEXT_SIZE])
 {
     bool v4 = endpoint_is_v4(endpoint);

@@ -25,6 +25,12 @@ bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 struct endpoint endpoint_v4(uint32_t address, uint16_t port);
 uint32_t endpoint_v4_address(const struct endpoint *endpoint);
 
+/*
+ * Where connections to a network of addresses are accepted: at all addresses of its family, since its own are too many. A prefix of
+ * 128 bits is a single address.
+ */
+struct endpoint endpoint_of_network(const uint8_t address[16], unsigned prefix, uint16_t port);
+
 /* "10.0.0.5", "2001:db8::1", without the port. */
 enum { ENDPOINT_TEXT_SIZE = 46 };
 void endpoint_text(const struct endpoint *endpoint, char ret_text[ENDPOINT_TEXT_SIZE]);

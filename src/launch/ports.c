@@ -61,22 +61,17 @@ static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, str
     return 0;
 }
 
-/* A network has too many addresses to listen on each: its port is taken on all, and the helper outside learns which one was asked for. */
+/* Networks come first: their port is taken on all addresses, which includes the single ones. */
 static int hand_out_granted(int channel_fd, const struct operations *operations, bool networks,
                             struct err *err)
 {
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < operations->count; i++) {
+    for (size_t i = 0; i < operations->count; i++) {
         const struct operation *operation = &operations->at[i];
-        if (operation->kind != OP_CONNECT || !operation->is_address || (operation->prefix < 128) != networks)
-            continue;
-        struct endpoint at = {.port = operation->port};
-        memcpy(at.address, operation->address, sizeof(at.address));
-        if (networks)
-            at = endpoint_is_v4(&at) ? endpoint_v4(0, at.port) : (struct endpoint){.port = at.port};
-        result = hand_out(channel_fd, PORT_LISTENER, at, err);
+        if (operation->listening.port && operation->is_network == networks &&
+            hand_out(channel_fd, PORT_LISTENER, operation->listening, err) < 0)
+            return -1;
     }
-    return result;
+    return 0;
 }
 
 static int hand_out_host_ports(int channel_fd, const struct operations *operations, struct err *err)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/endpoint.h"
 #include "plan/walls.h"
 
 struct rule;
@@ -72,11 +73,10 @@ struct operation {
         *overlay; /* WRITE and SEED: see amend_layer(). NULL in a plan; without one a SEED shows nothing */
     uint64_t amount;
     uint16_t port, host_port;
-    bool is_address;          /* CONNECT and REFUSE: `value` is an address or a network, and no name … */
-    uint8_t address[16];      /* … which is this one, IPv4 as ::ffff:a.b.c.d … */
-    uint8_t prefix;           /* … and that many leading bits of it count */
-    bool is_of_profile;       /* because of a rule of a profile */
-    enum limit_means held_by; /* LIMIT */
+    struct endpoint listening; /* CONNECT to an address: where the sandbox accepts it; port 0: to a name */
+    bool is_network;           /* CONNECT: to a network of addresses */
+    bool is_of_profile;        /* because of a rule of a profile */
+    enum limit_means held_by;  /* LIMIT */
     bool is_directory, is_pattern, is_workspace, make, missing;
     bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
     bool is_public; /* READ, by real root: as anybody sees it. What root alone may read stays closed */

@@ -10,13 +10,16 @@ static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
 {
     if (decide_host(plan->policy, &rule->host, port, NULL).decides != rule)
         return;
-    struct operation operation = {.kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
-                                  .because = rule,
-                                  .value = host_text(plan->policy->arena, &rule->host),
-                                  .port = port,
-                                  .is_address = rule->host.kind == HOST_ADDRESS,
-                                  .prefix = rule->host.prefix};
-    memcpy(operation.address, rule->host.address, sizeof(operation.address));
+    struct operation operation = {
+        .kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
+        .because = rule,
+        .value = host_text(plan->policy->arena, &rule->host),
+        .port = port,
+    };
+    if (operation.kind == OP_CONNECT && rule->host.kind == HOST_ADDRESS) {
+        operation.listening = endpoint_of_network(rule->host.address, rule->host.prefix, port);
+        operation.is_network = rule->host.prefix < 128;
+    }
     plan_add(plan, operation);
 }
 

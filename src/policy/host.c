@@ -206,6 +206,16 @@ int host_parse(struct arena *arena, const char *text, struct host_object *ret_ho
     return 0;
 }
 
+int host_parse_target(struct arena *arena, const char *text, struct host_object *ret_host,
+                      const char **ret_problem, const char **ret_hint)
+{
+    if (host_parse(arena, text, ret_host, ret_problem, ret_hint) < 0)
+        return -1;
+    if (ret_host->port == 0)
+        ret_host->port = PORT_HTTPS;
+    return 0;
+}
+
 bool host_covers(const struct host_object *pattern, const struct host_object *asked)
 {
     if (pattern->kind == HOST_ADDRESS) {

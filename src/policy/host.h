@@ -32,6 +32,10 @@ enum { PORT_HTTP = 80, PORT_HTTPS = 443, NAME_LONGEST = 253 };
 int host_parse(struct arena *arena, const char *text, struct host_object *ret_host, const char **ret_problem,
                const char **ret_hint) must_check;
 
+/* The same for a host to connect to: without a port, it is 443. */
+int host_parse_target(struct arena *arena, const char *text, struct host_object *ret_host,
+                      const char **ret_problem, const char **ret_hint) must_check;
+
 /* A port from 1 to 65535, digits alone. */
 bool port_parse(const char *text, uint16_t *ret_port);
 

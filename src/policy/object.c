@@ -135,12 +135,12 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
 static int parse_host(struct arena *arena, const struct word *word, struct rule *rule, struct diags *diags)
 {
     const char *problem = NULL, *hint = NULL;
-    if (host_parse(arena, word_plain(arena, word->text), &rule->host, &problem, &hint) < 0)
+    int (*parse)(struct arena *, const char *, struct host_object *, const char **, const char **) =
+        rule->verb == VERB_CONNECT ? host_parse_target : host_parse;
+    if (parse(arena, word_plain(arena, word->text), &rule->host, &problem, &hint) < 0)
         return complain(diags, rule, word, hint, problem);
     if (rule->verb != VERB_CONNECT && rule->host.may_be_unnamed)
         return complain(diags, rule, word, "leave it off", "only `connect` takes " HOST_UNNAMED);
-    if (rule->verb == VERB_CONNECT && rule->host.port == 0)
-        rule->host.port = PORT_HTTPS;
     return 0;
 }
 

@@ -256,9 +256,8 @@ int network_allow(struct network *network, const char *text, unsigned *ret_numbe
 {
     struct host_object host;
     const char *problem = "", *hint = "";
-    if (host_parse(&network->arena, text, &host, &problem, &hint) < 0)
+    if (host_parse_target(&network->arena, text, &host, &problem, &hint) < 0)
         return err_set(err, "%s: %s", text, problem);
-    host.port = host.port ? host.port : PORT_HTTPS;
     if (!is_mode(network, "allow") || network->added.count >= MOST_ADDED) {
         err_set(err, "this session has no list of hosts to which one could be added");
         return err_hint(err, "its network is %s", network->mode);

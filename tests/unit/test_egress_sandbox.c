@@ -16,8 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
-#include "egress/egress.h"
+#include "egress/sandbox.h"
 #include "kernel/landlock.h"
 #include "kernel/route.h"
 #include "unit.h"

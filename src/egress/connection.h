@@ -1,0 +1,85 @@
+/* The life of a connection. connection.c describes its stages, its invariants and who owns which descriptor. */
+#pragma once
+
+#include "egress/egress.h"
+#include "egress/flow.h"
+#include "egress/http.h"
+
+enum stage {
+    STAGE_INSPECT,  /* waits for the first bytes */
+    STAGE_LOOKUP,   /* waits for addresses */
+    STAGE_DIAL,     /* waits for one of them to answer */
+    STAGE_PROXY,    /* waits for the proxy's answer */
+    STAGE_RELAY,    /* moves bytes */
+    STAGE_FAREWELL, /* has sent the reason of a refusal, and waits until the client closes */
+};
+
+/* One of the two sockets is ready. */
+typedef void connection_ready(struct connection *connection, bool is_inner, uint32_t events);
+
+struct side {
+    struct watcher watcher;
+    struct connection *connection;
+};
+
+struct attempt {
+    struct watcher watcher;
+    struct connection *connection;
+};
+
+struct connection {
+    struct egress *egress;
+    struct connection *next, *previous;
+    struct side inner, outer;
+    struct flow outward, inward;
+    enum stage stage;
+    connection_ready *ready; /* of this stage; NULL: both sockets stay unread */
+    struct name *name;       /* NULL: an address, or a port of the host or of the sandbox */
+    struct endpoint asked, reached;
+    struct rule rule; /* a copy of the rule that allows it; VERB_NONE: a port of the host */
+    bool is_inspected, speaks_http /* or may */, via_proxy;
+    uint16_t published; /* the port inside; 0: the connection comes from inside */
+    bool tried_v6;      /* of a published port */
+    bool waits_for_translators;
+    int64_t deadline /* 0: none */, next_attempt, began, moved /* while it gathers */;
+    struct lookup_result addresses;
+    size_t attempts_begun, attempts_open;
+    struct attempt attempts[LOOKUP_MOST_ADDRESSES];
+    int last_errnum;
+    struct http http;
+};
+
+/* In STAGE_INSPECT, with a deadline. */
+struct connection *connection_new(struct egress *egress);
+
+/* Changes the stage; `ready` (or NULL) is called from then on. */
+void connection_enter(struct connection *connection, enum stage stage, connection_ready *ready);
+
+/* Gives one side its descriptor. The watcher is closed on failure. */
+void side_open(struct side *side, struct connection *connection, int fd, uint32_t events);
+
+/* Moves a dialled socket from its attempt to the side. Returns -1 with errno. */
+int side_take(struct side *side, struct attempt *attempt, uint32_t events) must_check;
+
+/* Milliseconds from now; 0: none. */
+void connection_set_deadline(struct connection *connection, int64_t milliseconds);
+
+/* Each of these ends the connection, or begins its farewell: the caller must return at once. */
+void connection_close(struct connection *connection);
+void connection_reset(struct connection *connection); /* both peers see a broken connection (RST) */
+void connection_refuse(struct connection *connection, const char *sentence);
+void connection_fail(struct connection *connection, int errnum, const char *sentence /* if errnum is 0 */);
+
+/* The name, or the address as text. */
+const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE]);
+
+/* Does its rule not spell the host out? There may be any number of such hosts. */
+bool connection_is_one_of_many(const struct connection *connection);
+
+void connection_tell(const struct connection *connection, enum told kind, const char *detail);
+
+/* Reports how many bytes it carried, if it reached STAGE_RELAY. */
+void connection_account(const struct connection *connection);
+
+/* Sets SO_LINGER so that close sends RST. */
+void break_when_closed(int fd);

@@ -1,0 +1,43 @@
+#include "egress/listeners.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/arena.h"
+
+int listeners_add(struct listeners *listeners, int fd, uint16_t published)
+{
+    static const int on = 1;
+    struct listener *listener = must_realloc(NULL, 1, sizeof(*listener));
+    *listener = (struct listener){.all = listeners, .next = listeners->first, .published = published};
+    /* Accepted sockets inherit these. SO_OOBINLINE: an urgent byte must not be missing from the bytes that are inspected. */
+    setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    if (poller_add(listeners->poller, &listener->watcher, fd, EPOLLIN, listeners->ready) < 0) {
+        free(listener);
+        return -1;
+    }
+    listeners->first = listener;
+    listeners->count++;
+    return 0;
+}
+
+void listeners_pause(struct listeners *listeners, bool pause)
+{
+    if (listeners->are_paused == pause)
+        return;
+    listeners->are_paused = pause;
+    for (struct listener *at = listeners->first; at; at = at->next)
+        poller_change(listeners->poller, &at->watcher, pause ? 0 : EPOLLIN);
+    if (!pause)
+        poller_change(listeners->poller, listeners->name_streams, EPOLLIN);
+}
+
+bool listeners_lack_room(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS || errnum == ENOMEM;
+}

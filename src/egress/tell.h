@@ -1,0 +1,56 @@
+/*
+ * Lines of words to bawn. Lines that bawn does not read yet wait in memory.
+ *
+ * The same line is sent only once, and each kind has a limit. Hosts that a rule spells out and hosts that match a wildcard or
+ * a network have separate limits: thousands of names below a wildcard must not hide anything else.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "egress/poller.h"
+
+#define TOLD_KINDS(X)                                                                                        \
+    X(TROUBLE, "trouble", "so much happened that the rest is not recorded")                                  \
+    X(CONNECTED, "connected", "so many hosts were reached that further ones are not recorded")               \
+    X(PUBLISHED, "published", "so many ports were reached that further ones are not recorded")               \
+    X(REFUSED, "refused", "so many connections were refused that further ones are not recorded")             \
+    X(FAILED, "failed", "so many hosts could not be reached that further ones are not recorded")             \
+    X(ASKED, "asked",                                                                                        \
+      "so many names that are not on the list were asked for that further ones are not recorded")
+
+enum told {
+#define X(id, word, last) TOLD_##id,
+    TOLD_KINDS(X)
+#undef X
+        TOLD_COUNT
+};
+
+enum { TELL_LONGEST = 1024 };
+
+struct tell {
+    struct arena *arena;
+    struct poller *poller;
+    struct watcher link; /* settings.c reads from it */
+    struct map told;
+    size_t told_count[TOLD_COUNT][2]; /* [1]: hosts that match a wildcard or a network */
+    VEC(const char *) untold;         /* lines that bawn has not read yet */
+    size_t untold_sent;
+};
+
+void tell_trouble(struct tell *tell, const char *format, ...) printf_like(2, 3);
+void tell_name_trouble(struct tell *tell, const char *name, const char *sentence);
+
+/* "connected example.com 443 DETAIL". `is_one_of_many`: the host matches a wildcard or a network. */
+void tell_host(struct tell *tell, enum told kind, bool is_one_of_many, const char *host, uint16_t port,
+               const char *detail);
+
+/* A name that is not on the list. Returns false if it was sent before, or if the limit is reached. */
+bool tell_asked(struct tell *tell, const char *name, bool by_stream, uint16_t port);
+
+/* Has no limit: the caller must have one. */
+void tell_always(struct tell *tell, const char *line);
+
+/* Sends waiting lines: tell_more without blocking, tell_rest until bawn has read all, for two seconds at most. */
+void tell_more(struct tell *tell);
+void tell_rest(struct tell *tell);
