@@ -70,9 +70,6 @@ struct child {
 /* child.c: never returns. */
 _Noreturn void child_run(const struct child *child);
 
-/* start.c: adds to an error what can be done about it where namespaces cannot be made. Returns -1. */
-int explain_namespaces(struct err *err);
-
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown, which are open. */
 int mask_find(struct root *root, struct err *err) must_check;
 
@@ -179,6 +176,9 @@ struct own_network {
     int result, fd;
     struct err err;
 };
+
+/* own_network.c: adds the hint to an error of a machine that allows no namespaces. Returns -1. */
+int explain_namespaces(struct err *err);
 
 /* own_network.c: begins to make it. `all_addresses`: names will probably be looked up in it. */
 int own_network_begin(struct own_network *network, bool all_addresses, struct err *err) must_check;

@@ -95,13 +95,6 @@ static int make_missing(const struct launch *launch, struct err *err)
     return 0;
 }
 
-int explain_namespaces(struct err *err)
-{
-    return err_hint(
-        err, "`sysctl user.max_user_namespaces` must be above 0; on Ubuntu 24.04 and later AppArmor must "
-             "allow it: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for bawn");
-}
-
 /* Every tree of the plan is a descriptor for a moment. The command gets the caller's limit back. */
 static struct rlimit raise_descriptor_limit(void)
 {
