@@ -15,7 +15,6 @@
 #include "cli/style.h"
 #include "cli/summary.h"
 #include "cli/tripped.h"
-#include "hold/sockets.h"
 #include "home/seed.h"
 
 /* Without a place for the journal the run goes on, and the user is told. */

@@ -8,7 +8,6 @@
 #include "cli/pruning.h"
 #include "cli/style.h"
 #include "content/store.h"
-#include "hold/programs.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copied.h"
 

@@ -1,4 +1,4 @@
-/* What the files of this room share. All of it runs in the child, between the clone and the command. */
+/* What the files of this room share. Most of it runs in the child, between the clone and the command. */
 #pragma once
 
 #include <pthread.h>
@@ -69,6 +69,12 @@ struct child {
 
 /* child.c: never returns. */
 _Noreturn void child_run(const struct child *child);
+
+/* handover.c, outside: sends the operations and the rest of *launch. A child that has died is no error: its report says why. */
+int handover_send(const struct launch *launch, int socket_fd, struct err *err) must_check;
+
+/* handover.c, inside: receives them into *launch, which has the fields that were known at the clone. */
+int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, struct err *err) must_check;
 
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown, which are open. */
 int mask_find(struct root *root, struct err *err) must_check;

@@ -18,7 +18,6 @@
 #include "kernel/cgroup.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
-#include "launch/handover.h"
 #include "launch/inside.h"
 
 /* A user namespace of which only the map is wanted, for mounts. Returns its descriptor. */
