@@ -12,6 +12,12 @@ bool path_is_beneath(const char *path, const char *ancestor)
     return strncmp(path, ancestor, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
+bool path_is_inside(const char *path, const char *directory)
+{
+    size_t size = strlen(directory);
+    return strncmp(path, directory, size) == 0 && path[size] == '/';
+}
+
 size_t path_depth(const char *path)
 {
     size_t depth = 0;

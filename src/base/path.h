@@ -12,8 +12,10 @@
 enum { PATH_LONGEST = 4096 }; /* as the kernel's PATH_MAX, with the NUL */
 
 bool path_is_beneath(const char *path, const char *ancestor); /* true for equal paths too */
-size_t path_depth(const char *path);                          /* "/" is 0, "/usr/bin" is 2 */
-size_t path_parent_size(const char *path, size_t size);       /* "/a/b" → 2, "/a" → 1, "/" → 0 */
+bool path_is_inside(const char *path,
+                    const char *directory);             /* false for equal paths; both may be relative */
+size_t path_depth(const char *path);                    /* "/" is 0, "/usr/bin" is 2 */
+size_t path_parent_size(const char *path, size_t size); /* "/a/b" → 2, "/a" → 1, "/" → 0 */
 /* The next folder of a list such as PATH's, which may be "", and moves on behind it; NULL at its end, and of a list that is NULL. */
 const char *path_next_folder(struct arena *arena, const char **list);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/conflicts.h"
 #include "cli/say.h"
@@ -30,12 +31,6 @@ struct tally {
     size_t go, left;
 };
 
-static bool lies_in(const char *path, const char *directory)
-{
-    size_t size = strlen(directory);
-    return strncmp(path, directory, size) == 0 && path[size] == '/';
-}
-
 struct inner {
     bool goes, stays; /* something beneath a directory does */
 };
@@ -44,8 +39,8 @@ static struct inner look_beneath(const decision_list *decisions, size_t director
 {
     const char *path = decisions->at[directory].judged.change.path;
     struct inner inner = {0};
-    for (size_t i = directory + 1; i < decisions->count && lies_in(decisions->at[i].judged.change.path, path);
-         i++) {
+    for (size_t i = directory + 1;
+         i < decisions->count && path_is_inside(decisions->at[i].judged.change.path, path); i++) {
         const struct decision *decision = &decisions->at[i];
         const struct entry *after = decision->judged.change.after;
         inner.goes |= decision->course == COURSE_GO && !(after && S_ISDIR(after->mode));

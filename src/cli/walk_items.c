@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/walk.h"
 #include "git/paths.h"
@@ -18,12 +19,6 @@ struct change walk_change(const struct walk *walk, size_t decision)
         change.what = !change.before ? CHANGE_ADDED : !change.after ? CHANGE_DELETED : change.what;
     }
     return change;
-}
-
-static bool lies_in(const char *path, const char *directory)
-{
-    size_t size = strlen(directory);
-    return strncmp(path, directory, size) == 0 && path[size] == '/';
 }
 
 static bool is_directory(const struct entry *entry)
@@ -46,7 +41,7 @@ static bool follows_others(const struct walk *walk, size_t number)
     if (!is_directory(change->after ? change->after : change->before) || (change->before && change->after))
         return false;
     return number + 1 < walk->decisions->count &&
-           lies_in(walk->decisions->at[number + 1].judged.change.path, change->path);
+           path_is_inside(walk->decisions->at[number + 1].judged.change.path, change->path);
 }
 
 static bool is_risky(const struct walk *walk, size_t number)
@@ -93,7 +88,7 @@ static size_t add_beneath(struct walk *walk, struct item *item, size_t number)
     if (!change->before || !change->after || is_directory(change->before) == is_directory(change->after))
         return number;
     while (number + 1 < walk->decisions->count &&
-           lies_in(walk->decisions->at[number + 1].judged.change.path, change->path))
+           path_is_inside(walk->decisions->at[number + 1].judged.change.path, change->path))
         add_member(walk, item, ++number);
     return number;
 }

@@ -1,5 +1,4 @@
-#include "hold/alias.h"
-
+/* Searches for other names of a frozen file. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "hold/hold.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -16,7 +16,7 @@ struct search {
     struct arena *arena;
     const struct file_content *content;
     size_t entries;
-    int trouble; /* why a folder could not be searched, where that says nothing of the folder */
+    int trouble; /* the errno with which this machine failed to search a directory, or 0 */
 };
 
 static void note_trouble(struct search *search, int errnum)
@@ -25,7 +25,7 @@ static void note_trouble(struct search *search, int errnum)
         search->trouble = errnum;
 }
 
-/* Takes the descriptor over. The directory's own entries tell the inode: nothing has to be opened but directories. */
+/* Takes the descriptor over. Directory entries name the inode, so no file has to be opened. */
 static const char *search_directory(struct search *search, int directory_fd, const char *path, unsigned depth)
 {
     DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
@@ -61,7 +61,8 @@ static const char *search_directory(struct search *search, int directory_fd, con
     return found;
 }
 
-int alias_find(struct hold *hold, const struct file_content *content, const char **ret_alias, struct err *err)
+int alias_find(const struct hold *hold, const struct file_content *content, const char **ret_alias,
+               struct err *err)
 {
     const char *found = NULL;
     struct search search = {hold->arena, content, 0, 0};

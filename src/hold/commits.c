@@ -1,4 +1,4 @@
-#include "hold/commits.h"
+#include "hold/flags.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
  *   seek.c    at the end: looks through the trees for what is new
  *   nested.c  repositories, whose own files git runs
  *   commits.c commits that change flagged files
+ *   programs.c new programs
  *   past.c    what lay there at the start, as far as there is a snapshot
  */
 #pragma once
@@ -82,6 +83,25 @@ void flags_add_unsearched(struct flags *flags, const char *path);
 
 /* After the end: fills in changes and sightings. */
 void flags_find(struct flags *flags);
+
+/* nested.c: looks at a `.git`, or at a directory that may be a bare repository; adds files that are new and that git would run. */
+void nested_look(struct flags *flags, const char *git_dir);
+
+/* nested.c: in the workspaces' own repositories, new submodules and worktrees, and a rebase that would run something. */
+void nested_look_at_own(struct flags *flags);
+
+/*
+ * commits.c: reports commits of this run that change flagged files. They stay: nothing runs them before a checkout, a merge
+ * or a push. The list comes from git, and is reported only; nothing is done because of it.
+ */
+void commits_look(struct flags *flags);
+
+/*
+ * programs.c: reports programs that are new in a workspace, outside build directories (`artifacts` rules), and files that got
+ * a set-id bit, one sighting for each kind. They stay, since nothing runs them by itself.
+ */
+void programs_look(struct flags *flags, const char *workspace, const struct tree *start,
+                   const struct tree *end);
 
 /* Moves the change into the session's folder, and brings back what was there before. */
 int flags_hold(struct flags *flags, const struct new_content *change, struct err *err) must_check;

@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "git/repo.h"
 #include "git/running.h"
-#include "hold/alias.h"
 #include "hold/aside.h"
 #include "kernel/directories.h"
 

@@ -5,6 +5,7 @@
  *   stub.c     before: something harmless where a git control file is missing, so that it can be pinned
  *   content.c  before: what frozen and flagged files hold, to compare with and to bring back
  *   aside.c    whenever something must not stay: it is moved into the session's folder
+ *   alias.c    before: further names of a frozen file, by which it could be written
  *   hold.c     the order of all that
  *
  * Runs outside, on trees that the sandbox writes: follows no link, executes nothing, deletes nothing but its own stubs.
@@ -47,6 +48,14 @@ int hold_begin(struct hold *hold, struct err *err) must_check;
 
 /* Before the command begins: what the frozen files hold. Fails where one of them could be written by another name. */
 int hold_read(struct hold *hold, struct err *err) must_check;
+
+/*
+ * alias.c: a second name of the file, a hard link, in a tree that the command may write; NULL where there is none. A mount
+ * holds one name. Walks the writable trees, so call it only for files with several names. Fails where a directory could not
+ * be searched.
+ */
+int alias_find(const struct hold *hold, const struct file_content *content, const char **ret_alias,
+               struct err *err) must_check;
 
 /* Is one of the frozen objects no longer the one that was there before the launch? */
 bool hold_was_replaced(const struct hold *hold);

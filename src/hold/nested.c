@@ -1,4 +1,4 @@
-#include "hold/nested.h"
+#include "hold/flags.h"
 
 #include <dirent.h>
 #include <errno.h>

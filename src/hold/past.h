@@ -5,6 +5,7 @@
 #pragma once
 
 #include "hold/content.h"
+#include "plan/amendments.h"
 #include "workspace/tree.h"
 
 struct past {
@@ -23,5 +24,13 @@ enum past_answer { PAST_UNKNOWN, PAST_NOTHING, PAST_SOMETHING };
  */
 enum past_answer past_find(struct past *past, struct arena *arena, const struct file_content *now,
                            struct file_content *ret_before);
+
+/*
+ * sockets.c, before the launch: hides the workspaces' Unix sockets that a process of the host has bound. The launcher finds those that
+ * were bound by an absolute path. Of a relative path, which daemons often use, the kernel tells too little; but the
+ * snapshot has seen every socket of the workspace. A socket that nobody has bound may be made anew, and stays.
+ */
+int sockets_hide(struct amendments *amendments, struct arena *arena, const struct past *past, struct err *err)
+    must_check;
 
 void past_free(struct past *past);

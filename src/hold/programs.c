@@ -1,4 +1,4 @@
-#include "hold/programs.h"
+#include "hold/flags.h"
 
 #include <string.h>
 #include <sys/stat.h>

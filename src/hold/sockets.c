@@ -1,11 +1,10 @@
-#include "hold/sockets.h"
-
 #include <string.h>
 
 #include "base/path.h"
+#include "hold/past.h"
 #include "kernel/unix_sockets.h"
 
-/* Does somebody have a socket of this name, wherever it lies? */
+/* Is a socket of this name bound by a relative path, in whatever directory? */
 static bool is_bound(const char *list, const char *name)
 {
     for (const char *bound; (bound = unix_sockets_next(&list));) {

@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "kernel/process.h"
 #include "kernel/unix_sockets.h"
-#include "launch/handover.h"
 #include "launch/inside.h"
 
 /* Everything that the caller's environment held is gone from this process's own memory map of it. */

@@ -1,10 +1,9 @@
-#include "launch/handover.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
+#include "launch/inside.h"
 
 struct head {
     size_t size; /* of what follows */

@@ -1,4 +1,4 @@
-/* What the files of this room share. All of it runs in the child, between the clone and the command. */
+/* What the files of this room share. Most of it runs in the child, between the clone and the command. */
 #pragma once
 
 #include <pthread.h>
@@ -70,8 +70,11 @@ struct child {
 /* child.c: never returns. */
 _Noreturn void child_run(const struct child *child);
 
-/* start.c: adds to an error what can be done about it where namespaces cannot be made. Returns -1. */
-int explain_namespaces(struct err *err);
+/* handover.c, outside: sends the operations and the rest of *launch. A child that has died is no error: its report says why. */
+int handover_send(const struct launch *launch, int socket_fd, struct err *err) must_check;
+
+/* handover.c, inside: receives them into *launch, which has the fields that were known at the clone. */
+int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, struct err *err) must_check;
 
 /* mask.c: fills root->masked: what patterns hide, and sockets of the host in the trees that are shown, which are open. */
 int mask_find(struct root *root, struct err *err) must_check;
@@ -179,6 +182,9 @@ struct own_network {
     int result, fd;
     struct err err;
 };
+
+/* own_network.c: adds the hint to an error of a machine that allows no namespaces. Returns -1. */
+int explain_namespaces(struct err *err);
 
 /* own_network.c: begins to make it. `all_addresses`: names will probably be looked up in it. */
 int own_network_begin(struct own_network *network, bool all_addresses, struct err *err) must_check;

@@ -51,7 +51,14 @@ static int open_network(struct err *err)
     return fd < 0 ? err_sys(err, errno, "cannot open the sandbox's network") : fd;
 }
 
-/* Only the calling thread comes to be in it. */
+int explain_namespaces(struct err *err)
+{
+    return err_hint(
+        err, "`sysctl user.max_user_namespaces` must be above 0; on Ubuntu 24.04 and later AppArmor must "
+             "allow it: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for bawn");
+}
+
+/* Only the calling thread enters the new network. */
 static int make(struct own_network *network)
 {
     struct err *err = &network->err;

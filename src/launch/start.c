@@ -18,7 +18,6 @@
 #include "kernel/cgroup.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
-#include "launch/handover.h"
 #include "launch/inside.h"
 
 /* A user namespace of which only the map is wanted, for mounts. Returns its descriptor. */
@@ -93,13 +92,6 @@ static int make_missing(const struct launch *launch, struct err *err)
             return -1;
     }
     return 0;
-}
-
-int explain_namespaces(struct err *err)
-{
-    return err_hint(
-        err, "`sysctl user.max_user_namespaces` must be above 0; on Ubuntu 24.04 and later AppArmor must "
-             "allow it: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for bawn");
 }
 
 /* Every tree of the plan is a descriptor for a moment. The command gets the caller's limit back. */

@@ -4,7 +4,7 @@
 
 #include "base/fd.h"
 #include "content/store.h"
-#include "hold/programs.h"
+#include "hold/flags.h"
 #include "session/branch.h"
 #include "session/capture.h"
 #include "session/progress.h"

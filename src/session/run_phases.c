@@ -7,7 +7,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "hold/sockets.h"
+#include "hold/hold.h"
 #include "home/seed.h"
 #include "report/messages.h"
 #include "session/hook.h"

@@ -17,7 +17,6 @@
 #include "kernel/ports.h"
 #include "policy/decide.h"
 #include "supervise/helper.h"
-#include "supervise/tidings.h"
 
 enum { MOST_STARTS = 32 };
 
@@ -79,18 +78,6 @@ static void watch_sockets(struct network *network, bool watch)
     }
 }
 
-void network_confirm(struct network *network, unsigned number, const char *problem)
-{
-    for (size_t i = 0; i < network->unconfirmed.count; i++) {
-        if (network->unconfirmed.at[i] != number)
-            continue;
-        network->unconfirmed.at[i] = network->unconfirmed.at[--network->unconfirmed.count];
-        if (network->taken)
-            network->taken(network->taken_self, number, problem);
-        return;
-    }
-}
-
 /* Nobody will ever answer: whoever asks is told at once, by sockets that are not there. */
 static void give_up(struct network *network, const char *why)
 {
@@ -99,9 +86,9 @@ static void give_up(struct network *network, const char *why)
         close(network->sockets.at[i].fd);
     network->sockets.count = 0;
     journal_event(network->journal, "network-trouble", "why", why);
-    tidings_refused(network, "", "", why);
+    helper_note_refused(network, "", "", why);
     while (network->unconfirmed.count)
-        network_confirm(network, network->unconfirmed.at[0], why);
+        helper_confirm(network, network->unconfirmed.at[0], why);
 }
 
 static int link_ready(void *self, short events, struct err *err)
@@ -109,7 +96,7 @@ static int link_ready(void *self, short events, struct err *err)
     (void)events;
     (void)err;
     struct network *network = self;
-    if (tidings_hear(network))
+    if (helper_read_events(network))
         return 0;
     loop_remove(network->loop, network->link_fd);
     close(network->link_fd);
@@ -135,7 +122,7 @@ static int ask_for_word(struct network *network, unsigned number, struct err *er
 {
     char line[32];
     snprintf(line, sizeof(line), "confirm %u", number);
-    return tidings_send(network, line, -1, err);
+    return helper_send(network, line, -1, err);
 }
 
 static void start_helper(struct network *network)
@@ -196,7 +183,7 @@ void network_watch(struct network *network, const struct launched *launched, str
 /* A line for the helper that is there, and for those that may come after it. */
 static int add_line(struct network *network, const char *line, struct err *err)
 {
-    if (tidings_send(network, line, -1, err) < 0)
+    if (helper_send(network, line, -1, err) < 0)
         return -1;
     vec_push(&network->added, line);
     return 0;
@@ -300,7 +287,7 @@ int network_publish(struct network *network, uint16_t inside, uint16_t outside, 
         return -1;
     int fd = network->sockets.at[network->sockets.count - 1].fd;
     const char *line = arena_printf(&network->arena, "publish %u", inside);
-    if (tidings_send(network, line, fd, err) < 0)
+    if (helper_send(network, line, fd, err) < 0)
         return -1;
     if (network->link_fd < 0)
         loop_add(network->loop, fd, POLLIN, socket_ready, network);
@@ -314,7 +301,8 @@ void network_end(struct network *network)
     network->inside = 0; /* the number may soon be another's */
     /* It ends by itself when process 1 has, and tells before that what is still open. */
     struct pollfd ready = {.fd = network->link_fd, .events = POLLIN};
-    while (network->link_fd >= 0 && tidings_hear(network) && poll(&ready, 1, LAST_WORD_MILLISECONDS) > 0) {
+    while (network->link_fd >= 0 && helper_read_events(network) &&
+           poll(&ready, 1, LAST_WORD_MILLISECONDS) > 0) {
     }
     if (network->helper > 0) {
         kill(network->helper, SIGKILL);

@@ -63,6 +63,3 @@ int network_allow(struct network *network, const char *text, unsigned *ret_numbe
 /* And a port of the sandbox, at the same number on the host's loopback or another. */
 int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
                     struct err *err) must_check;
-
-/* The helper has confirmed it, or never will. */
-void network_confirm(struct network *network, unsigned number, const char *problem);

@@ -1,4 +1,4 @@
-#include "supervise/tidings.h"
+#include "supervise/helper.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,11 +14,11 @@
 #include "policy/host.h"
 
 enum {
-    MOST_EVENTS = 65536, /* whoever takes the helper over shall not fill the disk */
+    MOST_EVENTS = 65536, /* a helper that was taken over must not fill the disk */
     MOST_REFUSED = 256,
     MOST_USED = 256,
-    MOST_LOOKED_AT = 256, /* refused names whose asking process is looked for */
-    MOST_AT_ONCE = 8,     /* lines, before others of the supervisor's loop get their turn */
+    MOST_LOOKED_AT = 256, /* refused names for which bawn looks up the process that asked */
+    MOST_AT_ONCE = 8,     /* lines read before other descriptors of the loop get their turn */
 };
 
 static const char *next_word(char **rest)
@@ -37,27 +37,39 @@ static struct refused_host kept_host(struct network *network, const char *host, 
                                  arena_str(&network->arena, sentence)};
 }
 
-void tidings_refused(struct network *network, const char *host, const char *port, const char *sentence)
+void helper_note_refused(struct network *network, const char *host, const char *port, const char *sentence)
 {
     network->refused_in_all++;
     if (network->refused.count < MOST_REFUSED)
         vec_push(&network->refused, kept_host(network, host, port, sentence));
 }
 
-int tidings_send(struct network *network, const char *line, int fd, struct err *err)
+int helper_send(struct network *network, const char *line, int fd, struct err *err)
 {
     if (network->link_fd >= 0 && passing_send(network->link_fd, line, strlen(line), fd) < 0)
         return err_sys(err, errno, "cannot reach the network's helper");
     return 0;
 }
 
-/* Somebody asked for a name that is not on the list, and gets no answer before it is known who. */
+void helper_confirm(struct network *network, unsigned number, const char *problem)
+{
+    for (size_t i = 0; i < network->unconfirmed.count; i++) {
+        if (network->unconfirmed.at[i] != number)
+            continue;
+        network->unconfirmed.at[i] = network->unconfirmed.at[--network->unconfirmed.count];
+        if (network->taken)
+            network->taken(network->taken_self, number, problem);
+        return;
+    }
+}
+
+/* A name that is not on the list was asked for. The helper answers it only after the asking process has been looked up. */
 static void take_question(struct network *network, const char *host, const char *protocol, const char *port)
 {
     static const char why[] = "is not on the list of hosts";
     uint16_t number;
     struct holder holder;
-    tidings_refused(network, host, "", why);
+    helper_note_refused(network, host, "", why);
     if (network->inside > 0 && network->looked_at++ < MOST_LOOKED_AT && port_parse(port, &number) &&
         holder_find(network->inside, strcmp(protocol, "tcp") == 0, number, &holder)) {
         char pid[16];
@@ -68,13 +80,13 @@ static void take_question(struct network *network, const char *host, const char 
         journal_event(network->journal, "refused", "host", host, "port", "0", "why", why);
     }
     char answer[LONGEST_LINE];
-    struct err ignored; /* then the answer comes when the question is asked again */
+    struct err ignored; /* the program asks again, and is answered then */
     snprintf(answer, sizeof(answer), "answer %s", host);
-    if (tidings_send(network, answer, -1, &ignored) < 0)
+    if (helper_send(network, answer, -1, &ignored) < 0)
         return;
 }
 
-/* NULL where there are too many. */
+/* The entry of a host in the summary, made where there is none yet. NULL where there are too many. */
 static struct used_host *find_used(struct network *network, const char *host, const char *port)
 {
     uint16_t number = 0;
@@ -106,7 +118,7 @@ static void take_account(struct network *network, const char *host, const char *
                   "received", received, "milliseconds", milliseconds);
 }
 
-/* Is it one of the addresses that stand for names, and a name as rules have it? The next helper is told both as if bawn knew. */
+/* Is the address one of those that stand for names, and the name spelled as in rules? Both are passed to the next helper as facts. */
 static bool is_name_at(const char *name, const char *address)
 {
     struct arena scratch = {0};
@@ -127,7 +139,7 @@ static void take_name(struct network *network, const char *address, const char *
     const char *place = arena_printf(&network->arena, "name %s ", address);
     for (size_t i = 0; i < network->added.count; i++) {
         if (text_starts_with(network->added.at[i], place))
-            return; /* told again by a helper that was started again; or there is another at that place */
+            return; /* a helper that was started again repeats it; or another name has that address */
     }
     if (network->added.count < MOST_ADDED)
         vec_push(&network->added, arena_printf(&network->arena, "%s%s", place, name));
@@ -140,7 +152,7 @@ static void take_event(struct network *network, char *line)
     const char *what = next_word(&rest);
     if (strcmp(what, "taken") == 0) {
         const char *number = next_word(&rest);
-        network_confirm(network, (unsigned)strtoul(number, NULL, 10), rest ? rest : "");
+        helper_confirm(network, (unsigned)strtoul(number, NULL, 10), rest ? rest : "");
         return;
     }
     if (network->events++ >= MOST_EVENTS)
@@ -162,7 +174,7 @@ static void take_event(struct network *network, char *line)
     if (strcmp(what, "asked") == 0) {
         take_question(network, host, port, detail);
     } else if (strcmp(what, "refused") == 0) {
-        tidings_refused(network, host, port, detail);
+        helper_note_refused(network, host, port, detail);
         journal_event(network->journal, "refused", "host", host, "port", port, "why", detail);
     } else if (strcmp(what, "failed") == 0) {
         if (network->unreachable.count < MOST_REFUSED)
@@ -175,7 +187,7 @@ static void take_event(struct network *network, char *line)
     }
 }
 
-bool tidings_hear(struct network *network)
+bool helper_read_events(struct network *network)
 {
     char line[LONGEST_LINE + 1];
     int fd = -1;
@@ -184,7 +196,7 @@ bool tidings_hear(struct network *network)
         if (got <= 0)
             return got < 0 && (errno == EAGAIN || errno == EPROTO);
         if (fd >= 0)
-            close(fd); /* none is expected */
+            close(fd); /* the helper sends none */
         line[got] = '\0';
         take_event(network, line);
     }
