@@ -5,17 +5,18 @@
  *
  *   lock       an empty file, for flock()
  *   pack-N     contents, one after the other (blob.h has their form). Packs exist because a file for each content would
- *              take three times as long
+ *              cost three times as much
  *   clone-H    a large content as a file of its own, H being its hash. It shares blocks with the file it was cloned from
  *   index      one struct blob for each content: hash, pack, offset, size
  *   clone-new, index.new   unfinished files of the process that has the lock
  *
  * Invariants:
  *
- *   1. Only the process that has locked `lock` changes anything here. It takes the lock before its first write (store_lock) and has it
- *      until store_close, or until it dies.
+ *   1. Only the process that has locked `lock` changes anything here. It takes the lock before its first write
+ *      (store_lock) and has it until store_close, or until it dies.
  *   2. An entry of the index is written after the content it names. So a process that reads the index finds the content.
- *   3. A pack is only appended to, or removed as a whole. The index is only appended to, or replaced by rename.
+ *   3. Bytes of a pack that the index names never change; a pack is removed as a whole. The index is only appended to, or
+ *      replaced by rename.
  *   4. No bytes leave the store before their hash has been compared.
  *
  * Readers take no lock. A reader may have loaded an index whose packs were pruned since. It then misses a file, loads the

@@ -15,7 +15,10 @@ size_t git_directory_size(const char *path)
     return 0;
 }
 
-/* Does a submodule's name end here? It may have slashes, and what comes then is what every git directory has. */
+/*
+ * Does the name of a submodule end here? The name may contain slashes. A name that every git directory contains
+ * follows it.
+ */
 static bool is_in_repository(const char *path)
 {
     static const char *const names[] = {"HEAD", "packed-refs", "refs",     "objects",
@@ -42,7 +45,7 @@ size_t git_repository_size(const char *path)
     return size;
 }
 
-/* Is what follows the git directory one of the names, or beneath one that ends in a slash? */
+/* Is the path, after the git directory, one of the names, or beneath a name that ends in a slash? */
 static bool is_one_of(const char *path, const char *const *names, size_t count)
 {
     const char *inner = path + git_directory_size(path);

@@ -126,7 +126,7 @@ static bool is_same(const struct entry *a, const struct entry *b)
     return !a == !b && (!a || entries_differ(a, b) == 0);
 }
 
-/* Does the last one say the same? Before the first one stands the start. */
+/* Is the last checkpoint the same? Before the first checkpoint this compares with the start. */
 static bool is_repeated(int folder_fd, uint64_t last, const struct tree *start, const struct tree *now)
 {
     auto_tree struct tree before = {0}, after = {0};
@@ -168,7 +168,7 @@ int checkpoint_save(int session_fd, const struct tree *start, const struct tree 
 
 /* --- the way back ------------------------------------------------------------------------------------------------- */
 
-/* Goes through several trees at once, a path at a time. */
+/* A position in each of several trees, which are read in parallel, path by path. */
 struct cursor {
     const struct tree *tree;
     size_t at;
@@ -186,7 +186,7 @@ static const char *first_path(const struct cursor *cursors, size_t count)
     return first;
 }
 
-/* The entry of that path, if it is the next one. */
+/* Takes the next entry, if it is the entry of that path. */
 static const struct entry *take(struct cursor *cursor, const char *path)
 {
     const struct tree *tree = cursor->tree;
@@ -201,7 +201,7 @@ static void add(struct tree *tree, const struct entry *entry)
         vec_push(&tree->entries, *entry);
 }
 
-/* The base; of whatever differs between `before` and `after`, the latter. */
+/* The entries of `base`, except for paths in `before` or `after`: those have the entry of `after`. */
 static void lay_over(const struct tree *base, const struct tree *before, const struct tree *after,
                      struct tree *ret_tree)
 {

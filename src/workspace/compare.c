@@ -21,7 +21,7 @@ static bool same_content(const struct entry *a, const struct entry *b)
 {
     if (a->content == CONTENT_STORED && b->content == CONTENT_STORED)
         return memcmp(a->blob.bytes, b->blob.bytes, sizeof(a->blob.bytes)) == 0;
-    /* What was left out is judged by its looks. */
+    /* The bytes are unknown, so that size, inode and time decide. */
     return a->size == b->size && a->inode == b->inode && timespec_is_same(a->modified, b->modified);
 }
 
@@ -69,7 +69,7 @@ static void add_change(change_list *changes, const struct entry *before, const s
 void compare_trees(const struct tree *before, const struct tree *after, change_list *ret_changes)
 {
     *ret_changes = (change_list){0};
-    const char *unknown = NULL; /* a directory into which one of the two did not look */
+    const char *unknown = NULL; /* a directory that one of the two walks did not look into */
     size_t i = 0, j = 0;
     while (i < before->entries.count || j < after->entries.count) {
         const struct entry *a = i < before->entries.count ? &before->entries.at[i] : NULL;
@@ -122,7 +122,7 @@ void compare_find_renames(change_list *changes)
     map_free(&deleted);
 }
 
-/* One side of the changes as a tree; its entries are borrowed. */
+/* One side of the changes as a tree. Its entries are borrowed. */
 static struct tree side_of(const change_list *changes, bool after, struct timespec taken)
 {
     struct tree side = {.taken = taken};

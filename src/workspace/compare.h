@@ -1,7 +1,4 @@
-/*
- * What changed between two trees: one change a path, in the order of a walk. This is what review, apply and undo all
- * speak of. A pure function of the two.
- */
+/* The changes between two trees, one for each path, in walk order. Review, apply and undo all work on this list. */
 #pragma once
 
 #include "workspace/tree.h"
@@ -9,12 +6,12 @@
 #define CHANGES(X)                                                                                           \
     X(ADDED, "added")                                                                                        \
     X(DELETED, "deleted")                                                                                    \
-    X(KIND, "kind")       /* a file became a directory, a link a file … */                                 \
+    X(KIND, "kind")       /* the file type: a file became a directory, a symlink became a file … */        \
     X(CONTENT, "content") /* of a regular file */                                                            \
-    X(TARGET, "target")   /* of a symbolic link */                                                           \
+    X(TARGET, "target")   /* of a symlink */                                                                 \
     X(MODE, "mode")                                                                                          \
     X(ATTRIBUTES, "attributes")                                                                              \
-    X(LINKS, "links") /* it became another name of a file, or ceased to be one */                            \
+    X(LINKS, "links") /* it became a hard link of another path, or is one no longer */                       \
     X(TIME, "time")
 
 enum change_bit {
@@ -34,26 +31,26 @@ const char *change_name(enum change_bit bit);
 
 struct change {
     const char *path;
-    const struct entry *before, *after; /* NULL: there is none */
+    const struct entry *before, *after; /* NULL: the path does not exist */
     unsigned what;                      /* CHANGE_… */
-    const struct change *renamed;       /* the other half of what looks like a rename; for display */
+    const struct change *renamed;       /* the other half of a probable rename; for display */
 };
 
 typedef VEC(struct change) change_list;
 
-/* What differs between two entries of one path; 0: nothing. */
+/* Returns what differs between two entries of one path, or 0. */
 unsigned entries_differ(const struct entry *a, const struct entry *b);
 
-/* Set-id bits of a file that it did not have before, with this content. */
+/* Returns the set-id bits that the file did not have before with this content. */
 uint32_t entry_new_ids(const struct entry *before, const struct entry *after);
 
-/* Times alone count as a change too: whoever shows changes to a person passes over those. */
+/* Finds all changes. A change of time alone counts, too; code that shows changes leaves those out. */
 void compare_trees(const struct tree *before, const struct tree *after, change_list *ret_changes);
 
-/* Is there anything that a person would call a change? */
+/* Is this a change that is shown to a person? */
 bool change_is_shown(const struct change *change);
 
-/* Pairs a deleted file with an added one of the same content. */
+/* Pairs each deleted file with an added file of the same content. */
 void compare_find_renames(change_list *changes);
 
 /* Saves the changes as two partial trees: the entries before, and the entries after. */

@@ -24,7 +24,7 @@ struct work {
     int folder_fd;
 };
 
-/* Whoever is not root works where the modes of one's own files are no obstacle. */
+/* An ordinary user works in a user namespace, in which the modes of own files do not matter. */
 static int run(int (*act)(void *context, struct err *err), struct work *work, struct err *err)
 {
     return process_is_real_root() ? act(work, err) : process_in_own_namespace(act, work, err);
@@ -41,7 +41,7 @@ bool copy_is_there(int folder_fd)
     return fstatat(folder_fd, COPY, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The last that is made. */
+/* START is saved last. */
 bool copy_is_whole(int folder_fd)
 {
     struct stat status;
@@ -67,7 +67,7 @@ static int refuse_incomplete(const struct tree *tree, struct err *err)
     return 0;
 }
 
-/* All files are made as an undo would make them. */
+/* Makes all files in the same way as an undo does. */
 static int fill(struct work *work, struct arena *arena, int copy_fd, const struct tree *tree, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
@@ -90,7 +90,7 @@ static int fill(struct work *work, struct arena *arena, int copy_fd, const struc
     return result;
 }
 
-/* What the copy holds is known: only its inodes and times are new. */
+/* The contents of the copy are known; only its inodes and times are new. */
 static int note_start(int folder_fd, int copy_fd, const struct tree *tree, struct err *err)
 {
     auto_scan struct scan scan = {0};
@@ -157,7 +157,7 @@ int copy_make(const struct upper_request *request, uint64_t most_bytes, struct c
     return 0;
 }
 
-/* Without a trace: the directory around it keeps its time. */
+/* The time of the parent directory stays the same, so that this is no change. */
 static int make_place(int parent_fd, const char *name, bool is_directory)
 {
     struct stat parent;

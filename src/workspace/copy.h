@@ -1,11 +1,11 @@
 /*
- * In the place of an overlay, where none can be: a copy of the tree that the command writes to, in the session's folder. What
- * differs from the host's at the end is what the session changed, as with an overlay's upper layer.
+ * A copy of the tree that the command writes to, in the session's folder: for machines on which no overlay works. The
+ * difference between the copy and the host's tree at the end is what the session changed.
  *
- *   start        the host's tree, as it was copied
+ *   start        the host's tree when it was copied
  *   copy         the copy
- *   copy-start   the copy's tree at the start: what has its inode and times at the end need not be read, and what is there
- *                but not in `start` is bawn's own
+ *   copy-start   the tree of the copy. An entry that is still the same at the end need not be read. A path that is in it
+ *                and not in `start` was made by bawn
  */
 #pragma once
 
@@ -15,17 +15,20 @@ struct copy_size {
     uint64_t files, bytes;
 };
 
-/* Makes the copy of `workspace`/`prefix`. Fails, and leaves nothing, where it would not be whole or be larger than that. */
+/*
+ * Makes the copy of `workspace`/`prefix`. If the copy would be incomplete or larger than `most_bytes`, it fails and
+ * removes the copy.
+ */
 int copy_make(const struct upper_request *request, uint64_t most_bytes, struct copy_size *ret_copied,
               struct err *err) must_check;
 
-/* Is there a copy in the session's folder, and is it whole? Where it is not, nothing was run in it. */
+/* Is there a copy in the session's folder? Is it complete? Nothing has run in an incomplete one. */
 bool copy_is_there(int folder_fd);
 bool copy_is_whole(int folder_fd);
 
 /*
- * Something lies at that path on the host by now that was not copied, and will be shown over the copy: a place for it, which
- * is no change of the session's. Fine where there is something.
+ * Makes a file or directory at a path that the host has by now and that will be mounted over the copy. It does not
+ * count as a change of the session. Does nothing if the path exists.
  */
 int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err) must_check;
 

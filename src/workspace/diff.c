@@ -28,15 +28,15 @@ static bool same_line(const struct line *a, const struct line *b)
     return a->size == b->size && (a->size == 0 || memcmp(a->text, b->text, a->size) == 0);
 }
 
-/* The part of both texts that lies between what they begin and end with in common. */
+/* Both texts without the lines that they have in common at their beginning and end. */
 struct middle {
     const struct line *old, *new;
     long old_count, new_count;
 };
 
 /*
- * The furthest points that `d` differences reach, one a diagonal, for each d: the way back is read from them. Returns the
- * number of differences, or -1 where there are too many.
+ * Finds, for each number d of differences and each diagonal, the furthest point that can be reached. The edits are
+ * read from these points. Returns the number of differences, or -1 if there are too many.
  */
 static long find_differences(const struct middle *middle, int32_t **rounds)
 {
@@ -70,7 +70,7 @@ static long reached(int32_t *const *rounds, long d, long k)
     return k < -d || k > d ? -1 : rounds[d][k + d];
 }
 
-/* From the end to the beginning; the caller turns it round. */
+/* Adds the edits from the last to the first; the caller reverses them. */
 static void trace_back(const struct middle *middle, int32_t *const *rounds, long d, edit_list *edits)
 {
     long x = middle->old_count, y = middle->new_count;
@@ -132,7 +132,7 @@ void lines_compare(const line_list *old, const line_list *new, edit_list *ret_ed
     for (size_t i = 0; i < first; i++)
         vec_push(ret_edits, (struct line_edit){' ', i, i});
     struct middle middle = {
-        .old = first ? old->at + first : old->at, /* nothing is added to NULL */
+        .old = first ? old->at + first : old->at, /* NULL must not be added to */
         .new = first ? new->at + first : new->at,
         .old_count = (long)(old->count - first - last),
         .new_count = (long)(new->count - first - last),
@@ -149,7 +149,7 @@ void lines_compare(const line_list *old, const line_list *new, edit_list *ret_ed
         vec_push(ret_edits, (struct line_edit){' ', old->count - 1 - i, new->count - 1 - i});
 }
 
-/* --- hunks ---------------------------------------------------------------------------------------------------------- */
+/* --- hunks -------------------------------------------------------------------------------------------------------- */
 
 enum { CONTEXT = 3 };
 
@@ -165,7 +165,7 @@ void hunks_find(const struct buf *old, const struct buf *new, struct hunks *ret_
             i++;
             continue;
         }
-        /* A hunk goes on as long as the next difference is nearer than two contexts. */
+        /* A hunk continues as long as the next difference is less than two contexts away. */
         size_t last = i;
         for (size_t j = i; j < edits->count && j <= last + 2UL * CONTEXT + 1; j++)
             last = edits->at[j].kind != ' ' ? j : last;
@@ -203,7 +203,7 @@ size_t hunks_split(struct hunks *hunks, size_t number)
             end++;
         struct hunk part = {i, end};
         if (count) {
-            vec_push(&hunks->list, part); /* room: those behind it make place */
+            vec_push(&hunks->list, part); /* makes room: the hunks after it move up */
             struct hunk *at = hunks->list.at + number + count;
             memmove(at + 1, at, (hunks->list.count - 1 - number - count) * sizeof(*at));
         }

@@ -1,6 +1,6 @@
 /*
- * Which lines differ between two texts (Myers' algorithm), in bounded time: texts that have little in common are shown
- * as one replaced by the other. Any bytes.
+ * The lines that differ between two texts (Myers' algorithm), and the hunks that a person takes or leaves. The time
+ * is bounded: if two texts have little in common, one replaces the other as a whole. Pure functions of any bytes.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 struct line {
     const char *text;
-    size_t size; /* with the newline, which the last one may lack */
+    size_t size; /* with the newline, which the last line may lack */
 };
 
 typedef VEC(struct line) line_list;
@@ -20,24 +20,24 @@ typedef VEC(struct line) line_list;
 void lines_split(const char *text, size_t size, line_list *ret_lines);
 
 struct line_edit {
-    char kind;       /* ' ' both have it, '-' only the old, '+' only the new */
-    size_t old, new; /* the line's number in each, or that of the next one, counted from 0 */
+    char kind;       /* ' ' in both texts, '-' only in the old, '+' only in the new */
+    size_t old, new; /* the number of the line in each text, or of the next line, from 0 */
 };
 
 typedef VEC(struct line_edit) edit_list;
 
 void lines_compare(const line_list *old, const line_list *new, edit_list *ret_edits);
 
-/* Is it a text that can be shown line by line? */
+/* Is it text that can be shown line by line? */
 bool lines_are_text(const char *bytes, size_t size);
 
-/* Edits from `from` to before `to`: the first and the last differ, what both have may lie between them. */
+/* The edits from `from` to before `to`. The first and the last one differ; equal lines may lie between them. */
 struct hunk {
     size_t from, to;
 };
 
 struct hunks {
-    line_list old, new; /* they point into the texts, which must stay */
+    line_list old, new; /* they point into the texts, which must outlive them */
     edit_list edits;
     VEC(struct hunk) list;
 };
@@ -46,11 +46,11 @@ void hunks_find(const struct buf *old, const struct buf *new, struct hunks *ret_
 void hunks_free(struct hunks *hunks);
 #define auto_hunks __attribute__((cleanup(hunks_free)))
 
-/* The same hunk with the lines around it that are shown. */
+/* Returns the hunk with the equal lines that are shown around it. */
 struct hunk hunks_with_context(const struct hunks *hunks, size_t number);
 
-/* Parts a hunk wherever both texts have a line in its middle. Returns into how many. */
+/* Splits a hunk at each equal line inside it. Returns the number of parts. */
 size_t hunks_split(struct hunks *hunks, size_t number);
 
-/* The old text with only those hunks changed that are taken: one answer a hunk. */
+/* Composes the old text with the hunks that are taken; `are_taken` has one answer for each. */
 void hunks_compose(const struct hunks *hunks, const bool *are_taken, struct buf *ret_text);

@@ -83,7 +83,7 @@ const char *future_why_line(struct future *future, const struct change *change, 
     return found;
 }
 
-/* A file with bytes in it: one without is what a crash leaves of an object. */
+/* A file with content. An empty file is what a crash leaves of an object. */
 static bool comes(const struct future *future, const char *path)
 {
     const struct decision *decision = future_of(future, path);

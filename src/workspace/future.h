@@ -1,21 +1,23 @@
-/* What a workspace will hold once everything that is decided to go has gone: what goes, and what lies there today. */
+/*
+ * The future of a workspace: what it will contain after all decisions to go have been carried out. Only paths of git
+ * repositories are known here. A decision that is held back later no longer counts.
+ */
 #pragma once
 
 #include "base/map.h"
 #include "workspace/transition.h"
 
-/* The index of a pack that goes with the rest. */
+/* The index of a git pack that is among the changes. */
 struct new_pack {
     const char *path;
     int index_fd;
 };
 
-/* Of repositories alone. A decision that no longer goes no longer counts. */
 struct future {
     struct arena *arena;
     struct store store;
     int top_fd;
-    struct map decided; /* by path: decisions that were to go */
+    struct map decided; /* by path: the decisions that were to go at the beginning */
     VEC(struct new_pack) packs;
 };
 
@@ -23,28 +25,34 @@ int future_begin(const struct transition *transition, struct arena *arena, const
                  struct future *ret_future, struct err *err) must_check;
 void future_end(struct future *future);
 
-/* What was decided of a path, or NULL; and only where it goes. */
+/* The decision about a path, or NULL. future_of: only if it still goes. */
 const struct decision *future_decided(const struct future *future, const char *path);
 const struct decision *future_of(const struct future *future, const char *path);
 
-/* Will there be something at a path? */
+/* Will the path exist? */
 bool future_has(const struct future *future, const char *path);
 
-/* The bytes or the text that an entry has, and the text that a path will have. False where there is none, or more than that. */
+/*
+ * Reads the bytes or the text of an entry, or the text that a path will have. False if there is none, or if it is
+ * larger than `most`.
+ */
 bool future_read_bytes(struct future *future, const struct entry *entry, size_t most, struct buf *ret_bytes);
 bool future_read_entry(struct future *future, const struct entry *entry, size_t most, struct buf *ret_text);
 bool future_read(struct future *future, const char *path, size_t most, struct buf *ret_text);
 
-/* Why a file of git's must not go. */
+/* Reasons to hold a file of git back. */
 extern const char future_unreadable[], future_names_missing[];
 
-/* What is said of the first line that `why` objects to, or NULL. Lines that were there before are the user's own. */
+/*
+ * Returns what `why` says about the first line that it objects to, or NULL. Lines that the file had before are the
+ * user's own and are not judged.
+ */
 typedef const char *future_judge_line(void *context, const char *line);
 const char *future_why_line(struct future *future, const struct change *change, size_t most,
                             future_judge_line *why, void *context);
 
 /*
- * Will an object store ("….git/objects/") have that object? What could not be looked through, behind links of the user's own,
- * gets the benefit of the doubt.
+ * Will an object directory ("….git/objects/") have that object? True if the directory cannot be searched, because it
+ * lies behind symlinks of the user.
  */
 bool future_has_object(const struct future *future, const char *objects, const char *digits);

@@ -13,16 +13,16 @@
 
 enum { READ_MOST = 1024 * 1024 };
 
-/* How a row's files are judged, beside their names. */
+/* What must be true of a file's content, besides its name. */
 enum test {
-    TEST_NONE,    /* any change counts */
-    TEST_SCRIPTS, /* only where what a package.json has run differs */
-    TEST_EXEC,    /* only with a line that git would execute */
-    TEST_HEAD,    /* only where it is what a repository's HEAD is */
-    TEST_CONFIG,  /* only with a setting by which git runs something */
+    TEST_NONE,    /* nothing: any change counts */
+    TEST_SCRIPTS, /* a script of a package.json differs */
+    TEST_EXEC,    /* it has a line that git would execute */
+    TEST_HEAD,    /* it looks like the HEAD of a repository */
+    TEST_CONFIG,  /* it has a setting through which git runs a program */
 };
 
-/* The one table: patterns of paths that begin with a slash at the workspace's top. */
+/* Patterns of paths. A path begins with a slash at the top of the workspace. */
 static const struct {
     const char *pattern, *why;
     enum test test;
@@ -74,11 +74,11 @@ static const struct {
     {"/**/.prettierrc.*js", "runs when the code is formatted, also by editors", TEST_NONE},
 };
 
-/* --- content ----------------------------------------------------------------------------------------------------- */
+/* --- content ------------------------------------------------------------------------------------------------------ */
 
 /*
- * What a package.json has under a name: 1 and the value, 0 where there is none, -1 where readers could differ. A second member
- * of the same name, or one that is spelled with escapes, is what the package manager takes.
+ * Finds a member of a package.json. Returns 1, 0 if there is none, or -1 if parsers could disagree: the package
+ * manager may use a second member of the same name, or one that is spelled with escapes.
  */
 static int find_member(struct arena *arena, const struct buf *text, const char *name,
                        struct json_value *ret_value)
@@ -118,12 +118,12 @@ static bool member_differs(const struct buf *old, const struct buf *new, const c
 
 static bool scripts_differ(const struct gate_change *change)
 {
-    /* What npm and its kin run, and what runs from hooks that were there before. */
+    /* The members that npm and similar programs run, or that installed hooks run. */
     static const char *const running[] = {"scripts",          "gypfile",  "husky",      "lint-staged",
                                           "simple-git-hooks", "gitHooks", "pre-commit", "packageManager"};
     auto_buf struct buf old = {0}, new = {0};
     if (read_side(change, change->before, &old) != 1 || read_side(change, change->after, &new) != 1)
-        return true; /* what cannot be read is not harmless */
+        return true; /* an unreadable file may be harmful */
     for (size_t i = 0; i < array_len(running); i++) {
         if (member_differs(&old, &new, running[i]))
             return true;
@@ -131,7 +131,7 @@ static bool scripts_differ(const struct gate_change *change)
     return false;
 }
 
-/* A rebase's list with a command among its lines. */
+/* Does the todo list of a rebase contain a command? */
 static bool has_exec_line(const struct gate_change *change)
 {
     auto_buf struct buf text = {0};
@@ -144,14 +144,14 @@ static bool is_head(const struct gate_change *change)
 {
     static const char digits[] = "0123456789abcdef";
     if (text_starts_with(change->path, ".git/"))
-        return false; /* the workspace's own */
+        return false; /* the workspace's own HEAD */
     auto_buf struct buf text = {0};
     if (read_side(change, change->after, &text) != 1)
         return true;
     return text_starts_with(buf_text(&text), "ref: ") || strspn(buf_text(&text), digits) >= 40;
 }
 
-/* Of a bare repository that was there before, whatever it is called. Other programs have files of this name, too. */
+/* The config of a bare repository of any name. Other programs have files called config, too. */
 static bool has_running_setting(const struct gate_change *change)
 {
     struct arena arena = {0};
@@ -185,12 +185,9 @@ static bool passes(enum test test, const struct gate_change *change)
     return true;
 }
 
-/* --- kinds ------------------------------------------------------------------------------------------------------- */
+/* --- kinds -------------------------------------------------------------------------------------------------------- */
 
-/*
- * Could a link's target lead out of the tree, seen from where the link lies? What stands before a ".." may be a link itself, and
- * then nobody knows where that leads.
- */
+/* Could a symlink lead out of the tree? A name before ".." may be a symlink itself, and lead anywhere. */
 static bool leaves_tree(const char *path, const char *target)
 {
     if (*target == '/')
@@ -213,7 +210,7 @@ static bool leaves_tree(const char *path, const char *target)
     return false;
 }
 
-/* Shown as it is, the name would not read as what it is. */
+/* Would a terminal show the name as something else? */
 static bool is_tricky_name(const char *path)
 {
     auto_buf struct buf shown = {0};
@@ -250,7 +247,7 @@ static bool is_listed(const gate_reasons *reasons, const char *why)
 void gate_judge(const struct gate_change *change, gate_reasons *reasons)
 {
     if (!change->after)
-        return; /* what is gone runs nothing */
+        return; /* a removed file runs nothing */
     char absolute[PATH_LONGEST + 1];
     size_t size = strlen(change->path);
     if (size >= PATH_LONGEST) {

@@ -1,7 +1,7 @@
 /*
- * What would run on the host, or steer what runs there, if a change reached it: judged by name, kind and content, one
- * change at a time. Names that a policy can speak of (CI files, editors' tasks, agents' instructions) are the policy's:
- * this is about what no list of names catches, and about git's own files wherever they turn up.
+ * The gate: would a change run something on the host, or steer what runs there? It judges one change at a time, by
+ * name, file type and content. A policy lists the names of CI files, editor tasks and agents' instructions. This file
+ * is about things that a list of names cannot express, and about git's own files wherever they lie.
  *
  * A pure function: no effects, and bounded in what it reads.
  */
@@ -10,17 +10,17 @@
 #include "base/buf.h"
 #include "workspace/tree.h"
 
-/* The content of a file or the target of a link. Returns 1, or 0 where it is larger than `most` or not known. */
+/* Reads a file or the target of a symlink. Returns 1, or 0 if it is larger than `most` or unknown. */
 typedef int gate_read(void *context, const struct entry *entry, size_t most, struct buf *ret_bytes);
 
 struct gate_change {
-    const char *path;                   /* relative to the workspace's top */
-    const struct entry *before, *after; /* NULL: there is none. Of an entry: mode, target */
+    const char *path;                   /* relative to the top of the workspace */
+    const struct entry *before, *after; /* NULL: it does not exist. Only mode and target are used */
     gate_read *read;
     void *context;
 };
 
-typedef VEC(const char *) gate_reasons; /* each a few words; none is owned */
+typedef VEC(const char *) gate_reasons; /* each a few words; static strings */
 
-/* Adds why the change must not pass without a person's word; nothing where it may. */
+/* Adds the reasons why a person must approve the change; none if it may pass. */
 void gate_judge(const struct gate_change *change, gate_reasons *reasons);

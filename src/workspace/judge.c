@@ -48,14 +48,14 @@ bool judge_is_done(const struct entry *now, const struct change *change)
     if (S_ISDIR(now->mode))
         return !from || (now->mode == to->mode && timespec_is_same(now->modified, to->modified) &&
                          !(change->what & CHANGE_ATTRIBUTES));
-    /* Whether two names are one file cannot be seen at one of them: linking once more does no harm. */
+    /* One path does not tell whether it is a hard link of another. Linking again does no harm. */
     if (!judge_same_looks(now, to) || change->what & CHANGE_LINKS)
         return false;
     if (!S_ISREG(now->mode))
         return true;
     /*
-     * Old and new may look the same, or differ in attributes alone. Content is always replaced, never rewritten, and so is
-     * a file with other names, which must not change with it.
+     * Old and new may look the same, or differ in attributes only. A file is always replaced if its content changes,
+     * or if it has other hard links, which must not change with it. Then its inode tells.
      */
     bool looks_tell = !from || !judge_same_kind(from, to) || !judge_same_looks(from, to);
     bool is_replaced =
@@ -67,7 +67,7 @@ bool judge_is_done(const struct entry *now, const struct change *change)
             now->inode == to->inode);
 }
 
-/* Times differ: is the content what it was all the same? */
+/* The times differ. Is the content still the same? */
 static int same_content(int top_fd, struct store *store, const struct entry *now,
                         const struct entry *expected, struct err *err)
 {
@@ -75,14 +75,14 @@ static int same_content(int top_fd, struct store *store, const struct entry *now
         return 0;
     auto_fd int fd = open_beneath(top_fd, now->path, O_RDONLY | O_NONBLOCK, 0);
     struct blob_id id;
-    if (fd < 0) /* of a mode that keeps its owner out, too: then its looks must do */
+    if (fd < 0) /* its mode may deny even its owner: then size, mode and time decide */
         return errno == EACCES && judge_same_looks(now, expected);
     if (store_identify(store, fd, now->size, now->allocated < now->size, &id, err) < 0)
         return err->errnum == ESTALE ? 0 : -1;
     return memcmp(id.bytes, expected->blob.bytes, sizeof(id.bytes)) == 0;
 }
 
-/* `git status`, which many prompts and editors run, writes the index and says nothing new with it. */
+/* `git status`, which many prompts and editors run, rewrites the index without changing what it means. */
 static int is_restated_index(int top_fd, struct store *store, const struct entry *now,
                              const struct entry *expected, struct err *err)
 {
@@ -100,7 +100,7 @@ static int is_restated_index(int top_fd, struct store *store, const struct entry
                     : read;
 }
 
-/* Whoever writes a file can give it any size and time: that a content is there already, only the content says. */
+/* A program can give a file any size and time. Only its bytes prove that the content is there already. */
 static int is_done(int top_fd, struct store *store, const struct entry *now, const struct change *change,
                    struct err *err)
 {
@@ -111,7 +111,7 @@ static int is_done(int top_fd, struct store *store, const struct entry *now, con
     return has_content ? same_content(top_fd, store, now, change->after, err) : 1;
 }
 
-/* The very file that was written down, and not written since, as far as its looks tell. */
+/* Is it the recorded file, not written since, as far as its times tell? */
 static bool is_untouched(const struct entry *now, const struct entry *before, bool looks_tell)
 {
     return judge_is_expected(now, before) && timespec_is_same(now->changed, before->changed) &&
@@ -125,7 +125,7 @@ static int judge_one(const struct replacement *replacement, bool looks_tell, str
     struct store *store = replacement->store;
     const struct change *change = &judged->change;
     const struct entry *now = &judged->now, *before = change->before;
-    /* A state that was written down later than it was meant: the host changed the file in between. */
+    /* The host changed the file between the moment that the tree stands for and the moment when the file was read. */
     bool is_late =
         before && !S_ISDIR(before->mode) && timespec_order(before->changed, replacement->from->taken) > 0;
     judged->judgement = JUDGED_CONFLICT;

@@ -24,7 +24,7 @@
 
 /* --- where they lie ----------------------------------------------------------------------------------------------- */
 
-/* The folder elsewhere, if it is one of ours that nobody else can enter. */
+/* Opens the folder that `elsewhere` names, if it belongs to this user and nobody else can enter it. */
 static int open_elsewhere(int folder_fd, struct buf *ret_path)
 {
     auto_fd int fd = openat(folder_fd, ELSEWHERE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -59,7 +59,7 @@ void layers_forget(int folder_fd)
 
 /* --- what an overlay cannot do here ------------------------------------------------------------------------------- */
 
-/* File systems of which the kernel takes no upper layer. */
+/* File systems that the kernel does not accept as an upper layer. */
 static const char *unfit_file_system(int fd)
 {
     static const struct {
@@ -80,7 +80,7 @@ static const char *unfit_file_system(int fd)
     return NULL;
 }
 
-/* An overlay shows nothing of what is mounted inside its lower tree. */
+/* An overlay shows the mount points inside its lower tree as empty. */
 static int refuse_mounts_inside(const char *workspace, struct err *err)
 {
     FILE *table = fopen("/proc/self/mounts", "re");
@@ -102,7 +102,7 @@ static int refuse_mounts_inside(const char *workspace, struct err *err)
     return result;
 }
 
-/* Whoever is not root has one's own ids inside, and what is anybody else's cannot be copied into the layer. */
+/* In a user namespace only the user's own ids are mapped. A file of another user cannot be copied into the layer. */
 static const char *find_foreign(struct arena *arena, const char *covered)
 {
     enum { LOOKED_AT = 2000 };
@@ -135,7 +135,7 @@ const char *layers_make_in(int fd)
     return "one without extended attributes";
 }
 
-/* The next best: a folder of another file system, which the session remembers. */
+/* Tries folders on other file systems. The session's file `elsewhere` names the one that works. */
 static const char *make_elsewhere(int folder_fd, const char *runtime_folder, struct arena *arena)
 {
     const char *const places[] = {"/var/tmp", "/tmp", runtime_folder, "/dev/shm"};
@@ -172,7 +172,10 @@ static int try_overlay(void *context, struct err *err)
     return overlay < 0 ? -1 : 0;
 }
 
-/* Where the tree lies on an overlay itself, as in most containers, the kernel may take no other above it: it is tried. */
+/*
+ * If the tree itself is on an overlay, as in most containers, the kernel may refuse another overlay above it. Only a
+ * trial tells.
+ */
 static const char *refused_by_kernel(struct arena *arena, const char *covered, int layers_fd)
 {
     struct statfs system;
@@ -202,7 +205,7 @@ int layers_make(int folder_fd, const char *folder, const char *covered, const ch
     auto_fd int upper = layers_fd < 0 ? -1 : openat(layers_fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct statfs system;
     struct stat status;
-    /* The top of the tree inside is this directory: it must look the same. */
+    /* This directory becomes the top of the tree inside, and must have the same mode. */
     if (upper < 0 || stat(covered, &status) < 0 || fchmod(upper, status.st_mode & 0777) < 0 ||
         fstatfs(upper, &system) < 0)
         return err_sys(err, errno, "cannot make room in %s", ret_layers->folder);

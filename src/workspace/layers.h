@@ -1,6 +1,7 @@
 /*
- * Where an overlay keeps what is written: `upper` and `work` in the session's folder or, where that file system takes no
- * layer, in a folder elsewhere that the session's file `elsewhere` names. And what an overlay cannot do here.
+ * The layers of an overlay: `upper` and `work`. They are in the session's folder or, if its file system cannot be an
+ * upper layer, in another folder that the session's file `elsewhere` names. Also checks what an overlay cannot do on
+ * this machine.
  */
 #pragma once
 
@@ -11,22 +12,22 @@
 #include "base/err.h"
 
 struct layers {
-    const char *folder; /* absolute: where they lie */
-    bool is_memory;     /* that is a tmpfs: it does not outlive the machine */
-    const char *
-        foreign; /* a path of the tree that belongs to somebody else, and so cannot be changed; NULL: none was seen */
-    const char *why_not; /* an overlay cannot be used here at all; NULL: it can */
+    const char *folder; /* absolute; contains both layers */
+    bool is_memory;     /* the folder is on a tmpfs and is lost when the machine stops */
+    const char
+        *foreign; /* a path that belongs to another user and so cannot be changed; NULL: none was seen */
+    const char *why_not; /* why no overlay works here; NULL: it works */
 };
 
-/* Both, in an open folder of a file system that the kernel takes. Returns NULL, or why it would not. */
+/* Makes both layers in an open folder. Returns NULL, or why its file system cannot have them. */
 const char *layers_make_in(int fd);
 
-/* Makes them, and checks whether an overlay will work there. Where none will, nothing is left. */
+/* Makes both layers and checks whether an overlay works with them. If none works, nothing is left behind. */
 int layers_make(int folder_fd, const char *folder, const char *covered, const char *runtime_folder,
                 struct arena *arena, struct layers *ret_layers, struct err *err) must_check;
 
-/* The folder that holds both, or -1. */
+/* Opens the folder that contains both layers, or returns -1. */
 int layers_open(int folder_fd);
 
-/* They are gone: so is the folder elsewhere. */
+/* Removes `elsewhere` and the folder that it names, after both layers are gone. */
 void layers_forget(int folder_fd);

@@ -9,18 +9,18 @@ struct span {
     size_t from, to;
 };
 
-/* Lines of the base that a side has replaced by lines of its own. */
+/* Lines of the base that a side has replaced with its own lines. */
 struct piece {
     struct span base, own;
-    struct span reach; /* in the base: where else the same could have been done, with the same result */
+    struct span reach; /* in the base: where the same edit could also have been made, with the same result */
 };
 
 struct side {
     line_list lines;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct piece) pieces;
-    size_t next;      /* the first piece that is not joined yet */
-    size_t own_start; /* the side's line that belongs to the base's line where the join stands */
+    size_t next;      /* the first piece that is not merged yet */
+    size_t own_start; /* the side's line at the position in the base that the merge has reached */
 };
 
 static bool same_line(const struct line *a, const struct line *b)
@@ -29,8 +29,8 @@ static bool same_line(const struct line *a, const struct line *b)
 }
 
 /*
- * Of several lines that are alike, it cannot be told which one was removed or added. The piece reaches as far as it could
- * be moved along the lines that it is part of.
+ * If several lines are equal, nobody can tell which of them was added or removed. The piece reaches as far as it
+ * could be moved along equal lines.
  */
 static struct span find_reach(const line_list *lines, struct span moved, struct span base)
 {
@@ -90,7 +90,7 @@ static void grow(struct span *span, struct span by)
     span->to = by.to > span->to ? by.to : span->to;
 }
 
-/* Takes the side's pieces that touch the place, which grows by them. Returns whether there were any. */
+/* Takes the side's pieces that touch the place, and extends the place by them. Returns true if there were any. */
 static bool take_pieces(struct side *side, struct piece *place)
 {
     size_t first = side->next;
@@ -103,10 +103,10 @@ static bool take_pieces(struct side *side, struct piece *place)
     return side->next > first;
 }
 
-/* What the side has in the place of those lines of the base; `first` is the first piece that it has there. */
+/* The side's lines in the place of those lines of the base. `first` is its first piece there. */
 static struct span side_span(const struct side *side, size_t first, struct span base)
 {
-    if (first == side->next) /* none: as many lines as the base has */
+    if (first == side->next) /* no piece: the same number of lines as the base */
         return (struct span){side->own_start, side->own_start + (base.to - base.from)};
     const struct piece *begin = &side->pieces.at[first], *end = &side->pieces.at[side->next - 1];
     return (struct span){begin->own.from - (begin->base.from - base.from),
@@ -130,7 +130,7 @@ static bool same_lines(const line_list *a, struct span in_a, const line_list *b,
     return true;
 }
 
-/* A mark stands on a line of its own, also after a last line without an end. */
+/* Adds a marker on a line of its own, even if the last line has no newline. */
 static void add_mark(struct buf *out, const char *mark, const char *name)
 {
     if (out->size && out->bytes[out->size - 1] != '\n')
@@ -159,7 +159,7 @@ static void add_clash(struct joining *joining, struct span base, struct span our
     add_mark(joining->out, ">>>>>>>", joining->merge->their_name);
 }
 
-/* The place where a side differs from the base next; the other may, too. Returns where in the base it ends. */
+/* Merges the next place at which a side differs from the base. Returns the end of the place in the base. */
 static size_t join_place(struct joining *joining, const struct piece *first)
 {
     struct piece place = *first;

@@ -1,6 +1,6 @@
 /*
- * Joins what two sides have made of one text. Where both have changed the same lines, or lines that touch, that is a
- * clash: it is never decided here, but shown with all three texts. Pure functions of any bytes, in bounded time.
+ * Three-way merge of a text. Lines that both sides changed, or changed lines that touch, are a clash. A clash is
+ * never resolved here: the result contains all three texts. Pure functions of any bytes, in bounded time.
  */
 #pragma once
 
@@ -8,11 +8,11 @@
 
 struct merge {
     const struct buf *base, *ours, *theirs;
-    const char *our_name, *their_name; /* for the marks of clashes */
+    const char *our_name, *their_name; /* for the markers of clashes */
 };
 
-/* The joined text, with marks around each clash. Returns how many there are. */
+/* Merges the texts, with markers around each clash. Returns the number of clashes. */
 size_t merge_texts(const struct merge *merge, struct buf *ret_text);
 
-/* The clashes alone. Returns how many there are. */
+/* The clashes only. Returns their number. */
 size_t merge_clashes(const struct merge *merge, struct buf *ret_text);

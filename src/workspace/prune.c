@@ -17,12 +17,12 @@
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
 
-/* Something that needs contents, and may go. */
+/* A session, or the last tree of a workspace. It needs contents, and may be removed. */
 struct item {
-    const char *name; /* of the session, or of the tree of a workspace */
+    const char *name; /* of the session, or of the tree */
     bool is_session;
     bool stays;
-    struct timespec used; /* the last time */
+    struct timespec used; /* when it was used last */
 };
 
 /* Its capacity is used by vec_push alone, which cppcheck overlooks behind a pointer. */
@@ -34,15 +34,15 @@ struct pruning {
     struct arena *arena;
     struct store store;
     int trees_fd;
-    struct map needs; /* content → how often it is needed */
+    struct map needs; /* content → how many trees need it */
     item_list items;
-    struct map in_use; /* trees of workspaces in which somebody is at work */
-    uint64_t needed;   /* bytes */
+    struct map in_use; /* names of the trees of workspaces in which a bawn process is working */
+    uint64_t needed;   /* bytes of contents that are needed */
 };
 
-/* --- what is needed ------------------------------------------------------------------------------------------------ */
+/* --- what is needed ----------------------------------------------------------------------------------------------- */
 
-/* Every content that a tree names is needed once more, or once less. */
+/* Counts every content of a tree once more, or once less. */
 static int count_tree(struct pruning *pruning, int folder_fd, const char *name, bool is_less, struct err *err)
 {
     auto_tree struct tree tree = {0};
@@ -108,7 +108,7 @@ static int open_session(const struct pruning *pruning, const char *name)
     return openat(pruning->request->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* --- what there is ------------------------------------------------------------------------------------------------- */
+/* --- what there is ------------------------------------------------------------------------------------------------ */
 
 static int add_session(struct pruning *pruning, int sessions_fd, const char *name, bool is_less,
                        struct err *err)
@@ -121,7 +121,7 @@ static int add_session(struct pruning *pruning, int sessions_fd, const char *nam
     bool is_busy = record_is_busy(sessions_fd, name);
     int found = record_load(fd, pruning->arena, &record, &ignored);
     if (found == 0 && !is_busy)
-        record_forget(fd); /* what a crash left of one that was being forgotten */
+        record_forget(fd); /* a crash left the rest of a session that was being forgotten */
     struct item item = {.name = arena_str(pruning->arena, name),
                         .is_session = true,
                         .stays = found <= 0 || is_busy || !record_is_over(&record),
@@ -140,7 +140,7 @@ static int add_tree(struct pruning *pruning, int trees_fd, const char *name, boo
     (void)err;
     struct stat status;
     if (strlen(name) != SNAPSHOT_NAME_SIZE - 1) {
-        unlinkat(trees_fd, name, 0); /* a piece of one that a crash left */
+        unlinkat(trees_fd, name, 0); /* a crash left a temporary file */
         return 0;
     }
     if (fstatat(trees_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -156,7 +156,7 @@ static int add_tree(struct pruning *pruning, int trees_fd, const char *name, boo
     return 0;
 }
 
-/* --- what goes ----------------------------------------------------------------------------------------------------- */
+/* --- what goes ---------------------------------------------------------------------------------------------------- */
 
 static int older_first(const void *a, const void *b)
 {
@@ -181,7 +181,7 @@ static int let_go(struct pruning *pruning, const struct item *item, struct prune
     return 0;
 }
 
-/* By age first, then by size: both begin with the oldest. */
+/* Removes old items: first those that are too old, then the oldest until the rest is small enough. */
 static int let_old_go(struct pruning *pruning, struct pruned *pruned, struct err *err)
 {
     const struct prune_request *request = pruning->request;
@@ -223,8 +223,9 @@ int prune(const struct prune_request *request, struct arena *arena, struct prune
     int result = store_open(request->store, &pruning.store, err);
     pruning.store.progress = request->progress;
     /*
-     * Two locks. Who appends keeps the store's until a tree names what was appended. Who takes over contents from the last
-     * snapshot of a workspace appends nothing, and shares the folder of those.
+     * Two locks are needed. A process that adds contents holds the store's lock until a tree that names them is
+     * saved. A snapshot that only takes contents over from an earlier tree adds nothing; it holds a shared lock on
+     * the folder of trees.
      */
     if (result == 0 && (pruning.trees_fd = snapshot_open_trees(&pruning.store, err)) < 0)
         result = -1;

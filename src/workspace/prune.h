@@ -1,10 +1,10 @@
 /*
- * Lets old snapshots go: sessions that are settled, and what workspaces held when they were last looked at (which only saves
- * reading their files again); then the contents that nothing needs any more. What waits, runs or is being settled stays with
- * all that it needs, whatever its age and size.
+ * Removes old snapshots: sessions that are over, and the last trees of workspaces, which only save reading files
+ * again. Then removes the contents that no tree needs. A session that waits, runs or is being carried out stays with
+ * all its contents, whatever its age and size.
  *
- * May be called while others work. Whatever ends it in the middle leaves at worst contents that nothing names; the next
- * call removes them.
+ * Other processes may work meanwhile. If this is interrupted, it leaves at worst contents that nothing names; the
+ * next call removes them.
  */
 #pragma once
 
@@ -18,21 +18,21 @@
 #include "base/vec.h"
 
 struct prune_request {
-    const char *store; /* the folder of contents, absolute */
+    const char *store; /* directory of the content store, absolute */
     int sessions_fd;
-    int64_t oldest_seconds;    /* what ended before that goes … */
-    uint64_t most_bytes;       /* … and then the oldest, until contents take no more than that */
+    int64_t oldest_seconds;    /* what ended before that is removed … */
+    uint64_t most_bytes;       /* … and then the oldest, until the contents take no more than that */
     struct progress *progress; /* may be NULL */
-    bool is_thorough;          /* free all that can be; otherwise packs with little waste stay as they are */
+    bool is_thorough;          /* rewrite every pack with waste; otherwise a little waste stays */
 };
 
 struct pruned {
-    VEC(const char *) sessions; /* that were forgotten, the oldest first; names in the arena */
+    VEC(const char *) sessions; /* that were forgotten, oldest first; names in the arena */
     uint64_t bytes;             /* freed */
     uint64_t left;              /* bytes of contents that are still needed */
 };
 
-/* Fails with EBUSY where a snapshot is being taken at this moment. */
+/* Fails with EBUSY while a snapshot is being taken. */
 int prune(const struct prune_request *request, struct arena *arena, struct pruned *ret_pruned,
           struct err *err) must_check;
 void pruned_free(struct pruned *pruned);

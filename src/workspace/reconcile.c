@@ -19,14 +19,14 @@ static bool is_stored_file(const struct entry *entry)
     return entry && S_ISREG(entry->mode) && entry->content == CONTENT_STORED;
 }
 
-/* Both sides have changed the mode, and not alike. */
+/* Have both sides changed the mode, to different modes? */
 static bool modes_clash(const struct change *change, const struct entry *now)
 {
     return change->before && now->mode != change->before->mode &&
            change->after->mode != change->before->mode && now->mode != change->after->mode;
 }
 
-/* The workspace's own file, if it still is the one that was judged. */
+/* Reads the workspace's file, if it is still the one that was judged. */
 static int read_present(const char *workspace, const struct entry *now, struct buf *ret_text)
 {
     auto_fd int top_fd = open_absolute(workspace, O_RDONLY | O_DIRECTORY);

@@ -1,6 +1,7 @@
 /*
- * A file that both the user and a session have changed: whether the two go together, and what comes of it. Nothing is
- * decided here; texts alone are joined, and nothing of a repository's own files.
+ * Conflicts: files that both the user and a session have changed. This file reads the texts that merge.h needs, and
+ * stores the merged text as a new entry. Only texts are merged, and never the files of a git repository. Decisions
+ * are made elsewhere.
  */
 #pragma once
 
@@ -13,15 +14,15 @@ struct conflict {
 };
 
 /*
- * Reads them. Returns 1, or 0 where one of the three is not a text, or is too large, or the workspace's own is not what
- * was judged any more.
+ * Reads them. Returns 1, or 0 if one of them is not text or too large, or if the workspace's file is no longer the
+ * one that was judged.
  */
 int conflict_read(const struct transition *transition, struct store *store, const struct decision *decision,
                   struct conflict *ret_conflict, struct err *err) must_check;
 void conflict_free(struct conflict *conflict);
 #define auto_conflict __attribute__((cleanup(conflict_free)))
 
-/* A text in the place of what the session wrote, and the entry that it becomes. */
+/* A text that replaces what the session wrote. */
 struct rewrite {
     const struct decision *of;
     struct buf text;
@@ -30,7 +31,10 @@ struct rewrite {
 
 typedef VEC(struct rewrite) rewrite_list;
 
-/* Keeps the texts in the store. An entry has the workspace's mode, unless the session has changed it. */
+/*
+ * Puts the texts into the content store and makes their entries. An entry has the mode of the workspace's file,
+ * unless the session changed the mode.
+ */
 int rewrite_all(const char *store_directory, struct arena *arena, rewrite_list *rewrites, struct err *err)
     must_check;
 void rewrites_free(rewrite_list *rewrites);

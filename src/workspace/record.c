@@ -36,7 +36,7 @@ const char *record_state_name(enum record_state state)
     return state_names[state];
 }
 
-/* Fields in this order, each ended by a NUL: a path may hold any other byte. */
+/* The fields of `about`, each ended by a NUL because a path may contain any other byte. */
 enum field {
     FIELD_MODE,
     FIELD_STATE,
@@ -191,7 +191,7 @@ void record_trim(int sessions_fd, size_t most)
     struct err ignored;
     record_list records;
     if (record_list_all(sessions_fd, &arena, NULL, &records, &ignored) < 0)
-        return; /* the next one comes */
+        return; /* the next session tries again */
     size_t over = 0;
     for (size_t i = 0; i < records.count; i++)
         over += record_is_over(&records.at[i]);
@@ -231,7 +231,7 @@ int record_save_changes(int folder_fd, const struct tree *before, const struct t
 
 void record_forget(int folder_fd)
 {
-    /* Without the first there is no session; the rest is then only what prune finds. */
+    /* `about` first: without it there is no session, and prune removes the rest. */
     static const char *const files[] = {"about", "start", "before", "after", "about.new", "copy-start"};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);

@@ -1,11 +1,11 @@
 /*
- * What a session's folder says about the workspace: how it was run, and which state came before it and which after.
+ * The record of a session: its mode, its state, and what it changed in the workspace. It is in the session's folder:
  *
- *   about    mode, state and times
- *   start    the whole tree at the start of a live run, as long as its end has not been written down
- *   before, after   what the session changed: only the paths that differ
- *   checkpoints     what the workspace held during the run (checkpoint.h)
- *   upper, work     where an overlay keeps what is written, until that has been read into `after`
+ *   about           mode, state and times
+ *   start           the whole tree at the start of a live run, until the end of the run is saved
+ *   before, after   the paths that the session changed, as partial trees
+ *   checkpoints     what the workspace contained during the run (checkpoint.h)
+ *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 #include "workspace/compare.h"
 
 #define RECORD_MODES(X)                                                                                      \
-    X(LIVE, "live")       /* the workspace was written directly */                                           \
-    X(REVIEW, "review")   /* what was written waits until it is applied or discarded */                      \
-    X(DISCARD, "discard") /* what was written is thrown away */                                              \
-    X(APPLY, "apply")     /* a person applied what waited */                                                 \
-    X(UNDO, "undo")       /* a person undid something */                                                     \
-    X(BRANCH, "branch")   /* a linked worktree was written, on the branch that `of` names */
+    X(LIVE, "live")       /* the command wrote to the workspace itself */                                    \
+    X(REVIEW, "review")   /* the changes wait until a person applies or discards them */                     \
+    X(DISCARD, "discard") /* the changes are thrown away */                                                  \
+    X(APPLY, "apply")     /* a person applied changes that waited */                                         \
+    X(UNDO, "undo")       /* a person undid a session */                                                     \
+    X(BRANCH, "branch")   /* the command wrote to a linked worktree, on the branch `of` */
 
 enum record_mode {
 #define X(id, name) RECORD_##id,
@@ -27,12 +27,12 @@ enum record_mode {
 };
 
 #define RECORD_STATES(X)                                                                                     \
-    X(RUNNING, "running") /* or killed before its end was written down */                                    \
-    X(WAITING, "waiting") /* of a review: neither applied nor discarded, or not all of it */                 \
-    X(DONE, "done")       /* what is in `after` is in the workspace */                                       \
+    X(RUNNING, "running") /* or killed before the end of the run was saved */                                \
+    X(WAITING, "waiting") /* of a review: some changes are neither applied nor discarded */                  \
+    X(DONE, "done")       /* the workspace contains what is in `after` */                                    \
     X(UNDONE, "undone")                                                                                      \
     X(DISCARDED, "discarded")                                                                                \
-    X(SETTLING, "settling") /* files of the workspace are being replaced: to be finished */
+    X(SETTLING, "settling") /* files of the workspace are being replaced; the next command finishes it */
 
 enum record_state {
 #define X(id, name) STATE_##id,
@@ -46,9 +46,9 @@ struct record {
     enum record_state state;
     struct timespec began, ended;
     const char *workspace; /* absolute */
-    const char *prefix;    /* the directory in it that was kept, "" where that is all of it: ".git" */
+    const char *prefix;    /* the directory of the workspace that the trees are about; "" for all of it */
     const char *of;        /* the session that was applied or undone, or the branch; "" for another run */
-    uint64_t changes;      /* that a person would call so */
+    uint64_t changes;      /* those that are shown to a person */
 };
 
 const char *record_mode_name(enum record_mode mode);
@@ -56,33 +56,33 @@ const char *record_state_name(enum record_state state);
 
 int record_save(int folder_fd, const struct record *record, struct err *err) must_check;
 
-/* Returns 1, or 0 where the session is not about a workspace. */
+/* Returns 1, or 0 if the session has no record of a workspace. */
 int record_load(int folder_fd, struct arena *arena, struct record *ret_record, struct err *err) must_check;
 
 typedef VEC(struct record) record_list;
 
-/* The records of all sessions in a folder, oldest first; of one workspace only, unless that is NULL. */
+/* Lists the records of all sessions in a folder, oldest first. `workspace` limits the list to one workspace; NULL: all. */
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
                     struct err *err) must_check;
 
-/* Forgets the oldest settled sessions, so that `most` of them are left. What waits is never forgotten. */
+/* Forgets the oldest sessions that are over, until `most` of them are left. A session that waits is never forgotten. */
 void record_trim(int sessions_fd, size_t most);
 
-/* Is it over: nothing waits, nothing is at work? */
+/* Is the session over? Then nothing waits and nothing is being replaced. */
 bool record_is_over(const struct record *record);
 
-/* Is a bawn at work in this session now? */
+/* Is a bawn process working on this session now? */
 bool record_is_busy(int sessions_fd, const char *name);
 
-/* How many changes a person would count. */
+/* Counts the changes that are shown to a person. */
 uint64_t record_count_changes(const struct tree *before, const struct tree *after);
 
-/* Keeps what differs between two trees as `before` and `after`, or under other names. */
+/* Saves the changes between two trees as `before` and `after`. */
 int record_save_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
     must_check;
 
-/* What is kept of a session, contents included, is there even if the machine stops in this moment. */
+/* Waits until the session's record, its trees and their contents are on the disk. */
 int record_wait_for_disk(struct store *store, int folder_fd, struct err *err) must_check;
 
-/* Removes the trees of a session and its checkpoints, and its record with them. */
+/* Removes the record of a session, its trees and its checkpoints. */
 void record_forget(int folder_fd);

@@ -11,7 +11,7 @@
 #include "workspace/scan.h"
 #include "workspace/step.h"
 
-/* A directory that no change names, and whose time a replacement in it would change. */
+/* A directory that is not itself in the list of changes, but whose time would change with a file in it. */
 struct touched {
     const char *path;
     struct timespec modified;
@@ -26,7 +26,8 @@ struct execution {
     change_list changes;
     touched_list touched;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
-    VEC(size_t) made; /* changes whose files are made under another name, and wait for the disk */
+    VEC(size_t)
+    made; /* changes whose new files have only their temporary name and may not be on the disk yet */
 };
 
 static struct step step_of(const struct execution *execution, size_t number)
@@ -59,7 +60,7 @@ static bool is_change(const change_list *changes, const char *path)
     return false;
 }
 
-/* Changes come in the order of a walk, so that those of one directory mostly follow each other. */
+/* Changes are in walk order, so that those in one directory mostly follow each other: the search begins at the end. */
 static void note_touched(struct execution *execution, const struct step *step)
 {
     const struct replacement *replacement = execution->replacement;
@@ -82,13 +83,16 @@ static void restore_touched(const struct execution *execution)
         auto_fd int fd =
             open_beneath(execution->replacement->top_fd, touched->path, O_RDONLY | O_DIRECTORY, 0);
         if (fd >= 0 && futimens(fd, times) < 0)
-            return; /* a time is not worth more than one try */
+            return; /* a wrong time is no reason to fail */
     }
 }
 
 /* --- what was made takes its name --------------------------------------------------------------------------------- */
 
-/* Where a file lies that was made and has no name yet. What else there is to say is said when it gets one. */
+/*
+ * Finds the temporary file of a change. What it reports is dropped: step_begin reports it again when the file gets
+ * its name.
+ */
 static int find_made(const struct execution *execution, size_t number, struct step *ret_step)
 {
     struct err ignored;
@@ -99,7 +103,7 @@ static int find_made(const struct execution *execution, size_t number, struct st
     return begun;
 }
 
-/* A name must not outlive what it names: first the contents are on the disk, then come the names. */
+/* A name must never lead to a file whose content a power failure can lose. So the contents are written to the disk first. */
 static int wait_for_disk(const struct execution *execution, struct err *err)
 {
     enum { FEW = 8 };
@@ -134,7 +138,7 @@ static int name_one(const struct execution *execution, size_t number, struct err
     return result < 0 ? -1 : 0;
 }
 
-/* What will not be named goes. */
+/* Removes temporary files that will not get their name. */
 static void drop_made(struct execution *execution)
 {
     for (size_t i = 0; i < execution->made.count; i++) {
@@ -172,7 +176,10 @@ static int remove_one(struct execution *execution, struct step *step, size_t num
     return result;
 }
 
-/* Directories are there at once, since files go into them; files wait until there are many, and then for the disk once. */
+/*
+ * A directory gets its name at once, because files are made in it. Files wait for each other, so that one sync is
+ * enough for many.
+ */
 static int replace_one(struct execution *execution, struct step *step, size_t number, struct err *err)
 {
     enum { MOST_WAITING = 1000 };
@@ -193,7 +200,7 @@ static int replace_one(struct execution *execution, struct step *step, size_t nu
     return waits ? 0 : name_made(execution, err);
 }
 
-/* A directory's looks, when whatever lies in it is done: each change in it has changed its time. */
+/* Sets mode, attributes and time of a directory after all changes in it, because each of them changes its time. */
 static int finish_directory(struct execution *execution, struct step *step, struct err *err)
 {
     const struct replacement *replacement = execution->replacement;
@@ -221,7 +228,7 @@ static int execute_phase(struct execution *execution, enum phase phase, struct e
 {
     size_t count = execution->changes.count;
     for (size_t i = 0; i < count; i++) {
-        /* What lies in a directory goes before it, and is done before it. */
+        /* A directory is removed, and gets its time, after its content. */
         size_t at = phase == PHASE_REPLACE ? i : count - 1 - i;
         progress_tell(execution->replacement->progress, phase * count + i, PHASES * count);
         struct step step = step_of(execution, at);

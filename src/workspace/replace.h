@@ -1,12 +1,12 @@
 /*
- * Brings files of a workspace from one state to another: applying what a session wrote, undoing it, undoing that.
+ * Carries out the changes from one tree to another in a workspace: an apply, an undo, or the undo of an undo.
  *
- * Each file is replaced by a new one that is whole before it takes the old one's name, so that whatever ends this in the
- * middle leaves every file either old or new. Both states lie in bawn's own folder before the first file is touched:
- * calling replace_files once more finishes what was begun.
+ * Each file is replaced by a new file that is complete before it takes the old one's name. So every file is old or
+ * new, whenever this is interrupted. Both trees are saved in the session's folder before the first file is touched.
+ * Calling replace_files again, with `again`, finishes what was begun.
  *
- * The workspace may change under it and may be hostile. Every open starts at the workspace's descriptor and follows no
- * link; what is not as it was expected at the moment of its replacement is left alone and reported.
+ * The workspace may change meanwhile, and it may be hostile. Every open starts at the workspace's descriptor and
+ * follows no symlink. A file that is not as expected at the moment of its replacement is left alone and reported.
  */
 #pragma once
 
@@ -20,12 +20,12 @@ struct left_alone {
 
 struct replaced {
     size_t done;
-    VEC(struct left_alone) left_alone; /* left alone; their texts live in the arena of the call */
+    VEC(struct left_alone) left_alone; /* files that were not replaced; their strings are in the arena */
 };
 
 /*
- * `mark` is a word that no other call uses, for the names of files that are not whole yet. `again` says that an earlier
- * call with that mark was ended before its end.
+ * `mark` is part of the names of temporary files, and no other call uses it. `again`: an earlier call with this mark
+ * was interrupted.
  */
 struct replacement {
     int top_fd;

@@ -17,7 +17,7 @@ enum {
     REF_LARGEST = 4096,
     INDEX_MOST = 256 * 1024 * 1024,
     SHALLOW_MOST = 64 * 1024 * 1024,
-    LOOKUPS_MOST = 5000, /* of objects: beyond that `git fsck` says what is missing */
+    LOOKUPS_MOST = 5000, /* of objects in one index; `git fsck` reports what is missing beyond that */
 };
 
 static const char no_commit[] = "it would stand at a commit that is not in the repository";
@@ -25,14 +25,15 @@ static const char no_commit[] = "it would stand at a commit that is not in the r
 struct check {
     struct future future;
     decision_list *decisions;
-    struct map broken; /* by directory: repositories of which a position or an object is held back */
+    struct map broken; /* by directory: repositories of which a ref or an object is held back */
 };
 
-/* A path of a repository, in two parts. */
+/* A path in a repository, in two parts. */
 struct inner {
     const char *path;
-    size_t git_size;  /* of the repository's directory, with its slash */
-    const char *name; /* what follows: "HEAD", "refs/heads/main"; of a linked worktree's, what follows that */
+    size_t git_size; /* of the repository's directory, with its slash */
+    const char *
+        name; /* the rest: "HEAD", "refs/heads/main"; in a linked worktree's directory, the part after that */
     bool is_linked;
 };
 
@@ -81,7 +82,7 @@ static bool ref_is_sound(const char *ref)
     return text_starts_with(ref, "refs/") && git_branch_is_sound(ref + strlen("refs/"));
 }
 
-/* The ref that the text leads on to ("ref: refs/heads/main"), or NULL. */
+/* The ref that a symbolic ref names ("ref: refs/heads/main"), or NULL. */
 static const char *symbolic_in(struct arena *arena, const char *text)
 {
     if (!text_starts_with(text, "ref:"))
@@ -96,7 +97,7 @@ struct packed_refs {
     const struct inner *inner;
 };
 
-/* One line of packed refs: "HASH REF", "^HASH" for what a tag stands for, or "# …". */
+/* One line of packed-refs: "HASH REF", "^HASH" for the target of a tag, or "# …". */
 static const char *why_packed(void *context, const char *line)
 {
     const struct packed_refs *refs = context;
@@ -136,7 +137,7 @@ static const char *why_content(struct check *check, const struct inner *inner, c
 struct lookups {
     const struct future *future;
     const char *objects;
-    struct map known; /* digits of what need not be looked for */
+    struct map known; /* hashes that need not be looked up */
     unsigned left;
     bool has_missing;
 };
@@ -157,7 +158,7 @@ static void look_for(void *context, const char *digits)
     lookups->has_missing = !future_has_object(lookups->future, lookups->objects, digits);
 }
 
-/* What the user's own index names already is not asked for, and git has empty files and folders by heart. */
+/* Objects that the user's index names already need no lookup. Neither do the empty blob and tree, which git has built in. */
 static bool names_missing(struct future *future, const struct change *change, const char *objects,
                           const struct buf *index, size_t hash_size)
 {
@@ -178,14 +179,14 @@ static bool names_missing(struct future *future, const struct change *change, co
     return lookups.has_missing;
 }
 
-/* Where objects are fetched when they are wanted, any may be missing. */
+/* In a partial clone any object may be missing: git fetches it on demand. */
 static bool may_lack_objects(const struct future *future, const char *objects)
 {
     auto_fd int fd = open_beneath(future->top_fd, objects, O_RDONLY | O_DIRECTORY, 0);
     return fd >= 0 && git_objects_are_promised(fd);
 }
 
-/* One of the user's own is; one that goes beside it must be sound, too. */
+/* Is there a base for a split index? A base of the user's own is trusted; one that is among the changes must be readable. */
 static bool has_base(struct future *future, const char *index, const char *digits)
 {
     auto_buf struct buf base = {0};
@@ -240,7 +241,7 @@ static const char *why_shallow(struct future *future, const struct change *chang
 
 /* --- a change ----------------------------------------------------------------------------------------------------- */
 
-/* Does all of it go, the repository or the linked worktree's part of it? */
+/* Is the whole repository, or the whole linked worktree's directory, removed? */
 static bool goes_as_a_whole(const struct check *check, const struct inner *inner)
 {
     const char *directory =
@@ -249,7 +250,7 @@ static bool goes_as_a_whole(const struct check *check, const struct inner *inner
     return decision && !decision->judged.change.after;
 }
 
-/* The commits before those that it names come with further objects. */
+/* Are objects added? Then the history that `shallow` cut off may be among them. */
 static bool gets_objects(const struct check *check, const struct inner *inner)
 {
     const char *objects = sibling(check, inner, "objects/");
@@ -273,7 +274,7 @@ static const char *why_removal(const struct check *check, const struct inner *in
     return is_needed && !goes_as_a_whole(check, inner) ? "without it there would be no repository" : NULL;
 }
 
-/* A file of no bytes is what a crash leaves of an object. */
+/* An empty file is what a crash leaves of an object. */
 static const char *why_object(const struct inner *inner, const struct decision *decision)
 {
     if (!git_is_object_path(inner->name + strlen("objects/")))
@@ -283,7 +284,7 @@ static const char *why_object(const struct inner *inner, const struct decision *
                                                       : NULL;
 }
 
-/* Why the change must not go, or NULL. */
+/* Returns why the change must be held back, or NULL. */
 static const char *why_broken(struct check *check, const struct inner *inner, const struct decision *decision)
 {
     unsigned of_content = CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET;
@@ -336,7 +337,7 @@ static void hold(struct check *check, const struct inner *inner, struct decision
         *map_at(&check->broken, inner->path, inner->git_size) = decision;
 }
 
-/* A branch that does not exist yet is a HEAD's alone to name, and not one that is held back. */
+/* HEAD may name a branch without commits, but not a branch that is held back. */
 static void hold_leading(struct check *check, const struct inner *inner, struct decision *decision,
                          const char *ref)
 {
@@ -346,7 +347,7 @@ static void hold_leading(struct check *check, const struct inner *inner, struct 
         hold(check, inner, decision, "the branch that it names is not there");
 }
 
-/* The branch that HEAD will name must not go. */
+/* The branch that HEAD will name must not be removed. */
 static void hold_named(struct check *check, const struct inner *inner, struct decision *decision)
 {
     auto_buf struct buf head = {0};
@@ -390,7 +391,7 @@ static void hold_all(struct check *check)
         if (decisions->at[i].course == COURSE_GO && is_position(&inner))
             hold_for_others(check, &inner, &decisions->at[i]);
     }
-    /* Logs and the index beside what was held back speak of commits that are not there either. */
+    /* Reflogs and the index beside a ref that is held back name missing commits, too. */
     for (size_t i = 0; i < decisions->count && check->broken.count; i++) {
         struct inner inner = inner_of(decisions->at[i].judged.change.path);
         bool is_company = text_starts_with(inner.name, "logs/") || strcmp(inner.name, "index") == 0;

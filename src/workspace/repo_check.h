@@ -1,12 +1,12 @@
 /*
- * What a sandbox wrote of where a repository's branches stand is taken over only where git can go on with it: a branch
- * whose commit is not there, a HEAD that says nothing or an index of junk would leave the user with a repository that is broken.
- * Objects are looked for by their names; none is unpacked, and git is not asked.
+ * Checks what a sandbox wrote to a git repository before it is applied. A branch without its commit, a HEAD without a
+ * meaning or an unreadable index would leave the user with a broken repository. Objects are looked up by name only:
+ * nothing is unpacked, and git does not run.
  */
 #pragma once
 
 #include "workspace/transition.h"
 
-/* Of the decisions to go, holds those back that would break a repository. To be called when all else is decided. */
+/* Holds back the decisions that would break a repository. Called after all other decisions are made. */
 int repo_check_hold_broken(const struct transition *transition, struct arena *arena, decision_list *decisions,
                            struct err *err) must_check;

@@ -20,18 +20,19 @@
 
 enum {
     MOST_ENTRIES = 2000000,
-    /* Kernels stamp files with the time of the last tick. What changed this shortly before a walk may have changed once
-     * more after it, and carry the same stamp. */
+    /*
+     * The kernel stamps files with the time of its last tick. A file that changed this shortly before a walk may have
+     * changed again after it, with the same stamp.
+     */
     TICK_NANOSECONDS = 20 * 1000 * 1000,
 };
 
 struct child {
-    size_t name_at; /* in the directory's names */
+    size_t name_at; /* offset in the names of the directory */
     const char *name;
     struct stat status;
-    const char *target; /* of a link */
-    bool is_gone,
-        is_denied; /* the second: it is there, in a directory that can be read and not be searched */
+    const char *target;      /* of a symlink */
+    bool is_gone, is_denied; /* is_denied: it exists, but its directory may not be searched */
 };
 
 typedef VEC(struct child) child_list;
@@ -46,12 +47,24 @@ struct walk {
     const struct scan_request *request;
     struct scan *scan;
     size_t cursor;             /* in the earlier tree */
-    struct map inodes;         /* of files with several names: device and inode → the first path */
-    char *listing;             /* room for names as the kernel gives them */
-    struct file_system system; /* of the directory that is walked */
+    struct map inodes;         /* device and inode → the first path of a file with several hard links */
+    char *listing;             /* buffer for getdents64 */
+    struct file_system system; /* of the current directory */
 };
 
 enum { LISTING_SIZE = 64 * 1024 };
+
+int workspace_open(const char *path, struct err *err)
+{
+    int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
+    if (fd >= 0)
+        return fd;
+    if (errno != ELOOP)
+        return err_sys(err, errno, "cannot open the workspace %s", path);
+    err_set(err, "cannot open the workspace %s: it is, or lies behind, a symbolic link", path);
+    return err_hint(
+        err, "look who put the link there: what a session knows is of the folder that was there before");
+}
 
 bool scan_is_same_file(const struct entry *a, const struct entry *b)
 {
@@ -86,7 +99,7 @@ struct entry scan_entry_of(const struct stat *status, const char *path)
 
 enum { ATTRIBUTES_LARGEST = 64 * 1024 };
 
-/* Others belong to the kernel or ask for root; the overlay's own marks are no part of the file. */
+/* Other attributes belong to the kernel or need root. Those of overlayfs are not part of the file. */
 static bool is_restorable(const char *name)
 {
     return (text_starts_with(name, "user.") && !text_starts_with(name, "user.overlay.")) ||
@@ -137,14 +150,14 @@ void scan_attributes(int fd, struct arena *arena, struct entry *entry)
         free(names);
 }
 
-/* --- one directory ---------------------------------------------------------------------------------------------- */
+/* --- one directory ------------------------------------------------------------------------------------------------ */
 
 static size_t most_entries(const struct walk *walk)
 {
     return walk->request->most_entries ? walk->request->most_entries : (size_t)MOST_ENTRIES;
 }
 
-/* The names of a directory, one NUL-ended after the other, and a child for each. Stops where there are too many. */
+/* Lists the names of a directory, each ended by a NUL, with a child for each. Stops if there are too many. */
 static int list_names(struct walk *walk, int fd, struct buf *names, child_list *children)
 {
     while (children->count <= most_entries(walk)) {
@@ -175,7 +188,7 @@ static bool has_child(void *context, const char *name)
     return bsearch(&key, children->at, children->count, sizeof(key), compare_children) != NULL;
 }
 
-/* The earlier walk's entry of this path. Both walks have the same order, so that one look at each is enough. */
+/* Returns the earlier walk's entry of this path. Both walks have the same order, so that one pass is enough. */
 static const struct entry *earlier(struct walk *walk, const char *path)
 {
     const struct tree *before = walk->request->before;
@@ -187,7 +200,7 @@ static const struct entry *earlier(struct walk *walk, const char *path)
         walk->cursor++;
         if (order == 0)
             return entry;
-        walk->scan->differing++; /* it is gone */
+        walk->scan->differing++; /* the file was removed */
     }
     return NULL;
 }
@@ -203,7 +216,7 @@ static void note_hard_link(struct walk *walk, struct entry *entry)
         *first = arena_str(&walk->scan->tree.arena, entry->path);
 }
 
-/* What an unchanged file had at the earlier walk. */
+/* Takes over what the earlier walk knew of an unchanged file. */
 static void inherit(struct arena *arena, const struct entry *from, struct entry *entry)
 {
     entry->content = from->content;
@@ -223,7 +236,7 @@ static const char *read_target(int fd, const char *name, struct arena *arena)
     return size < 0 ? "" : arena_copy(arena, target, (size_t)size);
 }
 
-/* A file that seems to be gone because the machine let the look down would be one that was removed, or that is new later on. */
+/* Errors such as ENOMEM, EMFILE and EIO must not be read as "file absent": the file would count as removed. */
 static int look_at(int fd, struct child *child, const char *path, struct arena *arena, struct err *err)
 {
     errno = 0;
@@ -234,7 +247,7 @@ static int look_at(int fd, struct child *child, const char *path, struct arena *
     return errno_is_of_machine(errno) ? err_sys(err, errno, "cannot look at %s in %s", child->name, path) : 0;
 }
 
-/* During one session a folder is left out at the end if it was at the start, whatever lies beside it by then. */
+/* A directory that was left out at the start of a session is left out at its end, whatever lies beside it by then. */
 static bool is_skipped(const struct walk *walk, const struct entry *before, const char *path,
                        const struct child *child, child_list *children)
 {
@@ -254,7 +267,7 @@ bool scan_is_unchanged(const struct tree *before, const struct entry *was, const
            !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
 }
 
-/* Returns whether the entry is as the earlier walk had it. */
+/* Returns true if the entry is the same as in the earlier walk. */
 static bool add_entry(struct walk *walk, const struct child *child, const char *path, child_list *children)
 {
     struct scan *scan = walk->scan;
@@ -313,7 +326,7 @@ static int visit_children(struct walk *walk, const char *path, child_list *child
             continue;
         const char *full =
             *path ? arena_printf(arena, "%s/%s", path, child->name) : arena_str(arena, child->name);
-        /* Sockets are made by whoever listens; a longer path than the kernel takes can only be walked to by hand. */
+        /* Sockets cannot be restored, and too long a path cannot be opened. */
         if (S_ISSOCK(child->status.st_mode))
             vec_push(&walk->scan->tree.sockets, full);
         if (S_ISSOCK(child->status.st_mode) || strlen(full) >= PATH_LONGEST)
@@ -328,7 +341,7 @@ static int visit_children(struct walk *walk, const char *path, child_list *child
     return 0;
 }
 
-/* A directory that cannot be looked into; without the top there is nothing. */
+/* The directory cannot be read. Without the top there is no tree. */
 static int leave_out(struct walk *walk, const char *path, size_t own, int why, struct err *err)
 {
     walk->scan->was_denied |= why == EACCES;
@@ -338,7 +351,7 @@ static int leave_out(struct walk *walk, const char *path, size_t own, int why, s
     return 0;
 }
 
-/* `own` is the directory's entry; the top has none. */
+/* `own` is the number of the directory's entry; SIZE_MAX for the top, which has none. */
 static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err)
 {
     if (check_bounds(walk, 0, err) < 0)
@@ -367,7 +380,7 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
     const struct file_system above = walk->system;
     if (own != SIZE_MAX && walk->scan->tree.entries.at[own].device != above.device)
         walk->system = system_of(fd);
-    close(fd_take(&fd)); /* one descriptor a level would be too many in a deep tree */
+    close(fd_take(&fd)); /* a deep tree would need a descriptor for each level */
     if (children.count && result == 0)
         qsort(children.at, children.count, sizeof(*children.at), compare_children);
     if (result == 0)
@@ -403,7 +416,7 @@ int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *
     auto_fd int parent = open_parent_beneath(top_fd, path, &name);
     struct stat status;
     if (parent < 0 || fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
-        /* A link or a file where a directory was: the path leads nowhere any more. */
+        /* ENOTDIR, ELOOP: a file or a symlink replaced a directory on the way. */
         bool is_missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
         return is_missing ? 0 : err_sys(err, errno, "cannot look at %s", path);
     }
@@ -413,19 +426,9 @@ int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *
     return 1;
 }
 
-/* --- the files of an earlier walk only ------------------------------------------------------------------------------ */
+/* --- the files of an earlier walk only ---------------------------------------------------------------------------- */
 
-/* What an unchanged file had at the start. */
-static void borrow(const struct entry *was, struct entry *now)
-{
-    now->content = was->content;
-    now->blob = was->blob;
-    now->target = was->target;
-    now->attributes = was->attributes;
-    now->attributes_size = was->attributes_size;
-}
-
-/* Is it still another name of the file that it was one of? */
+/* Returns the first path with the same inode, if the entry is still a hard link of it. */
 static const char *still_linked_to(const struct tree *tree, const struct entry *was, const struct entry *now)
 {
     const struct entry *first = *was->linked_to ? tree_find(tree, was->linked_to) : NULL;
@@ -439,7 +442,7 @@ static void add_known(int top_fd, const struct scan_request *request, bool times
     size_t own = scan->tree.entries.count;
     now.linked_to = still_linked_to(&scan->tree, was, &now);
     if (is_same)
-        borrow(was, &now);
+        inherit(&scan->tree.arena, was, &now);
     if (S_ISREG(now.mode) && !is_same)
         vec_push(&scan->fresh, own);
     if (S_ISREG(now.mode) && is_same && !times_do_tell)
@@ -476,20 +479,6 @@ int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_
             add_known(top_fd, request, times_do_tell, was, now, ret_scan);
     }
     return 0;
-}
-
-/* --- the ends ------------------------------------------------------------------------------------------------------- */
-
-int workspace_open(const char *path, struct err *err)
-{
-    int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
-    if (fd >= 0)
-        return fd;
-    if (errno != ELOOP)
-        return err_sys(err, errno, "cannot open the workspace %s", path);
-    err_set(err, "cannot open the workspace %s: it is, or lies behind, a symbolic link", path);
-    return err_hint(
-        err, "look who put the link there: what a session knows is of the folder that was there before");
 }
 
 void scan_free(struct scan *scan)

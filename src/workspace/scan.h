@@ -1,9 +1,9 @@
 /*
- * Walks a tree and writes down what it holds. A file whose size, times and inode are those of an earlier walk is taken to
- * be the same file and is never read, unless its file system is one whose times do not tell; the others are listed as
- * fresh. Reads, and changes nothing.
+ * Walks a directory tree and makes a struct tree of it. A file with the same size, times and inode as in an earlier
+ * walk counts as unchanged and is not read. The exception are file systems whose times do not change with each write
+ * (kernel/times.h). Other files are listed as fresh. Nothing is written.
  *
- * The tree may be hostile: links are not followed, names are any bytes, and entries, depth and time are bounded.
+ * The tree may be hostile: symlinks are not followed, names are any bytes, and entries, depth and time are bounded.
  */
 #pragma once
 
@@ -14,18 +14,19 @@
 struct scan_request {
     const struct tree *before; /* an earlier walk; may be NULL */
     const struct skips *skips; /* may be NULL */
-    const struct tree *start;  /* of this session: what it left out is left out again; may be NULL */
-    size_t most_entries;       /* 0: two millions */
+    const struct tree *
+        start; /* the first walk of this session: directories that it left out are left out again; may be NULL */
+    size_t most_entries;       /* 0: two million */
     struct timespec deadline;  /* of CLOCK_MONOTONIC; zero: none */
     struct progress *progress; /* may be NULL */
 };
 
 struct scan {
     struct tree tree;
-    VEC(size_t) fresh;   /* entries whose content is not known yet */
-    VEC(size_t) doubted; /* entries that look as the earlier walk had them, where looks do not tell */
-    size_t differing;    /* entries that the earlier walk has otherwise or not at all */
-    bool was_denied;     /* something could not be looked at for want of permission */
+    VEC(size_t) fresh;   /* entries whose content must be read */
+    VEC(size_t) doubted; /* entries that look unchanged, on a file system where that proves nothing */
+    size_t differing;    /* entries that are not the same in the earlier walk */
+    bool was_denied;     /* something could not be read because of its permissions */
 };
 
 /*
@@ -38,27 +39,27 @@ int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_s
     must_check;
 
 /*
- * The same of the files that `start` has, and of no others: for a tree in which there are more by now than can be looked
- * through. Entries are borrowed from `start` where they are unchanged.
+ * As scan_tree, but looks only at the paths of `start`: for a tree that has become too large to walk. Unchanged
+ * entries are borrowed from `start`.
  */
 int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
     must_check;
 
-/* What stat() says, as an entry without content. */
+/* Makes an entry without content from the result of stat(). */
 struct stat;
 struct entry scan_entry_of(const struct stat *status, const char *path);
 
-/* One file's entry, without content. Returns 1, or 0 where there is none. */
+/* Makes the entry of one path, without content. Returns 1, or 0 if the path does not exist. */
 int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
     must_check;
 
-/* The extended attributes of an open file that a restore can set, as an entry has them. */
+/* Reads the extended attributes of an open file, as far as they can be restored. */
 void scan_attributes(int fd, struct arena *arena, struct entry *entry);
 
-/* Is the file still the one that was written down: the same inode, size and times? */
+/* Are inode, mode, owner, size and times the same? */
 bool scan_is_same_file(const struct entry *a, const struct entry *b);
 
-/* And has it not been written since that walk, as far as its times tell? */
+/* Is the file the same, and was it not written since that walk, as far as its times tell? */
 bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
 
 void scan_free(struct scan *scan);

@@ -1,6 +1,7 @@
 /*
- * Folders that a snapshot leaves out because a build or a package manager makes them again. A list of names, one a line;
- * "target if Cargo.toml" counts only where that file lies beside the folder. A user's own list replaces this one.
+ * Directories that a snapshot leaves out because a build or a package manager makes them again. The list has one name
+ * a line. "target if Cargo.toml" applies only if that file lies beside the directory. A user's own list replaces the
+ * built-in one.
  */
 #pragma once
 
@@ -10,17 +11,17 @@
 #include "base/vec.h"
 
 struct skip {
-    const char *name, *beside; /* beside: NULL where none is asked for */
+    const char *name, *beside; /* beside: NULL if there is no condition */
 };
 
 struct skips {
     VEC(struct skip) list;
 };
 
-/* The words of a list; NULL is the built-in one. Comments begin with #; what makes no sense is passed over. */
+/* Parses a list; NULL: the built-in one. A line that begins with # is a comment. Invalid lines are ignored. */
 void skips_parse(struct arena *arena, const char *text, struct skips *ret_skips);
 
-/* Is the folder of that name left out, given which names lie beside it? */
+/* Is a directory of that name left out? `has_name` tells which names lie beside it. */
 typedef bool skips_has_name(void *context, const char *name);
 bool skips_match(const struct skips *skips, const char *name, skips_has_name *has_name, void *context);
 

@@ -32,7 +32,7 @@ static bool is_over(struct timespec deadline)
     return deadline.tv_sec && now.tv_sec > deadline.tv_sec;
 }
 
-/* The file may be written at this moment: then it is tried again, and at last given up. */
+/* A process may be writing the file: then it is read again, up to three times. */
 static int put_steady(struct store *store, int fd, struct arena *arena, struct entry *entry, struct err *err)
 {
     enum { TRIES = 3 };
@@ -67,7 +67,7 @@ int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct en
     auto_fd int fd = open_beneath(top_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
     *was_denied |= fd < 0 && errno == EACCES;
     if (fd < 0)
-        return 0; /* it is gone, or a stranger's */
+        return 0; /* the file is gone, or belongs to another user */
     int result = put_steady(store, fd, arena, entry, err);
     return result < 0 && (err->errnum == ESTALE || err->errnum == EIO) ? 0 : result;
 }
@@ -79,7 +79,7 @@ static int larger_first(const void *a, const void *b, void *entries)
     return left->allocated < right->allocated ? 1 : left->allocated > right->allocated ? -1 : 0;
 }
 
-/* Marks the largest files as left out until the rest is within the limit. */
+/* Marks the largest files as left out, until the rest is within the limit. */
 static void leave_out_largest(struct scan *scan, uint64_t most_bytes)
 {
     uint64_t sum = 0;
@@ -99,7 +99,7 @@ static void leave_out_largest(struct scan *scan, uint64_t most_bytes)
     vec_free(&by_size);
 }
 
-/* What looks unchanged where looks do not tell is read once more, and is fresh if it is not what it was. */
+/* Reads the files that look unchanged where that proves nothing. A file whose hash differs is fresh. */
 static int check_doubted(struct store *store, int top_fd, const struct scan_request *request,
                          struct scan *scan, struct err *err)
 {
@@ -166,7 +166,7 @@ void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE])
     text_hex(digest, sizeof(digest), ret_name);
 }
 
-/* The session keeps the very file that is the cache, by a second name where that is possible. */
+/* The session's copy of the tree is a hard link of the cache, if possible. */
 static int save_for_session(const struct snapshot_request *request, int trees_fd, const char *name,
                             const struct tree *tree, struct err *err)
 {
@@ -179,8 +179,8 @@ static int save_for_session(const struct snapshot_request *request, int trees_fd
 }
 
 /*
- * At the end of a run, what was there at its start can be looked at however much there is by now: who fills a tree must not
- * be able to keep its owner from what it held.
+ * If the tree has become too large, the end of a run still looks at the files of its start. A command that fills a
+ * tree must not prevent its owner from restoring those files.
  */
 static int look(struct store *store, int top_fd, const struct scan_request *how, uint64_t most_bytes,
                 struct scan *scan, struct err *err)
@@ -198,7 +198,7 @@ static int look(struct store *store, int top_fd, const struct scan_request *how,
                : snapshot_contents(store, top_fd, &known, scan, most_bytes, err);
 }
 
-/* Returns 1 where something could not be read for want of permission. */
+/* Returns 1 if something could not be read because of its permissions. */
 static int take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
@@ -208,14 +208,14 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     auto_fd int trees_fd = snapshot_open_trees(&store, err);
     if (trees_fd < 0)
         return -1;
-    /* Nobody prunes contents that are taken over from an earlier snapshot before this one names them. */
+    /* Keeps prune from removing contents that this snapshot takes over from an earlier one, until it is saved. */
     if (flock(trees_fd, LOCK_SH) < 0)
         return err_sys(err, errno, "cannot lock the folder of snapshots");
     char name[SNAPSHOT_NAME_SIZE];
     snapshot_name(request->workspace, name);
     auto_tree struct tree cached = {0};
-    struct err ignored; /* a cache that is damaged is none */
-    /* Nothing that was read while the command ran: through a mapping it writes on, and the times stay as they were then. */
+    struct err ignored; /* a damaged cache is not used */
+    /* Only trees from before the run. During the run the command may write through a mapping without a change of times. */
     const struct tree *before = request->start;
     if (!before && tree_load(trees_fd, name, &cached, &ignored) == 1)
         before = &cached;
@@ -230,8 +230,8 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
         return -1;
     bool is_new = !before || scan.differing;
     /*
-     * Nothing is replaced: a file that is replaced may be written to the disk at once, and whoever then removes it waits. A
-     * cache that is lost between the two is made again.
+     * The file is removed first and not replaced: file systems may write a replacing file to the disk at once, and
+     * its removal would wait for that. If the cache is lost in between, the next snapshot makes it again.
      */
     if (is_new)
         unlinkat(trees_fd, name, 0);
@@ -254,7 +254,7 @@ static int take_again(void *context, struct err *err)
     return take(retry->request, retry->tree, err) < 0 ? -1 : 0;
 }
 
-/* What the child in the namespace has taken: it is the cache by now. */
+/* Loads the snapshot that the child in the user namespace has taken and saved as the cache. */
 static int load_cached(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
@@ -271,7 +271,7 @@ int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree,
     int result = take(request, ret_tree, err);
     if (result <= 0 || process_is_real_root())
         return result < 0 ? -1 : 0;
-    /* In a user namespace of one's own, one's own files can be read whatever their mode says. */
+    /* In a user namespace of its own a user can read all own files, whatever their modes. */
     auto_tree struct tree again = {0}, ignored_tree = {0};
     struct retry retry = {request, &ignored_tree};
     struct err ignored;

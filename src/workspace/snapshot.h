@@ -1,8 +1,8 @@
 /*
- * A snapshot: what a workspace holds, with its contents in the store. The last one of each workspace is kept as the
- * cache for the next, so that a file which did not change is never read twice.
+ * A snapshot: the tree of a workspace, with its contents in the content store. The last tree of each workspace is the
+ * cache for the next snapshot, so that an unchanged file is not read again.
  *
- *   DIRECTORY/trees/HASH   the last tree of the workspace whose path has that hash
+ *   DIRECTORY/trees/HASH   the last tree of a workspace; HASH is that of its path
  */
 #pragma once
 
@@ -10,33 +10,33 @@
 #include "workspace/scan.h"
 
 struct snapshot_request {
-    const char *directory; /* of the store, absolute */
-    const char *workspace; /* absolute, without links */
+    const char *directory; /* of the content store, absolute */
+    const char *workspace; /* absolute, without symlinks */
     const struct skips *skips;
-    uint64_t most_bytes;        /* that may be added; what is too large is left out, largest first */
-    uint64_t most_milliseconds; /* 0: as long as it takes */
-    size_t most_entries;        /* 0: two millions */
-    const struct tree *start;   /* of this session, where it has begun already; NULL: it begins */
-    int folder_fd;              /* where the tree is kept for the session, or -1 … */
-    const char *name;           /* … and under which name */
+    uint64_t most_bytes;        /* that may be added to the store; the largest files are left out */
+    uint64_t most_milliseconds; /* 0: no limit */
+    size_t most_entries;        /* 0: two million */
+    const struct tree *start;   /* the tree at the start of this session; NULL: this is the start */
+    int folder_fd;              /* the session's folder, in which the tree is saved, or -1 … */
+    const char *name;           /* … and the name of the tree there */
     struct progress *progress;  /* may be NULL */
 };
 
 /*
- * Fails with errnum ETIME or E2BIG where the workspace is too large for the budget. With a start, what that has is then looked
- * at alone, and the tree says so.
+ * Fails with ETIME or E2BIG if the workspace is too large. With `start` it then looks only at the paths of the start,
+ * and the tree is marked as partial.
  */
 int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err) must_check;
 
-/* Contents and attributes of the fresh entries of a walk that was made at that request. Nothing counts before store_flush. */
+/* Reads contents and attributes of the fresh entries of a walk, and stores them. */
 int snapshot_contents(struct store *store, int top_fd, const struct scan_request *request, struct scan *scan,
                       uint64_t most_bytes, struct err *err) must_check;
 
-/* Content and attributes of one file. */
+/* Reads content and attributes of one file, and stores them. Others see the content only after store_flush. */
 int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
                  struct err *err) must_check;
 
-/* The folder of the last trees, made where it is missing, and the name of a workspace's in it. */
+/* Opens the folder of the last trees, and makes it if it is missing. snapshot_name: the name of a workspace's tree in it. */
 enum { SNAPSHOT_NAME_SIZE = 2 * BLAKE2B_SIZE + 1 };
 int snapshot_open_trees(const struct store *store, struct err *err) must_check;
 void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE]);

@@ -27,7 +27,7 @@ static int failed(const struct step *step, struct err *err)
     return err_sys(err, errno, "cannot change %s", step->change->path);
 }
 
-/* Sets the attributes of an entry and removes others of the kind that entries have. */
+/* Sets the extended attributes of an entry, and removes others that an entry could have. */
 static int set_attributes(int fd, const struct entry *entry, bool is_new)
 {
     struct arena arena = {0};
@@ -59,7 +59,7 @@ static int set_attributes(int fd, const struct entry *entry, bool is_new)
     return result;
 }
 
-/* Owner, mode, times: in this order, because a change of owner takes set-id bits away. */
+/* Owner, mode, times, in this order: a change of owner clears the set-id bits. */
 static int set_looks(int fd, const struct entry *entry)
 {
     struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, entry->modified};
@@ -72,7 +72,7 @@ static int set_looks(int fd, const struct entry *entry)
     return fchmod(fd, entry->mode & 07777) < 0 || futimens(fd, times) < 0 ? -1 : 0;
 }
 
-/* Does the open file hold what shall be there? */
+/* Does the open file have the content that shall be there? */
 static bool has_content(const struct step *step, int fd)
 {
     const struct entry *to = step->change->after;
@@ -83,8 +83,8 @@ static bool has_content(const struct step *step, int fd)
 }
 
 /*
- * A second name for the file that this one shall be the same as, if that is there as it should be. What only looks like it may be
- * the user's own, which was never to get another name.
+ * Makes a hard link of the file that this path shall be the same as, if that file is as it should be. A file that
+ * only looks like it may be the user's own, and must not get another name.
  */
 static bool link_temporary(const struct step *step)
 {
@@ -127,7 +127,7 @@ static int make_file_temporary(const struct step *step, struct err *err)
     return 0;
 }
 
-/* Makes what shall be there under another name. Directories get their looks when all that lies in them is done. */
+/* Makes the new file under its temporary name. Directories get their mode and time later, after all changes in them. */
 static int make_temporary(const struct step *step, struct err *err)
 {
     const struct entry *to = step->change->after;
@@ -183,7 +183,7 @@ int step_adjust(struct step *step, struct err *err)
 int step_make(struct step *step, struct err *err)
 {
     const struct change *change = step->change;
-    /* In place, a file with several names would change under all of them. */
+    /* A change in place would change the other hard links, too. */
     bool has_names = change->before && !S_ISDIR(change->before->mode) && change->before->links > 1 &&
                      change->after->content != CONTENT_LEFT_OUT;
     bool stays = change->before && judge_same_kind(change->before, change->after) && !has_names &&
@@ -203,7 +203,7 @@ int step_make(struct step *step, struct err *err)
     return 0;
 }
 
-/* --- the name ------------------------------------------------------------------------------------------------------- */
+/* --- the name ----------------------------------------------------------------------------------------------------- */
 
 static bool is_same_inode(const struct step *step, const char *name)
 {
@@ -214,9 +214,9 @@ static bool is_same_inode(const struct step *step, const char *name)
 }
 
 /*
- * Under git's own lock: the new file becomes the lock, if there is none; if the old one is then still what it was, the lock
- * takes its name, as git does it. That is a compare-and-swap that every git respects. The name aside tells after a
- * crash whose lock it is.
+ * Replaces a file under git's own lock. The new file is linked as NAME.lock, which fails if there is a lock. If the
+ * old file is still as it was, NAME.lock is renamed to NAME, as git does it. All git processes respect this
+ * compare-and-swap. After a crash the temporary name, a hard link of the lock, proves that the lock is bawn's.
  */
 static int take_name_locked(struct step *step, struct err *err)
 {
@@ -234,7 +234,7 @@ static int take_name_locked(struct step *step, struct err *err)
     if (is_unchanged && renameat(step->parent_fd, step->lock, step->parent_fd, step->name) < 0)
         found = failed(step, err);
     if (is_unchanged && found >= 0) {
-        /* It is a second name of what is now in place: with it left behind, this would not be done. */
+        /* The temporary name is another link of the file now in place. If it stays, the change is not complete. */
         return unlinkat(step->parent_fd, step->temporary, 0) < 0 ? failed(step, err) : 0;
     }
     unlinkat(step->parent_fd, step->lock, 0);
@@ -243,8 +243,8 @@ static int take_name_locked(struct step *step, struct err *err)
 }
 
 /*
- * Does what bears the name aside look as what was found in the place of the new one? Not by its inode: on an overlay a rename gives
- * it another. A folder's content is another matter.
+ * After an exchange: does the old file, which now has the temporary name, look as it did when the step began? Inodes
+ * are not compared, because on overlayfs a rename changes them. The content of a directory does not matter here.
  */
 static bool is_what_was_found(const struct step *step)
 {
@@ -262,13 +262,13 @@ static int exchange(const struct step *step)
     return renameat2(step->parent_fd, step->temporary, step->parent_fd, step->name, RENAME_EXCHANGE);
 }
 
-/* The one in place has been saved anew since it was looked at: it gets its name back. */
+/* The user's file was written after the step began: it gets its name back. */
 static int give_back(struct step *step, ino_t made, struct err *err)
 {
     struct stat status;
     if (exchange(step) < 0)
         return failed(step, err);
-    /* And once more in that moment: then the latest one stays. */
+    /* Another file was put in place during that exchange: the newest one stays. */
     if (fstatat(step->parent_fd, step->temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         status.st_ino != made && exchange(step) < 0)
         return failed(step, err);
@@ -276,7 +276,7 @@ static int give_back(struct step *step, ino_t made, struct err *err)
     return leave_alone(step, "it was changed in the meantime");
 }
 
-/* Something was there: they change places, and the old one goes if it is what was found. */
+/* Exchanges new and old file, and removes the old one if it is still the one that was found. */
 static int take_place(struct step *step, struct err *err)
 {
     struct stat made;
@@ -288,7 +288,7 @@ static int take_place(struct step *step, struct err *err)
             step_remove_temporary(step);
             return leave_alone(step, "it was changed in the meantime");
         }
-        /* Not every file system can do that. */
+        /* EINVAL: not every file system can exchange names. */
         if (errno != EINVAL || has_directory ||
             renameat(step->parent_fd, step->temporary, step->parent_fd, step->name) < 0)
             return failed(step, err);
@@ -312,7 +312,7 @@ int step_take_name(struct step *step, struct err *err)
     bool has_directory = step->now.path && (S_ISDIR(step->now.mode) || S_ISDIR(step->change->after->mode));
     if (!has_directory && *step->lock && S_ISREG(step->change->after->mode))
         return take_name_locked(step, err);
-    /* rename() does nothing where both are names of one file. */
+    /* rename() does nothing if both names are links of one file. */
     if (!has_directory && is_same_inode(step, step->name)) {
         step_remove_temporary(step);
         return 0;
@@ -327,7 +327,7 @@ int step_take_name(struct step *step, struct err *err)
     return leave_alone(step, "something was made there in the meantime");
 }
 
-/* It gets another name first, under which it can be seen to be what was found. */
+/* The old file is renamed first. Under the temporary name nobody replaces it between the check and the removal. */
 int step_remove_old(struct step *step, struct err *err)
 {
     bool is_directory = S_ISDIR(step->now.mode);
@@ -337,7 +337,7 @@ int step_remove_old(struct step *step, struct err *err)
         name = step->temporary;
         if (!is_what_was_found(step)) {
             if (renameat2(step->parent_fd, name, step->parent_fd, step->name, RENAME_NOREPLACE) < 0)
-                step_remove_temporary(step); /* it was saved once more */
+                step_remove_temporary(step); /* a newer file has the name by now */
             return leave_alone(step, "it was changed in the meantime");
         }
     } else if (!is_directory && errno != ENOENT && errno != EEXIST && errno != EINVAL) {
@@ -350,7 +350,7 @@ int step_remove_old(struct step *step, struct err *err)
     return failed(step, err);
 }
 
-/* --- begin and end ------------------------------------------------------------------------------------------------- */
+/* --- begin and end ------------------------------------------------------------------------------------------------ */
 
 int step_begin(struct step *step, size_t number, bool has_temporary, struct err *err)
 {
@@ -378,7 +378,7 @@ int step_begin(struct step *step, size_t number, bool has_temporary, struct err 
     bool is_directory =
         step->now.path && change->after && S_ISDIR(step->now.mode) && S_ISDIR(change->after->mode);
     if (is_directory || judge_is_done(&step->now, change))
-        return 1; /* a directory's looks come last */
+        return 1; /* a directory gets its mode and time last */
     bool is_linked = change->what & CHANGE_LINKS && step->now.path &&
                      judge_same_kind(&step->now, change->after) &&
                      judge_same_looks(&step->now, change->after);

@@ -1,6 +1,6 @@
 /*
- * One file of a replacement: what is made under another name, and how it takes the name that it shall have. Used by settle.c
- * alone, which knows in which order files come and when what was written is on the disk.
+ * One change of a replacement: makes the new file under a temporary name, and gives it its name. replace.c decides
+ * about the order of steps, and about when the contents must be on the disk.
  */
 #pragma once
 
@@ -13,26 +13,30 @@ struct step {
     struct replaced *replaced;
     const struct change *change;
     struct entry now;
-    int parent_fd; /* -1: not open */
+    int parent_fd; /* of the directory that contains the file; -1: not open */
     const char *name;
-    char temporary[64];      /* the name of what is not whole yet */
-    char lock[NAME_MAX + 1]; /* git's name for that, where git may be replacing the file too; else empty */
+    char temporary
+        [64]; /* name of the new file until it is complete, and of the old file until it is removed */
+    char lock[NAME_MAX + 1]; /* NAME.lock, if git may be replacing the file, too; otherwise empty */
 };
 
 /*
- * Finds where the change stands. Returns 1 where there is nothing to do. `has_temporary` says that this call has made what
- * lies there under the other name; else it is of a call that was ended, and goes.
+ * Looks at the file of the change. Returns 1 if there is nothing to do. Without `has_temporary`, a file with the
+ * temporary name is from an interrupted call and is removed.
  */
 int step_begin(struct step *step, size_t number, bool has_temporary, struct err *err) must_check;
 void step_end(struct step *step);
 
-/* Makes what shall be there under another name. Returns 1 where nothing has to be made: it is done, or left alone. */
+/*
+ * Makes the new file under its temporary name. Returns 1 if none is needed: the change is complete, or the file is
+ * left alone.
+ */
 int step_make(struct step *step, struct err *err) must_check;
 
-/* What was made under another name takes the name. What is written in it should be on the disk by then. */
+/* Gives the new file its name. The caller sees to it that its content is on the disk. */
 int step_take_name(struct step *step, struct err *err) must_check;
 void step_remove_temporary(const struct step *step);
 
-/* Mode, attributes and times of a file that stays what it is. */
+/* Sets mode, attributes and times of a file whose content stays. */
 int step_adjust(struct step *step, struct err *err) must_check;
 int step_remove_old(struct step *step, struct err *err) must_check;

@@ -1,3 +1,49 @@
+/*
+ * Theory of operation
+ *
+ * A transition takes files of a workspace from the tree `from` to the tree `to`. It has a session of its own: its folder
+ * gets the trees `before` and `after` and the record `about` (record.h). They contain only the changes that are carried out.
+ *
+ * The steps of transition_run:
+ *
+ *   1. Store the contents of all files that are about to be replaced or removed.
+ *   2. Save `before`, `after` and then `about`, with the state `settling`.
+ *   3. Wait until all of this is on the disk. Then release the lock of the store.
+ *   4. Carry out the changes (replace.c): removals, then new and changed files, then modes and times of directories.
+ *   5. Save `about` with the state `done`.
+ *
+ * If step 4 fails, the same changes are carried out backwards and the session is forgotten. If that fails too, the state stays
+ * `settling`. Then the next bawn command calls transition_finish, which repeats steps 4 and 5 from the saved trees.
+ *
+ * Invariants:
+ *
+ *   1. `about` is saved after `before` and `after`.
+ *   2. No file of the workspace is touched before `about` says `settling` and is on the disk, together with both trees and
+ *      all contents that they name.
+ *   3. Each path of the workspace leads to the complete old file or to the complete new one. The content of a new file is on
+ *      the disk before the file gets its name.
+ *   4. A temporary name is .bawn-SESSION-N, where N is the number of the change between both trees. N is the same forwards,
+ *      backwards and after a crash, so that every later attempt finds the file and removes it.
+ *   5. A file that is neither as in `before` nor as in `after` is the user's. It is left alone and reported.
+ *   6. Steps 4 and 5 may be repeated any number of times: a change that is complete is recognised and skipped.
+ *
+ * What a kill, or a stop of the machine, leaves:
+ *
+ *   during step 1       contents that no tree names; the next prune removes them
+ *   during step 2 or 3  trees without `about`: there is no session, and prune removes them. Or `settling` with nothing
+ *                       done: transition_finish does all of it. If the disk has `about` and not both trees, it forgets
+ *                       the session
+ *   during step 4       some changes are complete and others not. In addition, one of these for each change at work:
+ *                         - the new file under its temporary name: it is removed and made again
+ *                         - the old file under its temporary name, after the exchange or before the removal: it is removed,
+ *                           since `before` names its content
+ *                         - NAME.lock beside a file of git: it is removed if it is a hard link of the temporary name.
+ *                           Otherwise it is git's
+ *   before step 5       everything is complete: transition_finish finds nothing to do and saves `done`
+ *
+ * Who owns what: the session's folder belongs to the process that has locked it. Temporary files belong to the session in
+ * their name. Everything else in the workspace belongs to the user, who may change it at any moment.
+ */
 #include "workspace/transition.h"
 
 #include <errno.h>
@@ -16,9 +62,9 @@
 #include "workspace/scan.h"
 #include "workspace/snapshot.h"
 
-/* --- repositories ------------------------------------------------------------------------------------------------ */
+/* --- repositories ------------------------------------------------------------------------------------------------- */
 
-/* A repository that has moved on is left alone as a whole: half of it would be no repository. */
+/* If a repository has moved on, all of it is left alone: a half-applied repository would be broken. */
 static void hold_moved_repositories(decision_list *decisions)
 {
     for (size_t i = 0; i < decisions->count; i++) {
@@ -38,7 +84,7 @@ static void hold_moved_repositories(decision_list *decisions)
     }
 }
 
-/* Is there still a repository afterwards, whose other branches may need the object? */
+/* Does the repository still exist afterwards? Its other branches may need the object. */
 static bool repository_stays(const struct transition *transition, const char *path, size_t git_size)
 {
     char directory[PATH_LONGEST];
@@ -47,7 +93,7 @@ static bool repository_stays(const struct transition *transition, const char *pa
     return !tree_find(transition->from, directory) || tree_find(transition->to, directory);
 }
 
-/* The branch that a HEAD names, or "". */
+/* The branch that the text of a HEAD names, or "". */
 static const char *branch_in(struct arena *arena, const struct buf *head)
 {
     static const char start[] = "ref: refs/heads/";
@@ -86,8 +132,8 @@ static struct own_branches find_own_branches(const struct transition *transition
 }
 
 /*
- * While a run was at work, somebody may have moved other branches, from elsewhere: a fetch, another worktree. It cannot be
- * told who did, so that they are left as they are. Logs stay in any case: through them every commit can be found.
+ * During a run, a fetch or another worktree may have moved other branches. Nobody can tell who did, so those branches
+ * are left alone. Reflogs are never removed: through them every commit can be found.
  */
 static void leave_other_refs(const struct transition *transition, int top_fd, struct store *store,
                              struct arena *arena, decision_list *decisions)
@@ -116,7 +162,7 @@ static void leave_other_refs(const struct transition *transition, int top_fd, st
     }
 }
 
-/* --- deciding ---------------------------------------------------------------------------------------------------- */
+/* --- deciding ----------------------------------------------------------------------------------------------------- */
 
 static const char *conflict_text(const struct judged *judged)
 {
@@ -172,9 +218,9 @@ int transition_decide(const struct transition *transition, struct arena *arena, 
     return 0;
 }
 
-/* --- carrying out ------------------------------------------------------------------------------------------------ */
+/* --- carrying out ------------------------------------------------------------------------------------------------- */
 
-/* The state that is about to be replaced, with its contents, so that it can be brought back. */
+/* Collects what is about to be replaced, and stores its contents, so that it can be restored. */
 static int save_present(struct store *store, int top_fd, struct arena *arena, const decision_list *decisions,
                         struct tree *ret_from, struct tree *ret_to, struct err *err)
 {
@@ -185,7 +231,7 @@ static int save_present(struct store *store, int top_fd, struct arena *arena, co
         const struct change *change = &decision->judged.change;
         struct entry now = decision->judged.now;
         if (now.path) {
-            /* Where it is still what was recorded, so are its content, attributes and other names. */
+            /* The file is still the recorded one, so the record has its content, attributes and hard links. */
             const struct entry *before = change->before;
             bool is_known = before && decision->judged.judgement == JUDGED_AS_BEFORE;
             bool was_denied = false;
@@ -198,7 +244,7 @@ static int save_present(struct store *store, int top_fd, struct arena *arena, co
             } else if (S_ISREG(now.mode)) {
                 if (snapshot_one(store, top_fd, arena, &now, &was_denied, err) < 0)
                     return -1;
-                /* What a person decided about must be what is overwritten. */
+                /* The file that is overwritten must be the file that the person decided about. */
                 if (!scan_is_same_file(&now, &decision->judged.now))
                     return err_sys(err, ESTALE, "%s was changed at this moment, so that nothing was done",
                                    change->path);
@@ -207,7 +253,7 @@ static int save_present(struct store *store, int top_fd, struct arena *arena, co
         }
         if (change->after) {
             struct entry after = *change->after;
-            after.inode = 0; /* it will be another one */
+            after.inode = 0; /* the new file has another inode */
             vec_push(&ret_to->entries, after);
         }
     }
@@ -223,7 +269,7 @@ struct execution {
     bool again;
     struct progress *progress;
     struct replaced *replaced;
-    int report_fd; /* where a child tells what was left alone */
+    int report_fd; /* where a child process reports the result */
 };
 
 static int execute(struct execution *execution, struct err *err)
@@ -245,7 +291,7 @@ static int execute(struct execution *execution, struct err *err)
     return replace_files(&replacement, execution->replaced, err);
 }
 
-/* In a user namespace: what was left alone goes back through a file, as pairs of texts. */
+/* In a child process: writes the result to a file, as a number and pairs of strings. */
 static int execute_and_tell(void *context, struct err *err)
 {
     struct execution *execution = context;
@@ -280,7 +326,7 @@ static void hear_told(struct execution *execution)
     }
 }
 
-/* As an ordinary user, in a namespace in which the modes of one's own files are no obstacle. */
+/* An ordinary user does this in a user namespace, in which the modes of own files do not matter. */
 static int execute_in_namespace(struct execution *execution, struct err *err)
 {
     *execution->replaced = (struct replaced){0};
@@ -295,7 +341,7 @@ static int execute_in_namespace(struct execution *execution, struct err *err)
     return result;
 }
 
-/* Forward; where that fails, back. Whatever ends it in the middle leaves the state at `settling`. */
+/* Goes forward and, if that fails, back. If this is killed, the state stays `settling`. */
 static int carry_out(struct execution *execution, int folder_fd, struct record *record, struct err *err)
 {
     int result = execute_in_namespace(execution, err);
@@ -326,10 +372,7 @@ struct states {
     struct tree from, to;
 };
 
-/*
- * Both states, in the session's folder. The store is kept until they are, so that nobody prunes what only they need. All of it is
- * on the disk before the first file is replaced.
- */
+/* Saves both trees and the record (steps 1 to 3 of the theory). */
 static int write_down(const struct transition *transition, struct arena *arena,
                       const decision_list *decisions, int folder_fd, const struct record *record,
                       struct states *ret_states, struct err *err)

@@ -15,7 +15,7 @@
 
 static const char magic[8] = "bawntre1";
 
-/* Numbers as this machine has them: the file never leaves it. */
+/* Numbers in this machine's byte order: the file never leaves it. */
 struct header {
     char magic[8];
     uint64_t count;
@@ -28,7 +28,7 @@ struct saved_entry {
     uint32_t modified_ns, changed_ns;
     uint32_t mode, links, uid, gid;
     uint32_t content;
-    uint32_t path_size, target_size, linked_size, attributes_size; /* the texts without their NUL */
+    uint32_t path_size, target_size, linked_size, attributes_size; /* of the strings, without their NUL */
     uint32_t unused;
     struct blob_id blob;
 };
@@ -37,7 +37,7 @@ int tree_order(const char *a, const char *b)
 {
     while (*a && *a == *b)
         a++, b++;
-    /* A slash sorts before every other byte, so that a directory's content follows it at once. */
+    /* A slash sorts before every other byte, so that a directory's entries follow it immediately. */
     int left = *a == '/' ? 1 : *a ? (unsigned char)*a + 1 : 0;
     int right = *b == '/' ? 1 : *b ? (unsigned char)*b + 1 : 0;
     return left - right;
@@ -138,7 +138,7 @@ int tree_save(const struct tree *tree, int folder_fd, const char *name, struct e
                : 0;
 }
 
-/* A text of that size, which must be followed by its only NUL. */
+/* A string of that size, ended by the only NUL in it. */
 static const char *take_text(const char **at, size_t size)
 {
     const char *text = *at;

@@ -1,9 +1,10 @@
 /*
- * What a directory tree holds, written down: one entry a file, in the order of a walk (a directory before what lies in
- * it, names by their bytes). Contents are not here but in the store, under the hash that an entry names.
+ * A tree: one entry for each file of a directory tree. Entries are in walk order: a directory comes before its
+ * content, and names are sorted by their bytes. The bytes of files are in the content store, under the hash that an
+ * entry names.
  *
- * A tree may be a part of one: only the entries that matter. It is kept in a file of bawn's own, which is nevertheless
- * read as if somebody else had written it.
+ * A tree may be partial and have only the entries that differ from another tree. Trees are saved in bawn's own
+ * folders, but they are parsed as untrusted input.
  */
 #pragma once
 
@@ -19,70 +20,70 @@
 
 enum content {
     CONTENT_NONE,     /* not a regular file */
-    CONTENT_STORED,   /* `blob` */
-    CONTENT_LEFT_OUT, /* too large, or it could not be read; of a directory: it was not looked into */
+    CONTENT_STORED,   /* in the content store, as `blob` */
+    CONTENT_LEFT_OUT, /* too large or unreadable; of a directory: nobody looked into it */
     CONTENT_KINDS,
 };
 
 struct entry {
-    const char *path; /* relative to the tree's top, any bytes */
-    uint32_t mode;    /* kind and permissions, as stat() has them */
+    const char *path; /* relative to the top of the tree, any bytes */
+    uint32_t mode;    /* file type and permissions, as in struct stat */
     uint32_t links, uid, gid;
-    uint64_t size; /* of a regular file; the number of a character device */
+    uint64_t size; /* of a regular file; of a character device, its number */
     uint64_t inode, device;
-    uint64_t allocated; /* bytes on disk, which a file with holes has fewer of; not kept */
+    uint64_t allocated; /* bytes on the disk, fewer than `size` if the file has holes; not saved */
     struct timespec modified, changed;
-    const char *target;     /* of a symbolic link; "" for everything else */
-    const char *linked_to;  /* the first path of the tree that is the same file; "" where this is it */
-    const char *attributes; /* extended ones: NAME NUL SIZE (4 bytes) VALUE, sorted by name */
+    const char *target;     /* of a symlink; "" for other files */
+    const char *linked_to;  /* the first path in the tree with the same inode; "" if this is the first */
+    const char *attributes; /* extended attributes: NAME NUL SIZE (4 bytes) VALUE, sorted by name */
     uint32_t attributes_size;
     enum content content;
     struct blob_id blob;
 };
 
 struct tree {
-    struct arena arena; /* of whatever is not in `mapped` */
+    struct arena arena; /* of the strings that are not in `mapped` */
     VEC(struct entry) entries;
     struct timespec taken;     /* when the walk began */
-    bool is_partial;           /* what is new was not looked for; not kept */
-    VEC(const char *) sockets; /* paths of those that it met, which are no entries and are not kept */
-    void *mapped;              /* the file that it was read from */
+    bool is_partial;           /* new files were not looked for; not saved */
+    VEC(const char *) sockets; /* paths of sockets, which have no entry; not saved */
+    void *mapped;              /* the file that the tree was loaded from */
     size_t mapped_size;
 };
 
-/* The order of a walk: below zero where a comes first. */
+/* Compares two paths in walk order: below zero if `a` comes first. */
 int tree_order(const char *a, const char *b);
 
-/* The entry of a path, or NULL. */
+/* Returns the entry of a path, or NULL. */
 const struct entry *tree_find(const struct tree *tree, const char *path);
 
-/* A directory that was not looked into. */
+/* Is this a directory that nobody looked into? */
 bool tree_is_skipped(const struct entry *entry);
 
-/* Is this a relative path without "", "." and ".." in it, of a length that the kernel takes? */
+/* Is this a relative path without "", "." and "..", and short enough for the kernel? */
 bool tree_path_is_sound(const char *path);
 
-/* Writes the tree to a new file that takes the place of `name` when it is whole. */
+/* Saves the tree as `name`. A crash leaves the old file or the new one. */
 int tree_save(const struct tree *tree, int folder_fd, const char *name, struct err *err) must_check;
 
-/* Returns 1, or 0 where there is no such file. */
+/* Returns 1, or 0 if the file does not exist. */
 int tree_load(int folder_fd, const char *name, struct tree *ret_tree, struct err *err) must_check;
 
-/* Another entry for a path, or none. */
+/* Another entry for a path. */
 struct revision {
     const char *path;
-    const struct entry *entry; /* NULL: none */
+    const struct entry *entry; /* NULL: the path gets no entry */
 };
 
 typedef VEC(struct revision) revision_list;
 
-/* Changes some entries of a tree in a file; `revisions` are in the order of a walk. */
+/* Changes entries of a saved tree. `revisions` are in walk order. */
 int tree_revise(int folder_fd, const char *name, const revision_list *revisions, struct err *err) must_check;
 
-/* A tree from bytes, which must stay as long as the tree does. */
+/* Parses a tree from bytes, which must outlive the tree. */
 int tree_parse(const char *bytes, size_t size, struct tree *ret_tree, struct err *err) must_check;
 
-/* Every path lies in that directory from now on; "" changes nothing. */
+/* Puts a directory in front of every path. Does nothing if `prefix` is "". */
 void tree_add_prefix(struct arena *arena, const char *prefix, struct tree *tree);
 
 void tree_free(struct tree *tree);

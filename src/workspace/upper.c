@@ -24,20 +24,20 @@ typedef VEC(struct scan) scan_list;
 struct reading {
     struct store store;
     int upper_fd, lower_fd;
-    struct arena arena; /* of the lower's entries */
-    scan_list scans;    /* of lower trees that are gone: their entries are borrowed */
+    struct arena arena; /* of the entries from the lower tree */
+    scan_list scans;    /* of removed lower trees; `from` borrows their entries */
     struct tree from, to;
     struct progress *progress;
-    const char *covered; /* a directory of which the whole lower tree is in `from` already */
+    const char *covered; /* a directory whose whole lower tree is in `from` already */
 };
 
-/* The overlay's mark for "there is nothing here any more". */
+/* A whiteout is overlayfs's mark for a removed file. */
 static bool is_whiteout(const struct entry *entry)
 {
     return S_ISCHR(entry->mode) && entry->size == 0;
 }
 
-/* Does the directory hide all that the lower one holds? 1, 0, or -1 with *err filled. */
+/* Does the directory hide the whole lower one? Returns 1, 0, or -1 with *err filled. */
 static int is_opaque(const struct reading *reading, const char *path, struct err *err)
 {
     char value;
@@ -48,7 +48,7 @@ static int is_opaque(const struct reading *reading, const char *path, struct err
     return size == 1 && value == 'y';
 }
 
-/* Once it is read the layer goes. So all of it is read, or it stays as it is and is read by the next bawn. */
+/* The layer is removed after it was read. So an incomplete read fails, and the next bawn command reads the layer again. */
 static int check_whole(const struct tree *tree, struct err *err)
 {
     for (size_t i = 0; i < tree->entries.count; i++) {
@@ -64,7 +64,7 @@ static bool is_covered(const struct reading *reading, const char *path)
     return size && strncmp(path, reading->covered, size) == 0 && path[size] == '/';
 }
 
-/* The whole lower tree beneath a directory that is gone or replaced. */
+/* Adds the whole lower tree of a directory that was removed or replaced. */
 static int add_lower_tree(struct reading *reading, const char *path, struct err *err)
 {
     auto_fd int fd = open_beneath(reading->lower_fd, path, O_RDONLY | O_DIRECTORY, 0);
@@ -89,7 +89,7 @@ static int add_lower_tree(struct reading *reading, const char *path, struct err 
     return 0;
 }
 
-/* What the workspace has at a path of the upper. Returns 1, or 0 where it has nothing. */
+/* Adds what the workspace has at a path of the upper layer. Returns 1, or 0 if it has nothing. */
 static int add_lower(struct reading *reading, const struct entry *upper, struct entry *ret_lower,
                      struct err *err)
 {
@@ -220,7 +220,7 @@ int upper_remove(int folder_fd, struct progress *progress, struct err *err)
     struct removing removing = {folder_fd, progress};
     if (process_is_real_root())
         return remove_inside(&removing, err);
-    /* Whose directories can be opened to oneself are removed sooner without a namespace. */
+    /* Without a namespace this is faster. It fails if the user may not open a directory. */
     struct err ignored;
     return remove_inside(&removing, &ignored) == 0 ? 0
                                                    : process_in_own_namespace(remove_inside, &removing, err);
