@@ -1,0 +1,375 @@
+/* Which rule decides about a path, a host or a variable, in a paragraph or as JSON. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "policy/decide.h"
+#include "report/messages.h"
+#include "report/policy_text.h"
+
+/* A question about a path, a host or a variable, and its answer. */
+struct answer {
+    const char *asked;
+    const char *kind;     /* "path", "host", "variable" */
+    const char *decision; /* one word, for machines */
+    const char *sentence;
+    const struct rule *decides;   /* may be NULL */
+    const struct rule *artifacts; /* of a path in a build directory: the rule that names it */
+    candidate_list candidates;
+    const char *flag_object; /* `object` for the command line; NULL: the same */
+    const char *object;      /* of a rule that would change the decision */
+    const char *user_policy; /* the file for such a rule */
+    const char *changes[3];  /* verbs of such rules, ended by NULL; none if it is locked */
+};
+
+static const char *sentence_for_none(const struct plan *plan, const char *path, const struct rule *rule)
+{
+    if (rule && rule->verb == VERB_SEAL)
+        return arena_printf(
+            plan->policy->arena,
+            "is not there: it is sealed, and only the administrator, your own policy or the command "
+            "line opens it%s",
+            plan_has_decoy(plan, path) ? "; a decoy stands in its place" : "");
+    if (rule)
+        return "is not there: it is hidden";
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        if (operation->kind == OP_PRIVATE && path_is_beneath(path, operation->path))
+            return arena_printf(plan->policy->arena, "is not there: the sandbox has %s of its own",
+                                operation->path);
+    }
+    if (path_is_beneath(path, plan->policy->request.home))
+        return "is not there: no rule grants it, and inside, the home directory is a private one";
+    return "is not there: no rule grants it";
+}
+
+static const char *sentence_for_path(const struct plan *plan, const char *path,
+                                     const struct path_verdict *verdict)
+{
+    switch (verdict->access) {
+    case ACCESS_NONE:
+        return sentence_for_none(plan, path, verdict->decides ? verdict->decides->rule : NULL);
+    case ACCESS_READ:
+        return "can be read and executed, not written";
+    case ACCESS_FROZEN:
+        return "can be read but not changed: it is frozen inside a writable tree";
+    case ACCESS_COPY:
+        return "is copied into the private home at the start: the copy can be changed, yours is never touched";
+    case ACCESS_SEED:
+        return "can be read and written: what is written stays in the sandbox, yours is never touched";
+    case ACCESS_SIFT:
+        return "is sifted into the private home: its settings come in, its secrets do not";
+    case ACCESS_SYNC:
+        return "is kept the same inside and outside";
+    case ACCESS_SOCKET:
+        return "is a Unix socket that can be connected to";
+    case ACCESS_FLAGGED:
+        return "can be written, and what changes there is settled with you at the end of the run";
+    case ACCESS_WRITE:
+        return plan->policy->request.full_access
+                   ? "is as it is for you: with --full-access no rule on paths holds"
+                   : "can be read and written";
+    }
+    return "";
+}
+
+static bool is_locked(const struct answer *answer)
+{
+    for (size_t i = 0; i < answer->candidates.count; i++) {
+        if (answer->candidates.at[i].rule->locked)
+            return true;
+    }
+    return false;
+}
+
+static bool is_workspace(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (strcmp(policy->workspaces.at[i].path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The rules on the same object that would change the decision; the second may be NULL. */
+static void suggest(struct answer *answer, const char *object, const char *first, const char *second)
+{
+    answer->object = object;
+    if (is_locked(answer))
+        return;
+    answer->changes[0] = first;
+    answer->changes[1] = second;
+}
+
+static void suggest_for_path(struct answer *answer, const char *path, enum access access,
+                             bool names_workspace)
+{
+    switch (access) {
+    case ACCESS_NONE:
+        suggest(answer, path, "read", "write");
+        return;
+    case ACCESS_WRITE:
+        suggest(answer, path, "read", names_workspace ? NULL : "hide"); /* a workspace must be seen */
+        return;
+    case ACCESS_COPY:
+    case ACCESS_SEED:
+    case ACCESS_SIFT:
+    case ACCESS_SYNC:
+    case ACCESS_SOCKET:
+        suggest(answer, path, "hide", NULL);
+        return;
+    case ACCESS_READ:
+    case ACCESS_FROZEN:
+    case ACCESS_FLAGGED:
+        suggest(answer, path, "write", names_workspace ? NULL : "hide");
+    }
+}
+
+/* The rule that names the build directory of a path in a workspace, or NULL. */
+static const struct rule *artifacts_at(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const char *workspace = policy->workspaces.at[i].path;
+        if (path_is_beneath(path, workspace) && strcmp(path, workspace) != 0)
+            return decide_artifacts(policy, path + strlen(workspace) + 1, true);
+    }
+    return NULL;
+}
+
+static int answer_path(const struct plan *plan, const struct style *style, const char *asked,
+                       struct answer *answer, struct err *err)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *path = asked;
+    if (text_starts_with(asked, "~/") || strcmp(asked, "~") == 0)
+        path = path_join(arena, plan->policy->request.home, asked[1] ? asked + 2 : "");
+    path = path_clean(arena, plan->policy->request.directory, path);
+    const struct fs_place *place = NULL;
+    if (fs_resolve(plan->policy->request.fs, path, &place, err) < 0)
+        return -1;
+    struct path_verdict verdict = decide_path(plan->policy, place->real, &answer->candidates);
+    const char *lead =
+        place->links ? arena_printf(arena, "leads to %s, which ", style_path(style, arena, place->real)) : "";
+    answer->asked = path;
+    answer->kind = "path";
+    answer->decision = access_name(verdict.access);
+    answer->sentence = arena_printf(arena, "%s%s%s", lead, sentence_for_path(plan, place->real, &verdict),
+                                    place->kind == FILE_MISSING ? " (it does not exist now)" : "");
+    answer->decides = verdict.decides ? verdict.decides->rule : NULL;
+    answer->artifacts = verdict.access == ACCESS_WRITE ? artifacts_at(plan->policy, place->real) : NULL;
+    /* A name that the shell or the language would not read as plain text is shown in full and quoted. */
+    bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;
+    if (plan->policy->request.full_access)
+        return 0;
+    suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real, verdict.access,
+                     is_workspace(plan->policy, place->real));
+    answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
+    return 0;
+}
+
+static int answer_host(const struct plan *plan, const char *asked, struct answer *answer, struct err *err)
+{
+    struct arena *arena = plan->policy->arena;
+    struct host_object host;
+    const char *problem = NULL, *hint = NULL;
+    if (host_parse(arena, asked, &host, &problem, &hint) < 0) {
+        err_set(err, "%s: '%s'", problem, asked);
+        return hint ? err_hint(err, "%s", hint) : -1;
+    }
+    uint16_t port = host.port ? host.port : PORT_HTTPS;
+    const struct rule *net = decide_net(plan->policy, NULL).decides;
+    enum net_mode mode = net ? net->net : NET_ALLOW;
+    answer->kind = "host";
+    answer->asked = host_with_port(arena, host_text(arena, &host), port);
+    if (mode != NET_ALLOW) {
+        decide_net(plan->policy, &answer->candidates);
+        answer->decides = net;
+        answer->decision = mode == NET_OPEN ? "connect" : "refused";
+        answer->sentence = mode == NET_OPEN ? "can be reached: the host's network is open"
+                                            : "cannot be reached: the network is off";
+        suggest(answer, "allow", "net", NULL);
+        return 0;
+    }
+    answer->decides = decide_host(plan->policy, &host, port, &answer->candidates).decides;
+    bool allowed = answer->decides && answer->decides->verb == VERB_CONNECT;
+    answer->decision = allowed ? "connect" : "refused";
+    answer->sentence = allowed           ? "can be reached"
+                       : answer->decides ? "cannot be reached: a rule refuses it"
+                       : host.kind == HOST_ADDRESS
+                           ? "cannot be reached: no rule names it"
+                           : "cannot be reached: no rule names it, and its name is never looked up";
+    const char *object = port == PORT_HTTPS && !allowed ? host_text(arena, &host) : answer->asked;
+    suggest(answer, object, allowed ? "refuse" : "connect", NULL);
+    return 0;
+}
+
+static void answer_variable(const struct plan *plan, const char *name, struct answer *answer)
+{
+    struct arena *arena = plan->policy->arena;
+    answer->kind = "variable";
+    answer->asked = arena_printf(arena, "$%s", name);
+    answer->decides = decide_env(plan->policy, name, &answer->candidates).decides;
+    bool passes = answer->decides && answer->decides->verb == VERB_ENV;
+    bool is_default = passes && answer->decides->env.is_default;
+    bool is_set = passes && answer->decides->env.value && !is_default;
+    answer->decision = is_set ? "set" : passes ? "passed" : "dropped";
+    answer->sentence = is_set            ? "is set by a rule, whatever its value outside"
+                       : is_default      ? "is passed on with your value, or else with that of a rule"
+                       : passes          ? "is passed on with your value, if you have one"
+                       : answer->decides ? "is not passed on: a rule unsets it"
+                                         : "is not passed on: no rule names it";
+    suggest(answer, name, passes ? "unset" : "env", NULL);
+}
+
+/* A path has a slash or a tilde, or exists; a host has a dot or a colon. */
+static bool looks_like_path(const struct plan *plan, const char *asked)
+{
+    if (strstr(asked, "://"))
+        return false; /* a URL: host_parse() says what to write instead */
+    if (strchr(asked, '/') && !isdigit((unsigned char)*asked))
+        return true;
+    const struct fs_place *place = NULL;
+    struct err ignored;
+    const char *path = path_clean(plan->policy->arena, plan->policy->request.directory, asked);
+    bool exists =
+        fs_resolve(plan->policy->request.fs, path, &place, &ignored) == 0 && place->kind != FILE_MISSING;
+    return exists || *asked == '~' || *asked == '.' ||
+           (!strpbrk(asked, ".:") && strcmp(asked, "localhost") != 0);
+}
+
+static int answer_question(const struct plan *plan, const struct style *style, const char *asked,
+                           struct answer *ret_answer, struct err *err)
+{
+    struct arena *arena = plan->policy->arena;
+    const char *config = plan->policy->request.starts[START_CONFIG];
+    *ret_answer = (struct answer){
+        .asked = asked,
+        .user_policy = style_path(style, arena, path_join(arena, config, "bawn/policy.bawn")),
+    };
+    if (*asked == '$' && asked[1]) {
+        answer_variable(plan, asked + 1, ret_answer);
+        return 0;
+    }
+    if (looks_like_path(plan, asked))
+        return answer_path(plan, style, asked, ret_answer, err);
+    return answer_host(plan, asked, ret_answer, err);
+}
+
+static void add_rule_line(struct buf *out, const struct style *style, struct arena *arena, const char *label,
+                          const struct rule *rule, const char *why)
+{
+    enum { LABEL_COLUMNS = 10, RULE_COLUMNS = 34 };
+    buf_add_str(out, "  ");
+    size_t columns = style_add(style, out, COLOUR_DIM, label);
+    for (; columns < LABEL_COLUMNS; columns++)
+        buf_add_char(out, ' ');
+    columns = style_add(style, out, COLOUR_PLAIN, rule_text(arena, rule));
+    for (; columns < RULE_COLUMNS; columns++)
+        buf_add_char(out, ' ');
+    buf_add_str(out, "  ");
+    style_add(style, out, COLOUR_PLAIN, rule_place(style, arena, rule));
+    if (why)
+        buf_printf(out, ", %s", why);
+    buf_add_char(out, '\n');
+}
+
+static void add_changes(struct buf *out, const struct style *style, struct arena *arena,
+                        const struct answer *answer)
+{
+    if (!answer->object)
+        return; /* a mode decided it, not a rule */
+    buf_add_str(out, "  ");
+    style_add(style, out, COLOUR_DIM, "to change ");
+    if (!answer->changes[0]) {
+        buf_add_str(out, "ask the administrator, who has locked it\n");
+        return;
+    }
+    const char *word = shell_word(arena, answer->object);
+    const char *flag_word = answer->flag_object ? shell_word(arena, answer->flag_object) : word;
+    for (size_t i = 0; answer->changes[i]; i++)
+        style_add(style, out, COLOUR_PLAIN,
+                  arena_printf(arena, "%s--%s %s", i ? " or " : "", answer->changes[i], flag_word));
+    buf_add_str(out, "; or `");
+    style_add(style, out, COLOUR_PLAIN, arena_printf(arena, "%s %s", answer->changes[0], word));
+    buf_add_str(out, "` in ");
+    style_add(style, out, COLOUR_PLAIN, answer->user_policy);
+    buf_add_char(out, '\n');
+}
+
+static void add_text(struct buf *out, const struct style *style, struct arena *arena,
+                     const struct answer *answer)
+{
+    bool is_path = strcmp(answer->kind, "path") == 0;
+    style_add(style, out, COLOUR_BOLD, is_path ? style_path(style, arena, answer->asked) : answer->asked);
+    buf_add_char(out, ' ');
+    style_add(style, out, COLOUR_PLAIN, answer->sentence);
+    buf_add_str(out, ".\n");
+    if (answer->decides)
+        add_rule_line(out, style, arena, "decides", answer->decides, NULL);
+    for (size_t i = 0; i < answer->candidates.count; i++) {
+        const struct candidate *candidate = &answer->candidates.at[i];
+        if (candidate->rule != answer->decides)
+            add_rule_line(out, style, arena, "beaten", candidate->rule, loss_text(candidate->loss));
+    }
+    if (answer->artifacts)
+        add_rule_line(out, style, arena, "besides", answer->artifacts,
+                      "so that new programs are not told of");
+    add_changes(out, style, arena, answer);
+}
+
+static void add_json(struct json *json, const struct answer *answer)
+{
+    json_open(json, NULL, '{');
+    json_str(json, "asked", answer->asked);
+    json_str(json, "kind", answer->kind);
+    json_str(json, "decision", answer->decision);
+    json_str(json, "sentence", answer->sentence);
+    if (answer->decides)
+        rule_add_json(json, "decided_by", answer->decides);
+    if (answer->artifacts)
+        rule_add_json(json, "artifacts", answer->artifacts);
+    json_open(json, "beaten", '[');
+    for (size_t i = 0; i < answer->candidates.count; i++) {
+        const struct candidate *candidate = &answer->candidates.at[i];
+        if (candidate->rule == answer->decides)
+            continue;
+        json_open(json, NULL, '{');
+        rule_add_json(json, "rule", candidate->rule);
+        json_str(json, "because", loss_text(candidate->loss));
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_open(json, "to_change", '[');
+    for (size_t i = 0; answer->changes[i]; i++) {
+        json_open(json, NULL, '{');
+        json_str(json, "verb", answer->changes[i]);
+        json_str(json, "object", answer->flag_object ? answer->flag_object : answer->object);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+int why_add_text(const struct plan *plan, const struct style *style, const char *asked, struct buf *out,
+                 struct err *err)
+{
+    struct answer answer;
+    int result = answer_question(plan, style, asked, &answer, err);
+    if (result == 0)
+        add_text(out, style, plan->policy->arena, &answer);
+    vec_free(&answer.candidates);
+    return result;
+}
+
+int why_add_json(const struct plan *plan, const struct style *style, const char *asked, struct json *json,
+                 struct err *err)
+{
+    struct answer answer;
+    int result = answer_question(plan, style, asked, &answer, err);
+    if (result == 0)
+        add_json(json, &answer);
+    vec_free(&answer.candidates);
+    return result;
+}
