@@ -83,7 +83,7 @@ static void begin_inward(struct egress *egress, int fd, uint16_t port)
         connection_reset(connection);
 }
 
-static void listener_ready(struct watcher *watcher, uint32_t events)
+void accept_ready(struct watcher *watcher, uint32_t events)
 {
     (void)events;
     enum { MOST_AT_ONCE = 64 };
@@ -106,9 +106,4 @@ static void listener_ready(struct watcher *watcher, uint32_t events)
         else
             begin_outward(egress, fd);
     }
-}
-
-void accept_open(struct egress *egress)
-{
-    egress->listeners.ready = listener_ready;
 }

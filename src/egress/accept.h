@@ -1,7 +1,7 @@
 /* Accepts connections, at listeners inside and at published ports. */
 #pragma once
 
-#include "egress/egress.h"
+#include "egress/poller.h"
 
-/* Sets listeners.ready: call it before the first listener is added. */
-void accept_open(struct egress *egress);
+/* listeners.ready */
+void accept_ready(struct watcher *watcher, uint32_t events);

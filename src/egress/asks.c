@@ -1,7 +1,6 @@
 #include "egress/asks.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 

@@ -13,7 +13,7 @@ const char *address_class_text(enum address_class class)
     return texts[class];
 }
 
-/* 198.18.0.0/15 is not among them: it is what some VPN clients answer with. */
+/* 198.18.0.0/15 is absent: some VPN clients answer with such addresses. */
 static const struct {
     uint32_t network;
     unsigned prefix;
@@ -22,13 +22,13 @@ static const struct {
     {0x00000000, 8, ADDRESS_UNUSABLE},    /* 0.0.0.0 is this machine to most kernels */
     {0x7f000000, 8, ADDRESS_LOOPBACK},    /* 127.0.0.0 */
     {0xa9fe0000, 16, ADDRESS_LINK_LOCAL}, /* 169.254.0.0 */
-    {0x646464c8, 32, ADDRESS_LINK_LOCAL}, /* 100.100.100.200, the metadata of one cloud */
-    {0xa83f8110, 32, ADDRESS_LINK_LOCAL}, /* 168.63.129.16, that of another */
-    {0xc00000c0, 32, ADDRESS_LINK_LOCAL}, /* 192.0.0.192, and of a third */
+    {0x646464c8, 32, ADDRESS_LINK_LOCAL}, /* 100.100.100.200, a cloud's metadata service */
+    {0xa83f8110, 32, ADDRESS_LINK_LOCAL}, /* 168.63.129.16, another one's */
+    {0xc00000c0, 32, ADDRESS_LINK_LOCAL}, /* 192.0.0.192, a third one's */
     {0x0a000000, 8, ADDRESS_PRIVATE},     /* 10.0.0.0 */
     {0xac100000, 12, ADDRESS_PRIVATE},    /* 172.16.0.0 */
     {0xc0a80000, 16, ADDRESS_PRIVATE},    /* 192.168.0.0 */
-    {0x64400000, 10, ADDRESS_PRIVATE},    /* 100.64.0.0, carriers' and overlay networks' */
+    {0x64400000, 10, ADDRESS_PRIVATE},    /* 100.64.0.0, carrier-grade NAT and overlay networks */
     {0xe0000000, 3, ADDRESS_MULTICAST},   /* 224.0.0.0 to the end */
 };
 
@@ -46,7 +46,7 @@ static uint32_t v4_in(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Clouds' metadata in what are private networks else. */
+/* Metadata services of clouds at addresses that would otherwise be private. */
 static bool is_metadata_v6(const uint8_t address[16])
 {
     static const uint8_t known[][16] = {
@@ -70,7 +70,7 @@ static bool begins_with(const uint8_t address[16], const uint8_t *prefix, size_t
     return memcmp(address, prefix, size) == 0;
 }
 
-/* The IPv4 address in clothes that are the same everywhere. False: there is none. */
+/* The IPv4 address that a well-known form embeds. False: there is none. */
 static bool known_inner(const uint8_t a[16], uint32_t *ret_inner)
 {
     bool is_last = begins_with(a, nat64, sizeof(nat64)) || begins_with(a, nat64_local, sizeof(nat64_local)) ||
@@ -94,7 +94,7 @@ enum address_class address_classify(const struct endpoint *endpoint)
         return classify_v4(endpoint_v4_address(endpoint));
     if (known_inner(a, &inner)) {
         enum address_class class = classify_v4(inner);
-        /* Behind a translator of one's own are the private networks. */
+        /* A translator with a local prefix leads into private networks. */
         bool is_local = begins_with(a, nat64_local, sizeof(nat64_local));
         return is_local && class == ADDRESS_PUBLIC ? ADDRESS_PRIVATE : class;
     }
@@ -113,7 +113,7 @@ enum address_class address_classify(const struct endpoint *endpoint)
     return ADDRESS_PUBLIC;
 }
 
-/* RFC 6052, 2.2: it follows the prefix, and byte 8 is passed over. */
+/* RFC 6052, 2.2: the IPv4 address follows the prefix; byte 8 is skipped. */
 static uint32_t v4_after(const uint8_t address[16], size_t prefix_size)
 {
     uint8_t bytes[4];
@@ -172,7 +172,7 @@ bool address_is_meant(const struct host_object *rule, enum address_class class)
         return true;
     if (rule->prefix == 128)
         return true;
-    /* 127.0.0.0/8 means loopback; 0.0.0.0/0 does not. */
+    /* 127.0.0.0/8 opens loopback; 0.0.0.0/0 does not. */
     struct endpoint first = {0}, last = {0};
     memcpy(first.address, rule->address, sizeof(first.address));
     for (unsigned bit = 0; bit < 128; bit++) {

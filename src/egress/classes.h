@@ -1,6 +1,6 @@
 /*
- * What kind of address it is: whom a name may lead to, and what only an address in a rule opens. A name on the allowlist is
- * in the hands of whoever owns it; it must not lead to this machine, its neighbours or its cloud's metadata.
+ * Classes of addresses: which ones a name may lead to, and which ones only a rule with the address itself opens. The owner of an
+ * allowed name chooses its addresses; they must not be this machine, its neighbours or its cloud's metadata service.
  */
 #pragma once
 
@@ -25,12 +25,12 @@ enum address_class {
 
 const char *address_class_text(enum address_class class);
 
-/* Of the address alone; an IPv4 address in IPv6 clothes (mapped, NAT64, 6to4, Teredo) is what it wears them over. */
+/* By the address alone. An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4, Teredo) has the class of that one. */
 enum address_class address_classify(const struct endpoint *endpoint);
 
 enum { TRANSLATORS_MOST = 8 };
 
-/* Prefixes of this network behind which IPv4 is (NAT64): what goes there is sent on to the IPv4 address that follows it. */
+/* The NAT64 prefixes of this network: a packet to PREFIX::a.b.c.d is translated and sent to a.b.c.d. */
 struct translators {
     struct translator {
         uint8_t prefix[12];
@@ -40,16 +40,16 @@ struct translators {
 };
 
 /*
- * One of the addresses to which the resolver leads a name that has well-known IPv4 addresses alone (RFC 7050). Where the same
- * can be read in two ways, both count.
+ * Learns prefixes from one IPv6 address of ipv4only.arpa, which really has only two well-known IPv4 addresses (RFC 7050). If
+ * the address fits several prefix lengths, all count.
  */
 #define TRANSLATORS_NAME "ipv4only.arpa"
 void translators_learn(struct translators *translators, const struct endpoint *found);
 
-/* The IPv4 addresses that it stands for, in clothes that everybody knows or in those of this network. Returns how many. */
+/* The IPv4 addresses that it embeds, by a well-known form or by a prefix of this network. Returns how many. */
 enum { ADDRESS_MOST_INNER = TRANSLATORS_MOST + 1 };
 size_t address_inner(const struct endpoint *endpoint, const struct translators *translators,
                      struct endpoint ret_inner[ADDRESS_MOST_INNER]);
 
-/* May a rule for this address or network lead to an address of that class? A wide network does not mean what is special. */
+/* Does a rule for this address or network open an address of that class? A wide network does not open special addresses. */
 bool address_is_meant(const struct host_object *rule, enum address_class class);

@@ -14,7 +14,7 @@
  *              for a socket that connects inside.
  *   PROXY      only with a proxy: has sent CONNECT, and waits for the answer.
  *   RELAY      moves bytes (relay.c). At other ports than 80 and 443 the first bytes are inspected here: the server may speak
- *              first, so what comes from outside passes already.
+ *              first, so bytes from outside pass already.
  *   FAREWELL   can follow any stage before the end: a client that speaks HTTP has been sent a 403, and its remaining bytes are
  *              read and dropped, since closing a socket with unread bytes would discard the answer.
  *
@@ -32,8 +32,9 @@
  *   5. `rule` is the rule as it was when the connection was accepted. Later rules do not end it.
  *   6. connection_close unlinks the connection and closes its descriptors at once. The memory is freed at the end of the
  *      poller's round, because epoll may have reported another of its descriptors in the same round.
- *   7. attempts_open counts attempts that have neither failed nor been closed. Attempts from attempts_begun on are unused.
- *   8. A connection of a published port counts in published_count, from which those inside are kept free (accept.c).
+ *   7. attempts_open counts the begun attempts that have not failed. attempts[attempts_begun] and those after it are unused.
+ *   8. published_count counts the connections of published ports. It has a limit of its own, so that connections from the host
+ *      cannot use up the descriptors for connections from inside.
  *
  * Who owns which descriptor
  *
@@ -46,13 +47,11 @@
  */
 #include "egress/connection.h"
 
-#include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 enum {
     PATIENCE = 30000, /* milliseconds, for all stages before RELAY */

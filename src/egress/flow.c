@@ -5,12 +5,12 @@
 #include <sys/socket.h>
 
 enum {
-    AT_ONCE = 1 << 20,  /* bytes asked for in one call; the pipe gives the limit */
-    ROUNDS = 8,         /* before others get their turn */
-    FEW = 16384,        /* so little is copied, and then there is no more at once */
-    MOST_SHORT = 16,    /* rounds with so little that much may still come: it arrives in pieces of any size */
-    GATHERED = 1 << 18, /* bytes; measured: half as many and twice as many gain less */
-    STEADY = 1 << 26,   /* bytes without a pause, and twice as many after each: who pauses does so again */
+    AT_ONCE = 1 << 20,  /* bytes requested in one call; the size of the pipe is the real limit */
+    ROUNDS = 8,         /* before other flows get their turn */
+    FEW = 16384,        /* bytes: up to so many are copied, and fewer mean that the socket is empty */
+    MOST_SHORT = 16,    /* rounds with few bytes until is_bulk ends: bulk data arrives in pieces */
+    GATHERED = 1 << 18, /* bytes; measured: half of it and twice of it gain less */
+    STEADY = 1 << 26,   /* bytes without a pause before it gathers; doubled after each silence */
     MOST_DOUBLED = 16,
 };
 
@@ -26,14 +26,14 @@ bool flow_is_stuck(const struct flow *flow)
 
 ssize_t flow_receive(struct flow *flow, int from, const char **ret_bytes)
 {
-    static char bytes[FEW]; /* on the stack it would be made zero each time, which small messages feel */
+    static char bytes[FEW]; /* on the stack it would be zeroed at each call */
     ssize_t got = recv(from, bytes, sizeof(bytes), MSG_DONTWAIT);
     flow->ended |= got == 0;
     *ret_bytes = bytes;
     return got;
 }
 
-/* Returns how many were sent, none perhaps; -1 where the connection broke. */
+/* Returns how many were sent, perhaps 0; -1 if the connection broke. */
 static ssize_t send_some(int to, const char *bytes, size_t size)
 {
     ssize_t sent = send(to, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -61,7 +61,7 @@ bool flow_send(struct flow *flow, int to)
     return true;
 }
 
-/* Returns how many came, 0 at the end, -1 with errno. */
+/* Returns how many bytes came, 0 at the end, -1 with errno. */
 static ssize_t move_few(struct flow *flow, int from, int to)
 {
     const char *bytes;
@@ -76,7 +76,7 @@ static ssize_t move_few(struct flow *flow, int from, int to)
     return got;
 }
 
-/* As move_few, through a pipe that is there. */
+/* As move_few, through the flow's pipe. */
 static ssize_t move_many(struct flow *flow, int from, int to)
 {
     if (!flow->piped) {

@@ -1,6 +1,6 @@
 /*
- * One direction of a connection. Few bytes are copied, since a pipe costs more than they do; many are spliced through one,
- * so that they never enter this program's memory. What the other side does not take waits, and nothing more is read.
+ * One direction of a connection. Few bytes are copied, which is cheaper than a pipe. Many are spliced through a pipe, so that
+ * they never enter this program's memory. While bytes wait for the receiver, nothing more is read.
  */
 #pragma once
 
@@ -13,36 +13,37 @@
 struct flow {
     struct buf copied; /* read and not all sent yet */
     size_t copied_sent;
-    struct pipe pipe; /* while there is something in it: thousands of quiet connections need none */
+    struct pipe pipe; /* only while there are bytes in it: thousands of idle connections need none */
     size_t piped;
-    bool is_bulk;          /* so much came at once that a pipe is worth its price */
-    unsigned short_rounds; /* of such a flow, one after another: at last it is none any more */
-    uint64_t unbroken;     /* bytes spliced since it last fell silent while it gathered */
-    unsigned silences;     /* how often it did */
-    bool gathers;          /* is reported when much has come, no more at every packet */
+    bool is_bulk;          /* so many bytes came at once that a pipe pays off */
+    unsigned short_rounds; /* in a row, with few bytes each: after too many is_bulk ends */
+    uint64_t unbroken;     /* bytes spliced since it last fell silent while gathering */
+    unsigned silences;     /* how often it fell silent while gathering */
+    bool gathers;          /* SO_RCVLOWAT is raised: epoll reports many bytes, not every packet */
     bool ended;            /* nothing more comes */
-    bool is_shut;          /* and the other side was told */
+    bool is_shut;          /* and the receiver has been sent the end (FIN) */
 };
 
-/* Moves what there is, up to a point: others want their turn. Returns false where the connection broke. */
+/* Moves the bytes that are there, but not for too long: other flows wait. Returns false if the connection broke. */
 bool flow_move(struct flow *flow, struct pipes *pipes, int from, int to);
 
-/* Does it wait for the other side to take something? */
+/* Do bytes wait for the receiver? */
 bool flow_is_stuck(const struct flow *flow);
 
-/* For who looks at what passes: reads into memory that lasts until the next call. As recv; notes the end. */
+/* For a caller that checks the bytes: like recv, into memory that is valid until the next call. Notes the end. */
 ssize_t flow_receive(struct flow *flow, int from, const char **ret_bytes);
 
-/* Sends what was added to `copied`, and the end after it. Returns false where the connection broke. */
+/* Sends the bytes in `copied`, and then the end. Returns false if the connection broke. */
 bool flow_send(struct flow *flow, int to);
 
 /*
- * To be woken for every packet takes the processor from who sends or takes them. Of a flow that has come without a pause for
- * long, a good part is waited for. Its end may be smaller: who does not see it move for a moment lets it hurry.
+ * Waking for every packet takes processor time from the sender and the receiver. flow_gather raises SO_RCVLOWAT for a flow that
+ * has come without a pause for long. The last bytes may be fewer than that: the caller must call flow_hurry if the flow does
+ * not move for a moment.
  */
 void flow_gather(struct flow *flow, int from);
 void flow_hurry(struct flow *flow, int from);
 
-/* Gives back what it does not need now. */
+/* flow_rest gives back an empty pipe and buffer; flow_free gives back all. */
 void flow_rest(struct flow *flow, struct pipes *pipes);
 void flow_free(struct flow *flow, struct pipes *pipes);

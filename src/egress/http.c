@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* What one head says about what follows it. */
+/* The parts of a head that tell the host, the size of the body, and an upgrade. */
 struct head {
     unsigned hosts, lengths, encodings, upgrades;
     uint64_t length;
@@ -38,7 +38,7 @@ static bool is_host(const char *text, size_t size, const char *host, uint16_t po
     return rest == 0 || (rest == (size_t)digits && memcmp(text + length, with_port, rest) == 0);
 }
 
-/* "GET /path HTTP/1.1": no other version, and no target that names another host. */
+/* "GET /path HTTP/1.1", or version 1.0. A target that is a URL must name the same host. */
 static const char *read_request_line(const char *line, size_t size, const char *host, uint16_t port,
                                      bool *ret_is_old)
 {
@@ -111,7 +111,7 @@ static const char *read_field(const char *line, size_t size, const char *host, u
     return NULL;
 }
 
-/* Lines end in CR LF, and neither byte stands elsewhere, nor does NUL. */
+/* Lines end in CR LF. A line with another CR, LF or NUL is refused. */
 static const char *next_line(const char **at, const char *end, size_t *ret_size)
 {
     const char *line = *at, *feed = memchr(line, '\n', (size_t)(end - line));
@@ -145,7 +145,7 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
         return "the content's length is said twice";
     if (head->is_old && head->encodings)
         return "HTTP/1.0 has no chunks";
-    /* The server may choose any of them, and only the one is not read after that. */
+    /* The server may choose any of them, and after a change to websocket the bytes are no longer checked. */
     if (head->wants_websocket && head->upgrades > 1)
         return "two changes of protocol are asked for";
     return NULL;
@@ -159,10 +159,10 @@ static const char *end_head(struct http *http, const char *host, uint16_t port)
         return problem;
     http->left = head.length;
     http->state = head.encodings ? HTTP_CHUNK_SIZE : head.length ? HTTP_BODY : HTTP_HEAD;
-    /* Only the first answer of a connection can be told apart without reading all of them. */
+    /* The answer to a later request could not be found without parsing all answers before it. */
     if (head.wants_websocket && http->is_first_done)
         return "a change of protocol must be the first request of a connection";
-    /* A server that refuses the change still takes what follows for the content. */
+    /* A server that refuses the change would read the following bytes as content. */
     if (head.wants_websocket && (head.length || head.encodings))
         return "a change of protocol is asked for with content";
     if (head.wants_websocket)
@@ -171,7 +171,7 @@ static const char *end_head(struct http *http, const char *host, uint16_t port)
     return NULL;
 }
 
-/* A chunk's size in hexadecimal, without the extensions that nobody uses. */
+/* A chunk's size in hexadecimal. Chunk extensions, which no client uses, are refused. */
 static const char *end_chunk_size(struct http *http)
 {
     uint64_t size = 0;
@@ -189,7 +189,7 @@ static const char *end_chunk_size(struct http *http)
     return NULL;
 }
 
-/* What servers that are not strict may take for a space (RFC 9112, 3). */
+/* Bytes that a lenient server may treat as a space (RFC 9112, 3). */
 static bool is_blank(char byte)
 {
     return byte == ' ' || (byte >= '\t' && byte <= '\r' && byte != '\n');
@@ -203,7 +203,7 @@ static size_t blanks_size(const char *text, size_t size)
     return at;
 }
 
-/* Could a server take this for the beginning of a request line? Some skip what comes before it. */
+/* Could a server read this as the beginning of a request line? Some servers skip blanks before it. */
 static bool may_become_request(const char *line, size_t size)
 {
     size_t before = blanks_size(line, size);
@@ -211,7 +211,7 @@ static bool may_become_request(const char *line, size_t size)
     return method == size || (method > before && is_blank(line[method]));
 }
 
-/* A line without a version is a request of HTTP/0.9, and one with a URL in it chooses the host. */
+/* A request line without a version is HTTP/0.9. If its target is a URL, it chooses the host. */
 static bool is_oldest_with_url(const char *line, size_t size)
 {
     size_t at = blanks_size(line, size);
@@ -245,7 +245,7 @@ static const char *end_line(struct http *http, const char *host, uint16_t port, 
     case HTTP_CHUNK_SIZE:
         return end_chunk_size(http);
     case HTTP_CHUNK_END:
-    case HTTP_TRAILER: /* fields after the content are not needed by anybody */
+    case HTTP_TRAILER: /* trailer fields are refused: no client needs them */
         if (!is_empty)
             return "a chunk does not end as it must";
         http->state = http->state == HTTP_TRAILER ? HTTP_HEAD : HTTP_CHUNK_SIZE;
@@ -269,7 +269,7 @@ static void pass_line(struct http *http, struct buf *out)
     http->line_passed = http->line.size;
 }
 
-/* Of a line without end that may still become a request, what tells is kept: its first words, and its last. */
+/* Of an overlong line that may still become a request, only the beginning and the last bytes are kept. */
 static void shorten_line(struct http *http)
 {
     enum { LAST = 64 };
@@ -279,7 +279,7 @@ static void shorten_line(struct http *http)
     bytes[http->line.size] = '\0';
 }
 
-/* What the line so far says about the protocol. */
+/* Decides by the line so far whether the protocol is HTTP. */
 static void settle_unknown(struct http *http, bool is_whole, struct buf *out)
 {
     const char *line = http->line.bytes;

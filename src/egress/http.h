@@ -1,10 +1,10 @@
 /*
- * Requests of plain HTTP on their way out: each must be for the host that the connection was made to. Strict: a head that
- * two servers could read in two ways does not pass, and no byte of a request passes before its head was read.
+ * Checks requests of plain HTTP: each must be for the host of the connection. A head that two servers could read in two ways is
+ * refused, and no byte of a request passes before its whole head has been checked.
  *
- * Where it is not known whether HTTP is spoken (HTTP_UNKNOWN), the first line that is not empty tells. All but the end of
- * it passes at once, as the client may wait for an answer to what is no line; without its end no server acts on it. However
- * long it becomes: some servers take a request line of a mebibyte.
+ * If it is not known whether the client speaks HTTP (HTTP_UNKNOWN), the first line that is not empty decides. Its bytes pass at
+ * once, except for the end of the line: a client of another protocol may wait for an answer before it ends a line, and no HTTP
+ * server acts on a line without its end. That holds for any length, since some servers take a request line of one MiB.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ enum http_state {
     HTTP_CHUNK,
     HTTP_CHUNK_END,
     HTTP_TRAILER,
-    HTTP_UPGRADING, /* nothing passes until the server has said that it changes to another protocol */
+    HTTP_UPGRADING, /* nothing passes until the server has agreed to change the protocol */
     HTTP_UNKNOWN,   /* perhaps another protocol */
     HTTP_PASSING,   /* another protocol: everything passes */
 };
@@ -33,13 +33,13 @@ struct http {
     enum http_state state;
     uint64_t left; /* of a body or a chunk */
     bool is_first_done;
-    struct buf line;    /* a head, or a line between chunks, so far */
-    size_t line_passed; /* bytes of it, before it was known to be HTTP */
+    struct buf line;    /* the head, or the line between chunks, as far as it has come */
+    size_t line_passed; /* bytes of it that passed before it was known to be HTTP */
 };
 
 /*
- * Takes bytes as they come and adds to `out` what may go to the server. Returns how many it took (fewer only when it has to
- * wait for the server), or -1 with a sentence about what is wrong.
+ * Takes bytes from the client and adds to `out` the bytes that may go to the server. Returns how many it took: fewer than `size`
+ * only in HTTP_UPGRADING. Returns -1 with a sentence if the request is refused.
  */
 ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const char *bytes, size_t size,
                     struct buf *out, const char **ret_problem) must_check;

@@ -66,7 +66,7 @@ static void ask_system(struct job *job)
     freeaddrinfo(found);
 }
 
-/* Names below a wildcard wait for each other, and not the others for them. */
+/* Names below a wildcard use at most MOST_FOR_MANY threads, and come last. */
 static struct job *next_job(struct lookup *lookup)
 {
     struct job *job = get(&lookup->waiting);
@@ -94,7 +94,7 @@ static void *work(void *self)
         put(&lookup->done, job);
         static const uint64_t one = 1;
         if (write(lookup->ready_fd, &one, sizeof(one)) < 0)
-            continue; /* full: it is readable anyway */
+            continue; /* the counter is full: the descriptor is readable anyway */
     }
     return NULL;
 }
@@ -115,7 +115,7 @@ struct lookup *lookup_open(int *ret_ready_fd)
     return lookup;
 }
 
-/* Threads are made as they are needed. Without a single one the lookup fails, and does not wait for ever. */
+/* Starts threads on demand. If not even one can be started, the lookup fails at once. */
 void lookup_start(struct lookup *lookup, const char *name, bool is_one_of_many, void *self)
 {
     struct job *job = must_realloc(NULL, 1, sizeof(*job));
@@ -124,7 +124,7 @@ void lookup_start(struct lookup *lookup, const char *name, bool is_one_of_many, 
     memcpy(job->name, name, size);
     pthread_mutex_lock(&lookup->mutex);
     lookup->queued++;
-    /* Who was woken and has not run yet still counts as idle. */
+    /* A thread that was signalled but has not run yet still counts as idle: compare with the queue. */
     if (lookup->queued > lookup->idle && lookup->threads < MOST_THREADS) {
         pthread_t thread;
         pthread_attr_t small;

@@ -2,10 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "egress/accept.h"
 #include "egress/connection.h"
@@ -57,7 +54,8 @@ static void wire(struct egress *egress)
     struct listeners *listeners = &egress->listeners;
     egress->tell = (struct tell){.arena = &egress->arena, .poller = poller};
     egress->asks = (struct asks){.poller = poller, .on_reply = settings_confirm};
-    *listeners = (struct listeners){.poller = poller, .name_streams = &egress->resolver.listening};
+    *listeners = (struct listeners){
+        .poller = poller, .ready = accept_ready, .name_streams = &egress->resolver.listening};
     egress->names = (struct names){.arena = &egress->arena,
                                    .table = &egress->table,
                                    .tell = &egress->tell,
@@ -70,7 +68,6 @@ static void wire(struct egress *egress)
                                          .names = &egress->names,
                                          .listeners = listeners};
     egress->leads.table = &egress->table;
-    accept_open(egress);
 }
 
 static int start(struct egress *egress, int settings_fd, int link_fd, int channel_fd, struct err *err)

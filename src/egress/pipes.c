@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 enum {
-    LARGE = 1 << 20, /* bytes; an ordinary user may have 64 MiB of pipes in all */
+    LARGE = 1 << 20, /* bytes; by default a user may have 64 MiB of pipes */
     MOST_LARGE = 16,
     MOST_SPARE = 32,
 };

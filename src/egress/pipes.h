@@ -1,4 +1,4 @@
-/* Pipes for bytes on their way (splice). A few are large and are used again; the user's share of pipes is not all ours. */
+/* Pipes for splice. Empty ones are reused. Only a few are large, since the kernel limits the pipe memory of a user. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +12,14 @@ struct pipe {
     bool is_large;
 };
 
-/* Zeroed it has none. */
+/* Zeroed: no pipes. */
 struct pipes {
     VEC(struct pipe) spare;
     size_t large;
 };
 
-/* Does nothing where there is one already. Returns false where none is to be had. */
+/* Does nothing if there is a pipe already. Returns false if the kernel gives none. */
 bool pipe_take(struct pipes *pipes, struct pipe *pipe);
 
-/* `is_empty`: another connection may have it; what is still in it is nobody else's. Does nothing where there is none. */
+/* Only an empty pipe is kept for another connection. Does nothing if there is no pipe. */
 void pipe_give(struct pipes *pipes, struct pipe *pipe, bool is_empty);

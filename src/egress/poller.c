@@ -43,7 +43,7 @@ void poller_change(struct poller *poller, struct watcher *watcher, uint32_t even
 {
     if (!watcher->is_open || watcher->events == events)
         return;
-    /* Who waits for nothing is taken out: the kernel reports a broken connection to whoever is in. */
+    /* A watcher without events is removed: epoll would report EPOLLERR and EPOLLHUP all the same. */
     int change = !events ? EPOLL_CTL_DEL : !watcher->events ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
     watcher->events = events;
     struct epoll_event event = {.events = events, .data.ptr = watcher};
@@ -63,9 +63,9 @@ void poller_retire(struct poller *poller, void *memory)
 }
 
 /*
- * To be woken takes as long as to move what one is woken for: while one thing follows another within microseconds, the next
- * is waited for awake. With few processors those who are waited for may need this one, and are let first; but somebody else
- * who calculates would keep it for milliseconds, and is not let first again for a good while.
+ * Waking up takes as long as moving a small message. So while events follow each other within microseconds, this polls instead of
+ * sleeping. With few processors the peer may need this one: sched_yield lets it run. But a busy process would keep the processor
+ * for milliseconds; after that there is no sched_yield for STAYS rounds.
  */
 static int wait_awake(struct poller *poller, struct epoll_event *ready, int most)
 {
@@ -96,7 +96,7 @@ void poller_run_once(struct poller *poller, int milliseconds)
 {
     enum { MOST_AT_ONCE = 256 };
     struct epoll_event ready[MOST_AT_ONCE];
-    /* Of many bytes more are on their way: who sends or takes them goes first, and the next round moves more at once. */
+    /* After many bytes more will come: let the peers run, so that the next round moves more at once. */
     if (poller->moves_much)
         sched_yield();
     bool is_awake = poller->is_lively && !poller->moves_much;
@@ -106,7 +106,7 @@ void poller_run_once(struct poller *poller, int milliseconds)
         poller->ready = wait_asleep(poller, ready, MOST_AT_ONCE, milliseconds);
     for (int i = 0; i < poller->ready; i++) {
         struct watcher *watcher = ready[i].data.ptr;
-        if (watcher->is_open) /* another one of this round may have closed it */
+        if (watcher->is_open) /* another handler of this round may have closed it */
             watcher->ready(watcher, ready[i].events);
     }
     for (size_t i = 0; i < poller->retired.count; i++)

@@ -1,4 +1,4 @@
-/* Who is called when a descriptor is ready, for thousands of them (epoll). */
+/* The event loop (epoll, for thousands of descriptors), and the clock. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 struct watcher;
 typedef void watcher_ready(struct watcher *watcher, uint32_t events);
 
-/* Part of the object that is called. Zeroed it watches nothing; `is_open` says whether it holds a descriptor. */
+/* A member of the object that handles the event. Zeroed: watches nothing. `is_open`: it owns a descriptor. */
 struct watcher {
     bool is_open;
     int fd;
@@ -20,10 +20,10 @@ struct watcher {
 
 struct poller {
     int fd;
-    int ready;       /* how many are called in this round */
-    bool is_lively;  /* the next thing happens soon after the last */
-    bool moves_much; /* set by whoever did in this round */
-    unsigned stays;  /* rounds in which nobody else is let first: who was did not come back soon */
+    int ready;       /* the number of descriptors that this round reports */
+    bool is_lively;  /* events follow each other within microseconds */
+    bool moves_much; /* a handler of this round moved many bytes */
+    unsigned stays;  /* rounds without sched_yield: the last one gave the processor away for too long */
     VEC(void *) retired;
     bool is_over; /* set by any part: the program ends after this round */
 };
@@ -32,22 +32,22 @@ int64_t now_milliseconds(void);
 
 int poller_open(struct poller *poller) must_check;
 
-/* Takes the descriptor over. Returns -1 with errno, and closes it then. */
+/* Owns the descriptor from now on. Returns -1 with errno, after closing it. */
 int poller_add(struct poller *poller, struct watcher *watcher, int fd, uint32_t events, watcher_ready *ready)
     must_check;
 
-/* What to wait for from now on; costs nothing where that does not change. */
+/* Sets the events to wait for. No system call if they do not change. */
 void poller_change(struct poller *poller, struct watcher *watcher, uint32_t events);
 
 /* Closes the descriptor. */
 void poller_close(struct watcher *watcher);
 
-/* Frees memory that holds watchers, once nothing of this round can call them any more. */
+/* Frees memory that contains watchers at the end of this round, which may still refer to them. */
 void poller_retire(struct poller *poller, void *memory);
 
-/* Waits at most so long (-1: for ever) and calls whoever is ready. */
+/* Waits at most so long (-1: for ever) and calls the watchers that are ready. */
 void poller_run_once(struct poller *poller, int milliseconds);
 
-/* Hands the descriptor from one watcher to another. Returns -1 with errno, and closes it then. */
+/* Moves the descriptor to another watcher. Returns -1 with errno, after closing it. */
 int poller_move(struct poller *poller, struct watcher *from, struct watcher *to, uint32_t events,
                 watcher_ready *ready) must_check;

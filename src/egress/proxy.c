@@ -21,7 +21,7 @@ static const char *base64(struct arena *arena, const char *bytes, size_t size)
     return text;
 }
 
-/* %40 for '@' and the like, in place. */
+/* Decodes %40 and the like, in place. */
 static size_t decode(char *text)
 {
     char *to = text;
@@ -49,7 +49,7 @@ int proxy_parse(struct arena *arena, const char *url, struct proxy *proxy, struc
     struct host_object parsed;
     const char *problem = NULL, *hint = NULL;
     if (host_parse(arena, host, &parsed, &problem, &hint) < 0)
-        /* What was taken for the host may be a part of the password. */
+        /* The text is not shown: it may contain a part of the password. */
         return err_set(err,
                        "the proxy's address is not understood, %s (in a password / is %%2F and @ is %%40)",
                        problem);
@@ -63,7 +63,7 @@ int proxy_parse(struct arena *arena, const char *url, struct proxy *proxy, struc
     return 0;
 }
 
-/* As most programs read it: "*", a name and all below it, with or without a dot before it, perhaps with a port. */
+/* Reads NO_PROXY as most programs do: "*", or names that include all names below them, with or without a leading dot and a port. */
 bool proxy_is_excepted(const struct proxy *proxy, const char *host, uint16_t port)
 {
     size_t host_size = strlen(host);
@@ -109,7 +109,7 @@ void proxy_add_request(const struct proxy *proxy, const char *host, uint16_t por
     buf_add_str(out, "\r\n");
 }
 
-/* "HTTP/1.1 200", as far as it is there. */
+/* Does the status line, as far as it has come, report success? */
 static bool agrees(const char *bytes, size_t size)
 {
     static const char pattern[] = "HTTP/1.# 2##"; /* #: a digit */

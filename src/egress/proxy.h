@@ -1,4 +1,4 @@
-/* The proxy that the caller's environment names, if any: whom it is for, and what is said to it. */
+/* The HTTP proxy of the caller's environment, if any: its address, its exceptions, and the CONNECT request. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,22 +10,22 @@
 #include "base/err.h"
 
 struct proxy {
-    const char *host; /* NULL: there is none */
+    const char *host; /* NULL: no proxy */
     uint16_t port;
     const char *authorization; /* in base64, or NULL */
-    const char *exceptions;    /* NO_PROXY as it was written, or NULL */
-    bool is_looked_up;         /* just now: whoever waits for it waits for that */
+    const char *exceptions;    /* the text of NO_PROXY, or NULL */
+    bool is_looked_up;         /* a lookup is under way */
 };
 
 /* "http://[user:password@]host[:port][/]" */
 int proxy_parse(struct arena *arena, const char *url, struct proxy *proxy, struct err *err) must_check;
 
-/* Is this host (a name or an address, as text) dialled directly? */
+/* Is this host (a name or an address) dialled without the proxy? */
 bool proxy_is_excepted(const struct proxy *proxy, const char *host, uint16_t port);
 
-/* What to say to it, for a connection to that host. */
+/* Adds the CONNECT request for that host. */
 void proxy_add_request(const struct proxy *proxy, const char *host, uint16_t port, struct buf *out);
 
-/* How long the proxy's answer is, 0 while it is not all there, -1 for a refusal or for what is no answer. */
+/* Returns the size of the proxy's answer, 0 while it is incomplete, -1 if it refuses or is malformed. */
 enum { PROXY_LARGEST_ANSWER = 8192 };
 ptrdiff_t proxy_read_answer(const char *bytes, size_t size);

@@ -1,10 +1,8 @@
 #include "egress/relay.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "egress/inspect.h"
 

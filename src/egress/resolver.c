@@ -1,10 +1,8 @@
 #include "egress/resolver.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 enum {
     MOST_STREAMS = 64,

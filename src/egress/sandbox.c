@@ -1,6 +1,6 @@
 /*
- * What this program itself may do: sockets, time, memory, threads, and to read what name lookups need. It speaks with
- * strangers all day; whoever takes it over must find nothing here to write, run or look into.
+ * The program parses input from untrusted peers. If one takes it over, there must be nothing to write, to run or to read but the
+ * files of name lookups. It may use sockets, time, memory and threads.
  */
 #include "egress/sandbox.h"
 
@@ -39,7 +39,7 @@
     X(sched_getaffinity) X(clock_gettime) X(clock_nanosleep) X(gettimeofday) X(getrandom) X(uname) \
     X(sysinfo) X(getuid) X(geteuid) X(getgid) X(getegid) \
     X(getppid) X(timerfd_create) X(timerfd_settime) X(clock_getres)
-/* The older forms of the same, which only some architectures have. */
+/* Older forms of the same calls, which only some architectures have. */
 #define OLD_CALLS(X) X(open) X(stat) X(lstat) X(access) X(readlink) X(poll) X(epoll_wait) X(time) X(arch_prctl) X(pipe)
 /* clang-format on */
 
@@ -49,7 +49,7 @@
 #define THIS_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* Modules of "hosts:" that look names up by themselves. Others ask a service of this machine, through its socket. */
+/* Modules of "hosts:" that look names up themselves. All others ask a local service through a Unix socket. */
 static bool is_self_sufficient(const char *module, size_t size)
 {
     static const char *const modules[] = {"files", "dns", "myhostname", "hesiod"};
@@ -76,7 +76,7 @@ bool sandbox_needs_services(const char *nsswitch)
     return false;
 }
 
-/* Other services listen to whoever connects as well, a container's daemon among them: only who must may speak to any. */
+/* Unix sockets lead to many services, a container daemon among them. So they are allowed only if name lookups need one. */
 static bool needs_services(void)
 {
     enum { LARGEST = 64 * 1024 };
@@ -85,7 +85,7 @@ static bool needs_services(void)
     return fd >= 0 && (buf_read(&text, fd, LARGEST) < 0 || sandbox_needs_services(buf_text(&text)));
 }
 
-/* A call that may be made where its first argument passes the test. */
+/* Allows a call if its first argument passes the test. */
 #define IF_FIRST(name, test, value)                                                                          \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 4),                                                   \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),                          \
@@ -93,7 +93,7 @@ static bool needs_services(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 
 /* clang-format off */
-/* Sockets that lead to hosts, to the services that look names up, and to the kernel's routes. */
+/* Sockets for TCP and UDP, for local name services, and for the kernel's routes. */
 #define SOCKETS(to_services) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 13), \
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])), \
@@ -126,7 +126,7 @@ static int load_filter(struct err *err)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         IF_FIRST(clone, BPF_JSET, CLONE_THREAD)
-        /* Other processes of the same user are none of its business. */
+        /* Only on this process, and not on others of the same user. */
         IF_FIRST(prlimit64, BPF_JEQ, 0) IF_FIRST(tgkill, BPF_JEQ, own) CALLS(X)
 #if defined(__x86_64__)
             OLD_CALLS(X)
@@ -140,7 +140,7 @@ static int load_filter(struct err *err)
     return 0;
 }
 
-/* Where libc and its modules for name lookups look. The caller's home is not among them. */
+/* Files that libc and its modules for name lookups read. The caller's home is not among them. */
 static const char *const readable[] = {
     "/etc",       "/usr",       "/lib",         "/lib64",      "/proc/sys/kernel",
     "/nix/store", "/gnu/store", "/var/lib/sss", "/dev/urandom"};
@@ -151,7 +151,7 @@ static int allow_reading(const struct landlock *landlock, int directory_fd, cons
     return fd >= 0 ? landlock_allow(landlock, fd, LANDLOCK_SEE, err) : 0;
 }
 
-/* The services' folders, and not those of users: logins at registries and keys of displays lie there. */
+/* Folders of services in /run. Folders of users are left out: they have registry logins and display keys. */
 static int allow_services_folders(const struct landlock *landlock, struct err *err)
 {
     DIR *run = opendir("/run");
@@ -171,7 +171,7 @@ static int restrict_files(struct err *err)
     struct landlock landlock;
     int abi = landlock_abi();
     if (abi == 0)
-        return 0; /* without it bawn itself starts only where its user has given that wall up */
+        return 0; /* without Landlock, bawn runs only if the user gave this wall up */
     if (landlock_begin(abi, true, &landlock, err) < 0)
         return -1;
     for (size_t i = 0; i < array_len(readable); i++) {
@@ -185,7 +185,7 @@ static int restrict_files(struct err *err)
 
 int sandbox_enter(struct err *err)
 {
-    /* No file of any size: there is none to write, and no core either. */
+    /* RLIMIT_FSIZE 0: no file can grow, and no core is dumped. */
     if (process_limit(RLIMIT_FSIZE, 0, err) < 0 || process_dump_no_core(err) < 0 ||
         process_no_new_privileges(err) < 0 || process_leave_root(err) < 0 || restrict_files(err) < 0 ||
         process_drop_capabilities(err) < 0)

@@ -6,7 +6,7 @@
 #include "policy/compose.h"
 #include "policy/decide.h"
 
-/* Only these two kinds of origin matter out here. */
+/* Only this distinction of origins matters here. */
 static const struct source shipped = {.name = "profile", .layer = LAYER_PROFILE};
 static const struct source by_a_person = {.name = "user", .layer = LAYER_USER};
 
@@ -37,7 +37,7 @@ int table_add(struct table *table, const char *verb, const char *object, bool by
     return 0;
 }
 
-/* The old chains stay behind in the arena: they are small, and a person adds rules by hand. */
+/* The old index stays in the arena. It is small, and a person adds rules one by one. */
 void table_index(struct table *table)
 {
     table->policy.arena = &table->arena;

@@ -127,7 +127,7 @@ struct part {
 static bool next_part(struct index *index, struct part *ret_part)
 {
     struct reader rest = index->rest, name = reader_take(&rest, 4), content = reader_vector(&rest, 4);
-    if (rest.failed || rest.size < index->hash_size)
+    if (name.failed || content.failed || rest.size < index->hash_size)
         return false;
     *ret_part = (struct part){name.at, content.at, content.size};
     index->rest = rest;

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/path.h"
 #include "base/pattern.h"
+#include "base/reader.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "unit.h"
@@ -229,6 +230,18 @@ TEST(a_moment_is_written_as_the_calendar_has_it)
     struct timespec last = {.tv_sec = 4107542399, .tv_nsec = 999999999};
     text_of_moment(&last, text);
     CHECK_STR(text, "2100-02-28T23:59:59.999Z");
+}
+
+TEST(a_reader_stays_within_its_bytes_and_fails_for_good)
+{
+    static const uint8_t bytes[] = {0x01, 0x02, 0x03, 0, 2, 'a', 'b', 0, 9, 'c'};
+    struct reader reader = {bytes, sizeof(bytes), false};
+    CHECK_INT(reader_number(&reader, 3), 0x010203);
+    struct reader part = reader_vector(&reader, 2);
+    CHECK(part.size == 2 && part.at == bytes + 5 && !reader.failed);
+    CHECK(reader_vector(&reader, 2).failed && reader.failed);
+    CHECK_INT(reader_number(&reader, 1), 0); /* the byte is there, but the reader has failed */
+    CHECK(reader_take(&reader, 0).failed);
 }
 
 UNIT_MAIN()
