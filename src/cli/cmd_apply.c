@@ -1,8 +1,8 @@
 /* Brings what a session kept aside into the workspace. */
-#include "cli/carry.h"
 #include "cli/commands.h"
+#include "cli/dialogue.h"
+#include "cli/review.h"
 #include "cli/say.h"
-#include "cli/walk.h"
 #include "report/patch.h"
 
 struct approval {
@@ -49,7 +49,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
     if (status)
         return status;
     if (args->flags & FLAG_PATCH)
-        return walk_session(world, args, choice, record);
+        return review_session(world, args, choice, record);
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
@@ -64,7 +64,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
                   .store = &store,
                   .arena = arena},
     };
-    struct carry carry = {
+    struct dialogue dialogue = {
         .mode = RECORD_APPLY,
         .of = record,
         .transition = {.directory = choice->store,
@@ -81,10 +81,10 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .holds_back = args->flags & FLAG_ALLOW_RISKY ? NULL : hold_back,
         .context = &approval,
     };
-    status = carry_out(world, choice, &carry);
-    if (carry.is_complete)
-        mark_state(choice, record->name, carry.is_void ? STATE_DISCARDED : STATE_DONE);
-    carry_free(&carry);
+    status = dialogue_out(world, choice, &dialogue);
+    if (dialogue.is_complete)
+        mark_state(choice, record->name, dialogue.is_void ? STATE_DISCARDED : STATE_DONE);
+    dialogue_free(&dialogue);
     return status;
 }
 

@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
-#include "cli/pager.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
 #include "report/patch.h"
 #include "session/progress.h"
 

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/carry.h"
 #include "cli/commands.h"
+#include "cli/dialogue.h"
 #include "cli/say.h"
 #include "session/branch.h"
 #include "workspace/copy.h"
@@ -36,7 +36,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
                          const struct record *record)
 {
     struct err err = {0};
-    struct carry carry = {.mode = RECORD_APPLY, .of = record};
+    struct dialogue dialogue = {.mode = RECORD_APPLY, .of = record};
     change_list changes;
     size_t shown = 0;
     int status = choose_open(world, choice, record);
@@ -47,7 +47,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
         const struct change *change = &changes.at[i];
         if (!choose_has_path(choice, change->path))
             continue;
-        vec_push(&carry.afters, (struct revision){change->path, change->before});
+        vec_push(&dialogue.afters, (struct revision){change->path, change->before});
         shown += change_is_shown(change);
     }
     const char *question =
@@ -58,17 +58,17 @@ static int discard_paths(const struct world *world, const struct args *args, str
                     "`bawn diff --name-only` lists what it wrote");
         status = EXIT_BAD_INPUT;
     } else if (is_agreed(world, args, question)) {
-        if (carry_revise(choice, &carry, &err) < 0) {
+        if (dialogue_revise(choice, &dialogue, &err) < 0) {
             say_err(world, &err);
             status = EXIT_REFUSED;
         } else {
-            if (carry.is_void)
+            if (dialogue.is_void)
                 mark_state(choice, record->name, STATE_DISCARDED);
             fprintf(world->out, "%zu file%s of %s discarded.\n", shown, shown == 1 ? "" : "s", record->name);
         }
     }
     vec_free(&changes);
-    carry_free(&carry);
+    dialogue_free(&dialogue);
     return status;
 }
 

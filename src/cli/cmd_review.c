@@ -1,7 +1,7 @@
 /* What a session did, and then its changes one by one: applied, left or thrown away. */
 #include "cli/commands.h"
+#include "cli/review.h"
 #include "cli/say.h"
-#include "cli/walk.h"
 #include "report/summary.h"
 
 /* The named session, else what waits here, else the latest run that changed the workspace itself. */
@@ -26,68 +26,68 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
 }
 
 /* What cannot be settled here, with the reason: before anybody was asked, or because it would break a repository. */
-static void say_left_alone(const struct walk *walk, bool is_settled)
+static void say_left_alone(const struct review *review, bool is_settled)
 {
     auto_buf struct buf out = {0};
-    for (size_t i = 0; i < walk->decisions->count; i++) {
-        const struct decision *decision = &walk->decisions->at[i];
+    for (size_t i = 0; i < review->decisions->count; i++) {
+        const struct decision *decision = &review->decisions->at[i];
         if (decision->course != COURSE_HELD || decision->breaks != is_settled ||
             !change_is_shown(&decision->judged.change))
             continue;
         buf_add_str(&out, "  cannot be settled: ");
-        style_add(&walk->patch->style, &out, COLOUR_YELLOW, decision->judged.change.path);
+        style_add(&review->patch->style, &out, COLOUR_YELLOW, decision->judged.change.path);
         buf_printf(&out, ": %s\n", decision->why);
     }
-    put(walk->world->out, &out);
+    put(review->world->out, &out);
 }
 
-static bool confirm(struct walk *walk)
+static bool confirm(struct review *review)
 {
-    struct walk_tally tally = walk_count(walk);
+    struct review_tally tally = review_count(review);
     struct buf nothing = {0};
-    bool does_anything = walk->is_live ? tally.out : tally.yes || tally.out;
+    bool does_anything = review->is_live ? tally.out : tally.yes || tally.out;
     if (!does_anything)
         return false;
     const char *question =
-        walk->is_live
-            ? arena_printf(walk->patch->arena, "Take back %zu, keep %zu: do it?", tally.out,
+        review->is_live
+            ? arena_printf(review->patch->arena, "Take back %zu, keep %zu: do it?", tally.out,
                            tally.yes + tally.no)
-            : arena_printf(walk->patch->arena, "Apply %zu, throw away %zu, leave %zu waiting: do it?",
+            : arena_printf(review->patch->arena, "Apply %zu, throw away %zu, leave %zu waiting: do it?",
                            tally.yes, tally.out, tally.no);
-    return walk_question(walk, &nothing, question, "yn", "  y  do it       n  nothing happens\n") == 'y';
+    return review_question(review, &nothing, question, "yn", "  y  do it       n  nothing happens\n") == 'y';
 }
 
-static int settle(struct walk *walk, const struct record *record)
+static int settle(struct review *review, const struct record *record)
 {
-    const struct world *world = walk->world;
+    const struct world *world = review->world;
     struct err err = {0};
-    if (!walk_ask(walk) || !confirm(walk)) {
+    if (!review_ask(review) || !confirm(review)) {
         fputs("Nothing was changed.\n", world->out);
         return EXIT_FINE;
     }
-    struct walk_tally tally = walk_count(walk);
-    if (walk_settle(walk, &err) < 0) {
+    struct review_tally tally = review_count(review);
+    if (review_settle(review, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }
-    say_left_alone(walk, true);
-    struct carry *carry = walk->carry;
-    carry->is_complete = walk->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
-    for (size_t i = 0; i < walk->decisions->count; i++)
-        carry->is_complete &= walk->decisions->at[i].course != COURSE_HELD;
-    int status = carry_run(world, walk->choice, carry, walk->decisions);
-    if (tally.out && !walk->is_live && status == EXIT_FINE)
+    say_left_alone(review, true);
+    struct dialogue *dialogue = review->dialogue;
+    dialogue->is_complete = review->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
+    for (size_t i = 0; i < review->decisions->count; i++)
+        dialogue->is_complete &= review->decisions->at[i].course != COURSE_HELD;
+    int status = dialogue_run(world, review->choice, dialogue, review->decisions);
+    if (tally.out && !review->is_live && status == EXIT_FINE)
         fprintf(world->out, "%zu thrown away.\n", tally.out);
-    if (carry->is_complete)
-        mark_state(walk->choice, record->name,
-                   walk->is_live    ? STATE_UNDONE
-                   : carry->is_void ? STATE_DISCARDED
-                                    : STATE_DONE);
+    if (dialogue->is_complete)
+        mark_state(review->choice, record->name,
+                   review->is_live     ? STATE_UNDONE
+                   : dialogue->is_void ? STATE_DISCARDED
+                                       : STATE_DONE);
     return status;
 }
 
-int walk_session(const struct world *world, const struct args *args, struct choice *choice,
-                 const struct record *record)
+int review_session(const struct world *world, const struct args *args, struct choice *choice,
+                   const struct record *record)
 {
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
@@ -96,7 +96,7 @@ int walk_session(const struct world *world, const struct args *args, struct choi
                           .style = style_for_out(world),
                           .store = &store,
                           .arena = choice->loaded.policy.arena};
-    struct carry carry = {
+    struct dialogue dialogue = {
         .mode = is_live ? RECORD_UNDO : RECORD_APPLY,
         .of = record,
         .transition = {.directory = choice->store,
@@ -107,36 +107,36 @@ int walk_session(const struct world *world, const struct args *args, struct choi
                        .keeps_refs = is_live},
         .done = is_live ? "taken back" : "applied",
     };
-    struct walk walk = {.world = world,
-                        .choice = choice,
-                        .patch = &patch,
-                        .carry = &carry,
-                        .is_live = is_live,
-                        .by_hunks = args->flags & FLAG_PATCH};
+    struct review review = {.world = world,
+                            .choice = choice,
+                            .patch = &patch,
+                            .dialogue = &dialogue,
+                            .is_live = is_live,
+                            .by_hunks = args->flags & FLAG_PATCH};
     decision_list decisions = {0};
-    if (!keys_begin(world, &walk.keys)) {
+    if (!keys_begin(world, &review.keys)) {
         say_problem(world,
                     arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
                     "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` settle them");
         return EXIT_BAD_INPUT;
     }
     if (store_open(choice->store, &store, &err) < 0 ||
-        transition_decide(&carry.transition, patch.arena, &decisions, &err) < 0) {
+        transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }
-    walk.decisions = &decisions;
+    review.decisions = &decisions;
     change_list changes;
     compare_trees(&choice->before, &choice->after, &changes);
     auto_buf struct buf out = {0};
     review_summary_add(&patch, choice->folder_fd, record, &changes, &out);
     put(world->out, &out);
     vec_free(&changes);
-    walk_collect(&walk);
-    say_left_alone(&walk, false);
-    int status = settle(&walk, record);
-    walk_free(&walk);
-    carry_free(&carry);
+    review_collect(&review);
+    say_left_alone(&review, false);
+    int status = settle(&review, record);
+    review_free(&review);
+    dialogue_free(&dialogue);
     vec_free(&decisions);
     return status;
 }
@@ -147,7 +147,7 @@ static int review(const struct world *world, const struct args *args, struct cho
     int status = choose_reviewed(world, choice, &record);
     if (status == 0)
         status = choose_open(world, choice, record);
-    return status ? status : walk_session(world, args, choice, record);
+    return status ? status : review_session(world, args, choice, record);
 }
 
 int cmd_review(const struct world *world, const struct args *args)

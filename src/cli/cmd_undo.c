@@ -1,22 +1,272 @@
-/* Takes back what a session changed. */
+/* Takes back what a session changed: all of it, or back to a checkpoint. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/timespec.h"
-#include "cli/carry.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
+#include "cli/dialogue.h"
 #include "cli/say.h"
-#include "cli/undo.h"
 #include "session/pruning.h"
+#include "workspace/checkpoint.h"
 
-bool undo_is_possible(const struct record *record)
+/* Does what it changed stand in the workspace, to be taken back? */
+static bool undo_is_possible(const struct record *record)
 {
     bool has_changed =
         record->mode == RECORD_LIVE || record->mode == RECORD_APPLY || record->mode == RECORD_UNDO;
     return has_changed && record->state == STATE_DONE && record->changes;
 }
+
+/* --- what can be undone: --list ---------------------------------------------------------------------------------------- */
+
+static uint64_t bytes_in(const struct tree *tree)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < tree->entries.count; i++)
+        sum += tree->entries.at[i].content == CONTENT_STORED ? tree->entries.at[i].size : 0;
+    return sum;
+}
+
+struct line {
+    const char *name;
+    enum colour colour;
+    struct timespec moment;
+    uint64_t files;
+    const struct tree *before, *after;
+    const char *remark;
+};
+
+static void add_line(struct arena *arena, const struct style *style, struct buf *out, const struct line *line)
+{
+    size_t start = out->size;
+    style_add(style, out, line->colour, line->name);
+    buf_pad(out, start, style->colours && line->colour != COLOUR_PLAIN ? 32 : 24);
+    buf_printf(out, "%-16s  %5llu file%s  %9s%s%s\n", age_text(arena, line->moment),
+               (unsigned long long)line->files, line->files == 1 ? " " : "s",
+               size_text(arena, bytes_in(line->before) + bytes_in(line->after)), *line->remark ? "  " : "",
+               line->remark);
+}
+
+static void add_checkpoints(struct arena *arena, const struct style *style, struct buf *out, int folder_fd,
+                            const checkpoint_list *checkpoints)
+{
+    for (size_t i = checkpoints->count; i--;) {
+        const struct checkpoint *checkpoint = &checkpoints->at[i];
+        auto_tree struct tree before = {0}, after = {0};
+        struct err ignored;
+        if (checkpoint_load(folder_fd, checkpoint->number, &before, &after, &ignored) <= 0)
+            continue;
+        struct line line = {
+            .name = arena_printf(arena, "  %s", time_text(arena, checkpoint->taken)),
+            .moment = checkpoint->taken,
+            .files = record_count_changes(&before, &after),
+            .before = &before,
+            .after = &after,
+            .remark = "",
+        };
+        add_line(arena, style, out, &line);
+    }
+}
+
+static const char *remark_on(struct arena *arena, const struct record *record)
+{
+    if (record->state == STATE_RUNNING)
+        return "it runs";
+    if (record->state == STATE_UNDONE)
+        return "undone";
+    return *record->of ? arena_printf(arena, "%s of %s", record_mode_name(record->mode), record->of) : "";
+}
+
+/* A session that can be undone, and each that has checkpoints to go to. */
+static void add_session(const struct choice *choice, const struct style *style, struct buf *out,
+                        const struct record *record)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    auto_fd int fd =
+        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_tree struct tree before = {0}, after = {0};
+    struct err ignored;
+    checkpoint_list checkpoints = {0};
+    if (fd >= 0 && record->mode == RECORD_LIVE)
+        checkpoint_list_all(fd, &checkpoints);
+    bool has_trees = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
+                     tree_load(fd, "after", &after, &ignored) > 0;
+    if ((has_trees && undo_is_possible(record)) || checkpoints.count) {
+        struct line line = {
+            .name = record->name,
+            .colour = COLOUR_BOLD,
+            .moment = record->state == STATE_RUNNING ? record->began : record->ended,
+            .files = record->changes,
+            .before = &before,
+            .after = &after,
+            .remark = remark_on(arena, record),
+        };
+        add_line(arena, style, out, &line);
+        add_checkpoints(arena, style, out, fd, &checkpoints);
+    }
+    vec_free(&checkpoints);
+}
+
+static int undo_list(const struct world *world, struct choice *choice)
+{
+    struct style style = style_for_out(world);
+    auto_buf struct buf out = {0};
+    for (size_t i = choice->records.count; i--;)
+        add_session(choice, &style, &out, &choice->records.at[i]);
+    if (out.size == 0)
+        buf_add_str(&out, "Nothing can be undone here.\n");
+    else
+        buf_printf(&out, "The snapshots of all workspaces take %s.\n",
+                   size_text(choice->loaded.policy.arena, store_size(choice->store)));
+    put(world->out, &out);
+    return EXIT_FINE;
+}
+
+/* --- back to a checkpoint: --to ----------------------------------------------------------------------------------------- */
+
+/* The way from what a session left to what was there before it, or at one of its checkpoints. */
+struct undo_target {
+    struct way way;
+    VEC(struct tree) trees; /* whose entries the way borrows, beside those of the choice */
+    bool is_checkpoint;
+    struct timespec taken; /* of the checkpoint */
+};
+
+/* --- which run ---------------------------------------------------------------------------------------------------- */
+
+static bool is_over(const struct record *record)
+{
+    return record->mode == RECORD_LIVE && (record->state == STATE_DONE || record->state == STATE_UNDONE);
+}
+
+static int undo_choose_run(const struct world *world, const struct choice *choice,
+                           const struct record **ret_record)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    const struct record *found = choice->named;
+    for (size_t i = choice->records.count; !found && i--;) {
+        if (choice->records.at[i].mode == RECORD_LIVE)
+            found = &choice->records.at[i];
+    }
+    if (found && is_over(found)) {
+        *ret_record = found;
+        return 0;
+    }
+    say_problem(world,
+                !found ? arena_printf(arena, "there is no run to go back in, in %s", choice->workspace)
+                : found->mode != RECORD_LIVE
+                    ? arena_printf(arena,
+                                   "%s has no checkpoints: it is no run that wrote the workspace itself",
+                                   found->name)
+                    : arena_printf(arena, "%s has not ended yet", found->name),
+                "`bawn undo --list` lists what can be undone");
+    return EXIT_BAD_INPUT;
+}
+
+/* --- the way there ------------------------------------------------------------------------------------------------ */
+
+/* The trees under two names, for as long as the target is. */
+static void keep_trees(struct undo_target *target, struct tree before, struct tree after)
+{
+    vec_push(&target->trees, before);
+    vec_push(&target->trees, after);
+}
+
+/* What undos have taken back of this session since, the oldest first. */
+static void follow_undos(const struct choice *choice, const struct record *record, struct undo_target *target)
+{
+    record_list records;
+    struct err ignored;
+    if (record_list_all(choice->sessions_fd, choice->loaded.policy.arena, record->workspace, &records,
+                        &ignored) < 0)
+        return;
+    for (size_t i = 0; i < records.count; i++) {
+        const struct record *undo = &records.at[i];
+        if (undo->mode != RECORD_UNDO || undo->state != STATE_DONE || strcmp(undo->of, record->name) != 0)
+            continue;
+        auto_fd int fd =
+            openat(choice->sessions_fd, undo->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        struct tree before = {0}, after = {0};
+        bool is_whole = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
+                        tree_load(fd, "after", &after, &ignored) > 0;
+        keep_trees(target, before, after);
+        if (is_whole)
+            way_continue(&target->way, &before, &after);
+    }
+    vec_free(&records);
+}
+
+/* The last checkpoint at or before a moment; 0: none is as old. */
+static uint64_t find_checkpoint(int folder_fd, time_t moment, struct timespec *ret_taken)
+{
+    checkpoint_list checkpoints;
+    uint64_t number = 0;
+    checkpoint_list_all(folder_fd, &checkpoints);
+    for (size_t i = 0; i < checkpoints.count && checkpoints.at[i].taken.tv_sec <= moment; i++) {
+        number = checkpoints.at[i].number;
+        *ret_taken = checkpoints.at[i].taken;
+    }
+    vec_free(&checkpoints);
+    return number;
+}
+
+static int check_moment(const struct world *world, const struct choice *choice, const struct record *record,
+                        const char *to, time_t *ret_moment)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    if (!time_parse(to, time(NULL), ret_moment)) {
+        say_problem(world, arena_printf(arena, "'%s' is no time", to),
+                    "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
+        return EXIT_BAD_INPUT;
+    }
+    if (*ret_moment >= record->began.tv_sec && *ret_moment <= record->ended.tv_sec + 59)
+        return 0;
+    bool is_before = *ret_moment < record->began.tv_sec;
+    say_problem(world,
+                arena_printf(arena, "%s %s %s, and that is %s", record->name, is_before ? "began" : "ended",
+                             time_text(arena, is_before ? record->began : record->ended),
+                             is_before ? "later" : "earlier"),
+                is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
+                          : "`bawn undo --list` lists what it can go back to");
+    return EXIT_BAD_INPUT;
+}
+
+static int undo_find_target(const struct world *world, const struct choice *choice,
+                            const struct record *record, const char *to, struct undo_target *ret_target)
+{
+    *ret_target = (struct undo_target){0};
+    struct tree before = {0}, after = {0};
+    struct err err = {0};
+    time_t moment = 0;
+    int status = to ? check_moment(world, choice, record, to, &moment) : 0;
+    if (status)
+        return status;
+    uint64_t number = to ? find_checkpoint(choice->folder_fd, moment, &ret_target->taken) : 0;
+    int found = number ? checkpoint_load(choice->folder_fd, number, &before, &after, &err) : 0;
+    keep_trees(ret_target, before, after);
+    if (found < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    ret_target->is_checkpoint = found > 0;
+    way_to_checkpoint(&choice->before, &choice->after, &before, &after, &ret_target->way);
+    if (record->mode == RECORD_LIVE)
+        follow_undos(choice, record, ret_target);
+    return 0;
+}
+
+static void undo_target_free(struct undo_target *target)
+{
+    way_free(&target->way);
+    for (size_t i = 0; i < target->trees.count; i++)
+        tree_free(&target->trees.at[i]);
+    vec_free(&target->trees);
+}
+
+/* --- undo ----------------------------------------------------------------------------------------------------------------- */
 
 static const struct record *latest(const struct choice *choice)
 {
@@ -146,7 +396,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     if (target->is_checkpoint)
         fprintf(world->out, "The last checkpoint of %s by then is that of %s, %s.\n", record->name,
                 time_text(arena, target->taken), age_text(arena, target->taken));
-    struct carry carry = {
+    struct dialogue dialogue = {
         .mode = RECORD_UNDO,
         .of = record,
         .transition = {.directory = choice->store,
@@ -163,13 +413,13 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
                                                          record->name, age_text(arena, record->ended)),
         .done = "taken back",
     };
-    int status = carry_out(world, choice, &carry);
-    carry_free(&carry);
-    if (carry.is_complete && !target->is_checkpoint)
+    int status = dialogue_out(world, choice, &dialogue);
+    dialogue_free(&dialogue);
+    if (dialogue.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);
-    else if (carry.is_complete)
+    else if (dialogue.is_complete)
         mark_state(choice, record->name, STATE_DONE); /* what is left of it can be taken back */
-    if (record->mode == RECORD_APPLY && carry.has_run)
+    if (record->mode == RECORD_APPLY && dialogue.has_run)
         give_back(world, choice, record->of);
     return status;
 }

@@ -1,0 +1,420 @@
+#include "cli/dialogue.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/say.h"
+#include "session/progress.h"
+#include "workspace/repo_check.h"
+
+enum { MOST_LISTED = 20 };
+
+void mark_state(const struct choice *choice, const char *name, enum record_state state)
+{
+    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct record record;
+    struct err ignored;
+    if (fd < 0 || record_load(fd, choice->loaded.policy.arena, &record, &ignored) <= 0)
+        return;
+    record.state = state;
+    if (record_save(fd, &record, &ignored) < 0)
+        return; /* the verbs look at the files, not at this alone */
+}
+
+/* --- files that both the user and the session have changed -------------------------------------------------------------- */
+
+enum { LINES_SHOWN = 40 };
+
+void conflict_add(struct buf *out, const struct style *style, const char *clashes)
+{
+    static const char *const marks[] = {"<<<<<<<", "|||||||", "=======", ">>>>>>>"};
+    size_t lines = 0;
+    for (const char *at = clashes, *end; *at; at = *end ? end + 1 : end) {
+        end = strchrnul(at, '\n');
+        if (++lines > LINES_SHOWN)
+            continue;
+        bool is_mark = false;
+        for (size_t i = 0; i < array_len(marks); i++)
+            is_mark |= text_starts_with(at, marks[i]);
+        buf_add_str(out, "      ");
+        buf_add_str(out, is_mark && style->colours ? "\033[2m" : "");
+        text_add_printable(out, at, (size_t)(end - at));
+        buf_add_str(out, is_mark && style->colours ? "\033[0m" : "");
+        buf_add_char(out, '\n');
+    }
+    if (lines > LINES_SHOWN)
+        buf_printf(out, "      and %zu lines more\n", lines - LINES_SHOWN);
+}
+
+struct settling {
+    const struct choice *choice;
+    struct dialogue *dialogue;
+    struct store *store;
+    rewrite_list rewrites;
+};
+
+static void join(struct settling *settling, struct decision *decision, const struct conflict *conflict)
+{
+    const struct dialogue *dialogue = settling->dialogue;
+    struct arena *arena = settling->choice->loaded.policy.arena;
+    struct merge merge = {&conflict->base, &conflict->ours, &conflict->theirs, "yours", dialogue->of->name};
+    auto_buf struct buf joined = {0}, clashing = {0};
+    size_t clashes = merge_texts(&merge, &joined);
+    bool merges = dialogue->conflicts == CONFLICTS_MERGE || dialogue->conflicts == CONFLICTS_MARK;
+    if (merges && (clashes == 0 || dialogue->conflicts == CONFLICTS_MARK)) {
+        decision->course = COURSE_GO;
+        vec_push(&settling->rewrites, (struct rewrite){.of = decision, .text = joined});
+        joined = (struct buf){0};
+        return;
+    }
+    merge_clashes(&merge, &clashing);
+    decision->details = arena_copy(arena, clashing.bytes, clashing.size);
+    const char *help =
+        dialogue->mode == RECORD_APPLY ? "--markers writes both into the file" : "--force overwrites it";
+    decision->why = clashes ? arena_printf(arena, "it was changed since, in the same lines (%s)", help)
+                            : "it was changed since, in other lines (--merge joins both)";
+}
+
+static int settle_one(struct settling *settling, struct decision *decision, struct err *err)
+{
+    struct dialogue *dialogue = settling->dialogue;
+    if (dialogue->conflicts == CONFLICTS_OURS) {
+        decision->course = COURSE_DROPPED;
+        vec_push(&dialogue->afters,
+                 (struct revision){decision->judged.change.path, decision->judged.change.before});
+        return 0;
+    }
+    auto_conflict struct conflict conflict;
+    int read = conflict_read(&dialogue->transition, settling->store, decision, &conflict, err);
+    if (read > 0)
+        join(settling, decision, &conflict);
+    return read < 0 ? -1 : 0;
+}
+
+/* The joined texts are what the decisions bring from now on, and what the session is about. */
+static int keep_joined(struct settling *settling, struct err *err)
+{
+    struct dialogue *dialogue = settling->dialogue;
+    if (rewrite_all(settling->choice->store, settling->choice->loaded.policy.arena, &settling->rewrites,
+                    err) < 0)
+        return -1;
+    for (size_t i = 0; i < settling->rewrites.count; i++) {
+        struct decision *decision = (struct decision *)settling->rewrites.at[i].of;
+        decision->judged.change.after = settling->rewrites.at[i].entry;
+        vec_push(&dialogue->afters,
+                 (struct revision){decision->judged.change.path, settling->rewrites.at[i].entry});
+    }
+    return 0;
+}
+
+/*
+ * What becomes of the conflicts among the decisions: of each that stays one, why, and the lines at which both sides clash.
+ * Returns 0, or the exit status after having said what is wrong.
+ */
+static int conflicts_settle(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
+                            decision_list *decisions)
+{
+    struct err err = {0};
+    auto_store struct store store = STORE_NONE;
+    struct settling settling = {.choice = choice, .dialogue = dialogue, .store = &store};
+    int result = store_open(choice->store, &store, &err);
+    for (size_t i = 0; i < decisions->count && result == 0; i++) {
+        struct decision *decision = &decisions->at[i];
+        if (decision->course == COURSE_CONFLICT && change_is_shown(&decision->judged.change) &&
+            choose_has_path(choice, decision->judged.change.path))
+            result = settle_one(&settling, decision, &err);
+    }
+    if (result == 0)
+        result = keep_joined(&settling, &err);
+    rewrites_free(&settling.rewrites);
+    if (result < 0)
+        say_err(world, &err);
+    return result < 0 ? EXIT_REFUSED : 0;
+}
+
+/* --- what goes, and what is left alone ------------------------------------------------------------------------------------ */
+
+struct tally {
+    size_t go, left;
+};
+
+struct inner {
+    bool goes, stays; /* something beneath a directory does */
+};
+
+static struct inner look_beneath(const decision_list *decisions, size_t directory)
+{
+    const char *path = decisions->at[directory].judged.change.path;
+    struct inner inner = {0};
+    for (size_t i = directory + 1;
+         i < decisions->count && path_is_inside(decisions->at[i].judged.change.path, path); i++) {
+        const struct decision *decision = &decisions->at[i];
+        const struct entry *after = decision->judged.change.after;
+        inner.goes |= decision->course == COURSE_GO && !(after && S_ISDIR(after->mode));
+        inner.stays |= decision->course != COURSE_GO && decision->course != COURSE_DONE;
+    }
+    return inner;
+}
+
+void dialogue_fit_directories(decision_list *decisions)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        struct decision *decision = &decisions->at[i];
+        const struct change *change = &decision->judged.change;
+        const struct entry *either = change->after ? change->after : change->before;
+        if (decision->course != COURSE_GO || !either || !S_ISDIR(either->mode) ||
+            (change->before && change->after))
+            continue;
+        struct inner inner = look_beneath(decisions, i);
+        if (inner.stays && (change->before || !inner.goes))
+            decision->course = COURSE_DONE;
+    }
+}
+
+/* Changes outside the paths that were named, and those that a person must see first, do not go. */
+static void choose_changes(const struct choice *choice, const struct dialogue *dialogue,
+                           decision_list *decisions)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        struct decision *decision = &decisions->at[i];
+        const struct change *change = &decision->judged.change;
+        bool is_shown = change_is_shown(change);
+        if (!choose_has_path(choice, change->path) || (choice->paths.count && !is_shown)) {
+            decision->course = COURSE_DONE;
+            continue;
+        }
+        const char *why = decision->course == COURSE_GO && dialogue->holds_back
+                              ? dialogue->holds_back(dialogue->context, change)
+                              : NULL;
+        if (why) {
+            decision->course = COURSE_HELD;
+            decision->why = why;
+        }
+    }
+}
+
+int dialogue_hold_broken(const struct choice *choice, const struct dialogue *dialogue,
+                         decision_list *decisions, struct err *err)
+{
+    if (dialogue->mode == RECORD_APPLY &&
+        repo_check_hold_broken(&dialogue->transition, choice->loaded.policy.arena, decisions, err) < 0)
+        return -1;
+    dialogue_fit_directories(decisions);
+    return 0;
+}
+
+static struct tally count_changes(const decision_list *decisions)
+{
+    struct tally tally = {0};
+    for (size_t i = 0; i < decisions->count; i++) {
+        const struct decision *decision = &decisions->at[i];
+        bool is_shown = change_is_shown(&decision->judged.change);
+        bool is_left = decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD;
+        tally.go += decision->course == COURSE_GO && is_shown;
+        tally.left += is_left && is_shown;
+    }
+    return tally;
+}
+
+static void add_left(struct buf *out, const struct style *style, const char *path, const char *why)
+{
+    buf_add_str(out, "  kept  ");
+    style_add(style, out, COLOUR_YELLOW, path);
+    buf_printf(out, ": %s\n", why);
+}
+
+static void show(const struct world *world, const struct dialogue *dialogue, const decision_list *decisions)
+{
+    struct style style = style_for_out(world);
+    auto_buf struct buf out = {0};
+    size_t listed = 0, more = 0, in_git = 0;
+    for (size_t i = 0; i < decisions->count; i++) {
+        const struct decision *decision = &decisions->at[i];
+        if (!change_is_shown(&decision->judged.change))
+            continue;
+        if (decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD) {
+            add_left(&out, &style, decision->judged.change.path, decision->why);
+            conflict_add(&out, &style, decision->details ? decision->details : "");
+        }
+        if (decision->course != COURSE_GO)
+            continue;
+        if (text_starts_with(decision->judged.change.path, ".git/")) {
+            in_git++;
+            continue;
+        }
+        if (++listed > MOST_LISTED) {
+            more++;
+            continue;
+        }
+        const struct change *change = &decision->judged.change;
+        const char *act = !change->before ? "make" : !change->after ? "remove" : "change";
+        buf_printf(&out, "  %-6s  ", act);
+        style_add(&style, &out, COLOUR_PLAIN, change->path);
+        buf_add_char(&out, '\n');
+    }
+    if (more)
+        buf_printf(&out, "  and %zu more\n", more);
+    if (in_git)
+        buf_printf(&out, "  and %zu of the repository in .git\n", in_git);
+    if (dialogue->asks || out.size)
+        put(world->out, &out);
+}
+
+static const struct decision *decision_of(const decision_list *decisions, const char *path)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        if (strcmp(decisions->at[i].judged.change.path, path) == 0)
+            return &decisions->at[i];
+    }
+    return NULL;
+}
+
+/* What is left alone in the end leaves the session as it is. */
+static void drop_unused(revision_list *revisions, const decision_list *decisions,
+                        const struct replaced *replaced)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < revisions->count; i++) {
+        const char *path = revisions->at[i].path;
+        const struct decision *decision = decisions ? decision_of(decisions, path) : NULL;
+        bool is_used = !decision || decision->course == COURSE_GO || decision->course == COURSE_DROPPED;
+        for (size_t j = 0; replaced && j < replaced->left_alone.count; j++)
+            is_used &= strcmp(replaced->left_alone.at[j].path, path) != 0;
+        if (is_used)
+            revisions->at[used++] = revisions->at[i];
+    }
+    revisions->count = used;
+}
+
+int dialogue_revise(const struct choice *choice, struct dialogue *dialogue, struct err *err)
+{
+    auto_tree struct tree before = {0}, after = {0};
+    struct record record = *dialogue->of;
+    if (dialogue->mode != RECORD_APPLY || dialogue->befores.count + dialogue->afters.count == 0)
+        return 0;
+    if (tree_revise(choice->folder_fd, "after", &dialogue->afters, err) < 0 ||
+        tree_revise(choice->folder_fd, "before", &dialogue->befores, err) < 0 ||
+        tree_load(choice->folder_fd, "before", &before, err) < 0 ||
+        tree_load(choice->folder_fd, "after", &after, err) < 0)
+        return -1;
+    record.changes = record_count_changes(&before, &after);
+    dialogue->is_void = record.changes == 0;
+    return record_save(choice->folder_fd, &record, err);
+}
+
+static void say_settled(const struct world *world, const struct dialogue *dialogue,
+                        const struct record *record, const struct replaced *replaced)
+{
+    auto_buf struct buf out = {0};
+    struct style style = style_for_out(world);
+    for (size_t i = 0; i < replaced->left_alone.count; i++)
+        add_left(&out, &style, replaced->left_alone.at[i].path, replaced->left_alone.at[i].why);
+    buf_printf(&out, "%llu file%s %s. `bawn undo %s` reverses that.\n", (unsigned long long)record->changes,
+               record->changes == 1 ? "" : "s", dialogue->done, record->name);
+    put(world->out, &out);
+}
+
+/* In a session of its own. Returns -1, or how many files were left alone. */
+static int run_transition(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
+                          const decision_list *decisions, struct err *err)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    struct session session = SESSION_NONE;
+    if (session_begin(arena, choice->state, choice->workspace, &session, err) < 0)
+        return -1;
+    journal_event(&session.journal, record_mode_name(dialogue->mode), "of", dialogue->of->name, "workspace",
+                  choice->workspace);
+    struct record record = {.name = session.name,
+                            .mode = dialogue->mode,
+                            .workspace = choice->workspace,
+                            .of = dialogue->of->name};
+    clock_gettime(CLOCK_REALTIME, &record.began);
+    struct replaced replaced;
+    struct progress_line line;
+    dialogue->transition.progress = progress_begin(&line, &world->speaker, "writing files");
+    int result =
+        transition_run(&dialogue->transition, arena, decisions, session.folder_fd, &record, &replaced, err);
+    progress_end(&line);
+    journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", replaced.done));
+    dialogue->has_run = result == 0;
+    if (result == 0)
+        say_settled(world, dialogue, &record, &replaced);
+    drop_unused(&dialogue->befores, NULL, &replaced);
+    drop_unused(&dialogue->afters, NULL, &replaced);
+    int kept = (int)replaced.left_alone.count;
+    vec_free(&replaced.left_alone);
+    if (record.state != STATE_SETTLING) /* else the next bawn command finds it, and finishes it */
+        session_end(&session);
+    return result < 0 ? -1 : kept;
+}
+
+int dialogue_run(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
+                 const decision_list *decisions)
+{
+    struct err err = {0};
+    bool any_goes = false;
+    for (size_t i = 0; i < decisions->count; i++)
+        any_goes |= decisions->at[i].course == COURSE_GO && change_is_shown(&decisions->at[i].judged.change);
+    int kept = any_goes ? run_transition(world, choice, dialogue, decisions, &err) : 0;
+    dialogue->is_complete &= kept == 0;
+    if (kept < 0 || dialogue_revise(choice, dialogue, &err) < 0) {
+        dialogue->is_complete = false;
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    return kept ? 1 : EXIT_FINE;
+}
+
+void dialogue_free(struct dialogue *dialogue)
+{
+    vec_free(&dialogue->befores);
+    vec_free(&dialogue->afters);
+}
+
+static int dialogue_chosen(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
+                           decision_list *decisions)
+{
+    struct err err = {0};
+    choose_changes(choice, dialogue, decisions);
+    if (dialogue_hold_broken(choice, dialogue, decisions, &err) < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    struct tally tally = count_changes(decisions);
+    drop_unused(&dialogue->afters, decisions, NULL);
+    show(world, dialogue, decisions);
+    dialogue->is_complete = tally.left == 0 && choice->paths.count == 0;
+    int status = tally.left ? 1 : EXIT_FINE;
+    bool has_anything = tally.go || dialogue->afters.count;
+    if (!has_anything || (dialogue->asks && world->in_is_terminal && !ask(world, dialogue->question))) {
+        dialogue->is_complete &= !has_anything;
+        fprintf(world->out, "Nothing was changed.\n");
+        return status;
+    }
+    int ran = dialogue_run(world, choice, dialogue, decisions);
+    return ran ? ran : status;
+}
+
+int dialogue_out(const struct world *world, struct choice *choice, struct dialogue *dialogue)
+{
+    struct err err = {0};
+    decision_list decisions;
+    struct progress_line line;
+    dialogue->transition.progress = progress_begin(&line, &world->speaker, "looking at files");
+    int decided = transition_decide(&dialogue->transition, choice->loaded.policy.arena, &decisions, &err);
+    progress_end(&line);
+    if (decided < 0) {
+        say_err(world, &err);
+        return EXIT_REFUSED;
+    }
+    int status = conflicts_settle(world, choice, dialogue, &decisions);
+    if (status == 0)
+        status = dialogue_chosen(world, choice, dialogue, &decisions);
+    vec_free(&decisions);
+    return status;
+}
