@@ -206,6 +206,15 @@ int store_identify(struct store *store, int fd, uint64_t size, bool has_holes, s
     return blob_add(store, fd, size, has_holes, false, ret_id, err);
 }
 
+int store_is_same(struct store *store, int fd, uint64_t size, bool has_holes, const struct blob_id *id,
+                  struct err *err)
+{
+    struct blob_id found;
+    return store_identify(store, fd, size, has_holes, &found, err) < 0
+               ? -1
+               : memcmp(found.bytes, id->bytes, sizeof(found.bytes)) == 0;
+}
+
 static void add_to_index(struct store *store, const struct blob *blob)
 {
     remember(store, blob);

@@ -65,6 +65,10 @@ int store_wait_for_disk(struct store *store, struct err *err) must_check;
 int store_identify(struct store *store, int fd, uint64_t size, bool has_holes, struct blob_id *ret_id,
                    struct err *err) must_check;
 
+/* Does the open file have that content? Returns 1, 0, or -1 with *err filled. */
+int store_is_same(struct store *store, int fd, uint64_t size, bool has_holes, const struct blob_id *id,
+                  struct err *err) must_check;
+
 /* The blob of that hash, or NULL. The caller holds the lock. */
 const struct blob *store_find(const struct store *store, const struct blob_id *id);
 

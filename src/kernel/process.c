@@ -256,6 +256,11 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
     return outcome.result;
 }
 
+int process_as_owner(int (*run)(void *context, struct err *err), void *context, struct err *err)
+{
+    return process_is_real_root() ? run(context, err) : process_in_own_namespace(run, context, err);
+}
+
 sigset_t process_ending_signals(void)
 {
     sigset_t signals;

@@ -61,6 +61,9 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
 int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
     must_check;
 
+/* Runs a function where the modes of this user's files do not matter: root does it at once, others in such a namespace. */
+int process_as_owner(int (*run)(void *context, struct err *err), void *context, struct err *err) must_check;
+
 /* What a child may use up. 0: as much as it likes. */
 struct process_bounds {
     unsigned seconds;

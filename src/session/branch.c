@@ -465,9 +465,7 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
         return err_set(err, "%s holds another worktree", tree);
     auto_fd int parent_fd = open_absolute(path_parent(arena, tree), O_RDONLY | O_DIRECTORY);
     struct removal removal = {parent_fd, path_name(tree)};
-    if (parent_fd < 0 ||
-        (process_is_real_root() ? remove_inside(&removal, err)
-                                : process_in_own_namespace(remove_inside, &removal, err)) < 0)
+    if (parent_fd < 0 || process_as_owner(remove_inside, &removal, err) < 0)
         return *err->message ? -1 : err_sys(err, errno, "cannot remove %s", tree);
     const char *name;
     auto_fd int worktrees = open_parent_beneath(top_fd, admin, &name);

@@ -24,12 +24,6 @@ struct work {
     int folder_fd;
 };
 
-/* An ordinary user works in a user namespace, in which the modes of own files do not matter. */
-static int run(int (*act)(void *context, struct err *err), struct work *work, struct err *err)
-{
-    return process_is_real_root() ? act(work, err) : process_in_own_namespace(act, work, err);
-}
-
 static int open_copy(int folder_fd)
 {
     return openat(folder_fd, COPY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -145,7 +139,8 @@ int copy_make(const struct upper_request *request, uint64_t most_bytes, struct c
 {
     struct work work = {request, most_bytes, request->progress, request->folder_fd};
     auto_tree struct tree start = {0};
-    if (run(make_inside, &work, err) < 0 || tree_load(request->folder_fd, "start", &start, err) <= 0) {
+    if (process_as_owner(make_inside, &work, err) < 0 ||
+        tree_load(request->folder_fd, "start", &start, err) <= 0) {
         struct err ignored;
         if (copy_remove(request->folder_fd, NULL, &ignored) < 0)
             return -1;
@@ -231,7 +226,7 @@ static int read_inside(void *context, struct err *err)
 int copy_read(const struct upper_request *request, struct err *err)
 {
     struct work work = {.request = request};
-    return run(read_inside, &work, err);
+    return process_as_owner(read_inside, &work, err);
 }
 
 static int remove_inside(void *context, struct err *err)
@@ -243,7 +238,7 @@ static int remove_inside(void *context, struct err *err)
 int copy_remove(int folder_fd, struct progress *progress, struct err *err)
 {
     struct work work = {.folder_fd = folder_fd, .progress = progress};
-    if (run(remove_inside, &work, err) < 0)
+    if (process_as_owner(remove_inside, &work, err) < 0)
         return -1;
     unlinkat(folder_fd, START, 0);
     unlinkat(folder_fd, "start", 0);

@@ -23,7 +23,7 @@ void lines_split(const char *text, size_t size, line_list *ret_lines)
     }
 }
 
-static bool same_line(const struct line *a, const struct line *b)
+bool line_is_same(const struct line *a, const struct line *b)
 {
     return a->size == b->size && (a->size == 0 || memcmp(a->text, b->text, a->size) == 0);
 }
@@ -51,7 +51,7 @@ static long find_differences(const struct middle *middle, int32_t **rounds)
             long x = goes_down ? furthest[offset + k + 1] : furthest[offset + k - 1] + 1;
             long y = x - k;
             while (x < middle->old_count && y < middle->new_count &&
-                   same_line(&middle->old[x], &middle->new[y]))
+                   line_is_same(&middle->old[x], &middle->new[y]))
                 x++, y++;
             furthest[offset + k] = (int32_t)x;
             if (x >= middle->old_count && y >= middle->new_count)
@@ -124,10 +124,10 @@ void lines_compare(const line_list *old, const line_list *new, edit_list *ret_ed
 {
     *ret_edits = (edit_list){0};
     size_t shorter = old->count < new->count ? old->count : new->count, first = 0, last = 0;
-    while (first < shorter && same_line(&old->at[first], &new->at[first]))
+    while (first < shorter && line_is_same(&old->at[first], &new->at[first]))
         first++;
     while (last < shorter - first &&
-           same_line(&old->at[old->count - 1 - last], &new->at[new->count - 1 - last]))
+           line_is_same(&old->at[old->count - 1 - last], &new->at[new->count - 1 - last]))
         last++;
     for (size_t i = 0; i < first; i++)
         vec_push(ret_edits, (struct line_edit){' ', i, i});

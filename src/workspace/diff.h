@@ -17,6 +17,8 @@ struct line {
 
 typedef VEC(struct line) line_list;
 
+bool line_is_same(const struct line *a, const struct line *b);
+
 void lines_split(const char *text, size_t size, line_list *ret_lines);
 
 struct line_edit {

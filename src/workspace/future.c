@@ -57,32 +57,6 @@ bool future_read(struct future *future, const char *path, size_t most, struct bu
     return fd >= 0 && buf_read(ret_text, fd, most) == 0;
 }
 
-const char future_unreadable[] = "git could not read it";
-const char future_names_missing[] = "it names a commit that is not in the repository";
-
-const char *future_why_line(struct future *future, const struct change *change, size_t most,
-                            future_judge_line *why, void *context)
-{
-    auto_buf struct buf text = {0}, old = {0};
-    struct map known = {0};
-    const char *found = NULL;
-    if (!future_read_entry(future, change->after, most, &text))
-        return future_unreadable;
-    if (future_read_entry(future, change->before, most, &old)) {
-        for (const char *line = buf_text(&old), *end; *line; line = *end ? end + 1 : end) {
-            end = strchrnul(line, '\n');
-            *map_at(&known, line, (size_t)(end - line)) = future;
-        }
-    }
-    for (const char *line = buf_text(&text), *end; *line && !found; line = *end ? end + 1 : end) {
-        end = strchrnul(line, '\n');
-        if (!map_get(&known, line, (size_t)(end - line)))
-            found = why(context, arena_copy(future->arena, line, (size_t)(end - line)));
-    }
-    map_free(&known);
-    return found;
-}
-
 /* A file with content. An empty file is what a crash leaves of an object. */
 static bool comes(const struct future *future, const char *path)
 {

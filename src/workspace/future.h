@@ -40,17 +40,6 @@ bool future_read_bytes(struct future *future, const struct entry *entry, size_t 
 bool future_read_entry(struct future *future, const struct entry *entry, size_t most, struct buf *ret_text);
 bool future_read(struct future *future, const char *path, size_t most, struct buf *ret_text);
 
-/* Reasons to hold a file of git back. */
-extern const char future_unreadable[], future_names_missing[];
-
-/*
- * Returns what `why` says about the first line that it objects to, or NULL. Lines that the file had before are the
- * user's own and are not judged.
- */
-typedef const char *future_judge_line(void *context, const char *line);
-const char *future_why_line(struct future *future, const struct change *change, size_t most,
-                            future_judge_line *why, void *context);
-
 /*
  * Will an object directory ("….git/objects/") have that object? True if the directory cannot be searched, because it
  * lies behind symlinks of the user.

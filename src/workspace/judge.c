@@ -74,12 +74,10 @@ static int same_content(int top_fd, struct store *store, const struct entry *now
     if (now->size != expected->size || expected->content != CONTENT_STORED || now->mode != expected->mode)
         return 0;
     auto_fd int fd = open_beneath(top_fd, now->path, O_RDONLY | O_NONBLOCK, 0);
-    struct blob_id id;
     if (fd < 0) /* its mode may deny even its owner: then size, mode and time decide */
         return errno == EACCES && judge_same_looks(now, expected);
-    if (store_identify(store, fd, now->size, now->allocated < now->size, &id, err) < 0)
-        return err->errnum == ESTALE ? 0 : -1;
-    return memcmp(id.bytes, expected->blob.bytes, sizeof(id.bytes)) == 0;
+    int same = store_is_same(store, fd, now->size, now->allocated < now->size, &expected->blob, err);
+    return same < 0 && err->errnum == ESTALE ? 0 : same;
 }
 
 /* `git status`, which many prompts and editors run, rewrites the index without changing what it means. */

@@ -23,11 +23,6 @@ struct side {
     size_t own_start; /* the side's line at the position in the base that the merge has reached */
 };
 
-static bool same_line(const struct line *a, const struct line *b)
-{
-    return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
-}
-
 /*
  * If several lines are equal, nobody can tell which of them was added or removed. The piece reaches as far as it
  * could be moved along equal lines.
@@ -37,10 +32,10 @@ static struct span find_reach(const line_list *lines, struct span moved, struct 
     enum { FURTHEST = 1000 };
     struct span span = moved, reach = base;
     while (span.from > 0 && reach.from > 0 && base.from - reach.from < FURTHEST &&
-           same_line(&lines->at[span.from - 1], &lines->at[span.to - 1]))
+           line_is_same(&lines->at[span.from - 1], &lines->at[span.to - 1]))
         span.from--, span.to--, reach.from--;
     for (span = moved; span.to < lines->count && reach.to - base.to < FURTHEST &&
-                       same_line(&lines->at[span.from], &lines->at[span.to]);
+                       line_is_same(&lines->at[span.from], &lines->at[span.to]);
          reach.to++)
         span.from++, span.to++;
     return reach;
@@ -124,7 +119,7 @@ static bool same_lines(const line_list *a, struct span in_a, const line_list *b,
     if (in_a.to - in_a.from != in_b.to - in_b.from)
         return false;
     for (size_t i = 0; i < in_a.to - in_a.from; i++) {
-        if (!same_line(&a->at[in_a.from + i], &b->at[in_b.from + i]))
+        if (!line_is_same(&a->at[in_a.from + i], &b->at[in_b.from + i]))
             return false;
     }
     return true;

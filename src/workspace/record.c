@@ -1,6 +1,5 @@
 #include "workspace/record.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include "base/path.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
+#include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 
 static const char *const mode_names[] = {
@@ -157,8 +157,7 @@ int record_list_all(int sessions_fd, struct arena *arena, const char *workspace,
                     struct err *err)
 {
     *ret_records = (record_list){0};
-    int fd = openat(sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    DIR *directory = directories_list(sessions_fd);
     if (!directory)
         return err_sys(err, errno, "cannot look through the sessions");
     for (const struct dirent *entry; (entry = readdir(directory));) {

@@ -20,6 +20,8 @@ enum {
     LOOKUPS_MOST = 5000, /* of objects in one index; `git fsck` reports what is missing beyond that */
 };
 
+static const char unreadable[] = "git could not read it";
+static const char names_missing_commit[] = "it names a commit that is not in the repository";
 static const char no_commit[] = "it would stand at a commit that is not in the repository";
 
 struct check {
@@ -92,26 +94,56 @@ static const char *symbolic_in(struct arena *arena, const char *text)
     return arena_copy(arena, text, strcspn(text, " \t\r\n"));
 }
 
-struct packed_refs {
-    const struct check *check;
-    const struct inner *inner;
+typedef const char *judge_line(void *context, const char *line);
+
+/*
+ * Returns what `why` says about the first line that it objects to, or NULL. Lines that the file had before are the
+ * user's own and are not judged.
+ */
+static const char *why_line(struct future *future, const struct change *change, size_t most, judge_line *why,
+                            void *context)
+{
+    auto_buf struct buf text = {0}, old = {0};
+    struct map known = {0};
+    const char *found = NULL;
+    if (!future_read_entry(future, change->after, most, &text))
+        return unreadable;
+    if (future_read_entry(future, change->before, most, &old)) {
+        for (const char *line = buf_text(&old), *end; *line; line = *end ? end + 1 : end) {
+            end = strchrnul(line, '\n');
+            *map_at(&known, line, (size_t)(end - line)) = future;
+        }
+    }
+    for (const char *line = buf_text(&text), *end; *line && !found; line = *end ? end + 1 : end) {
+        end = strchrnul(line, '\n');
+        if (!map_get(&known, line, (size_t)(end - line)))
+            found = why(context, arena_copy(future->arena, line, (size_t)(end - line)));
+    }
+    map_free(&known);
+    return found;
+}
+
+/* Where the objects that a line names are looked up. */
+struct lookup {
+    const struct future *future;
+    const char *objects; /* "….git/objects/" */
 };
 
 /* One line of packed-refs: "HASH REF", "^HASH" for the target of a tag, or "# …". */
 static const char *why_packed(void *context, const char *line)
 {
-    const struct packed_refs *refs = context;
+    const struct lookup *lookup = context;
     struct git_position position;
     bool is_peeled = *line == '^';
     const char *space = strchrnul(line, ' ');
     const char *digits =
-        arena_copy(refs->check->future.arena, line + is_peeled, (size_t)(space - line) - is_peeled);
+        arena_copy(lookup->future->arena, line + is_peeled, (size_t)(space - line) - is_peeled);
     if (*line == '#')
         return NULL;
     if (!git_position_parse(digits, &position) ||
         (is_peeled ? *space != '\0' : !*space || !ref_is_sound(space + 1)))
-        return future_unreadable;
-    return has_object(refs->check, refs->inner, digits) ? NULL : future_names_missing;
+        return unreadable;
+    return future_has_object(lookup->future, lookup->objects, digits) ? NULL : names_missing_commit;
 }
 
 static const char *why_content(struct check *check, const struct inner *inner, const struct change *change)
@@ -119,16 +151,16 @@ static const char *why_content(struct check *check, const struct inner *inner, c
     auto_buf struct buf text = {0};
     struct git_position position;
     if (strcmp(inner->name, "packed-refs") == 0) {
-        struct packed_refs refs = {check, inner};
-        return future_why_line(&check->future, change, GIT_PACKED_REFS_MOST, why_packed, &refs);
+        struct lookup lookup = {&check->future, sibling(check, inner, "objects/")};
+        return why_line(&check->future, change, GIT_PACKED_REFS_MOST, why_packed, &lookup);
     }
     if (!future_read_entry(&check->future, change->after, REF_LARGEST, &text))
-        return future_unreadable;
+        return unreadable;
     const char *led_to = symbolic_in(check->future.arena, buf_text(&text));
     if (led_to)
-        return ref_is_sound(led_to) ? NULL : future_unreadable;
+        return ref_is_sound(led_to) ? NULL : unreadable;
     if (!git_position_parse(buf_text(&text), &position))
-        return future_unreadable;
+        return unreadable;
     return has_object(check, inner, position.digits) ? NULL : no_commit;
 }
 
@@ -204,11 +236,11 @@ static const char *why_index(struct future *future, const struct change *change,
     auto_buf struct buf index = {0};
     struct git_position base;
     if (!future_read_bytes(future, change->after, INDEX_MOST, &index))
-        return future_unreadable;
+        return unreadable;
     const unsigned char *bytes = (const unsigned char *)buf_text(&index);
     size_t hash_size = git_index_check(bytes, index.size);
     if (!hash_size)
-        return future_unreadable;
+        return unreadable;
     if (git_index_base(bytes, index.size, hash_size, &base) && !has_base(future, change->path, base.digits))
         return "the index that it adds to is not there";
     return names_missing(future, change, objects, &index, hash_size) && !may_lack_objects(future, objects)
@@ -218,25 +250,19 @@ static const char *why_index(struct future *future, const struct change *change,
 
 /* --- where history was cut off ------------------------------------------------------------------------------------ */
 
-struct shallow {
-    const struct future *future;
-    const char *objects;
-};
-
 static const char *why_commit(void *context, const char *line)
 {
-    const struct shallow *shallow = context;
+    const struct lookup *lookup = context;
     struct git_position position;
     if (!git_position_parse(line, &position))
-        return future_unreadable;
-    return future_has_object(shallow->future, shallow->objects, position.digits) ? NULL
-                                                                                 : future_names_missing;
+        return unreadable;
+    return future_has_object(lookup->future, lookup->objects, position.digits) ? NULL : names_missing_commit;
 }
 
 static const char *why_shallow(struct future *future, const struct change *change, const char *objects)
 {
-    struct shallow shallow = {future, objects};
-    return future_why_line(future, change, SHALLOW_MOST, why_commit, &shallow);
+    struct lookup lookup = {future, objects};
+    return why_line(future, change, SHALLOW_MOST, why_commit, &lookup);
 }
 
 /* --- a change ----------------------------------------------------------------------------------------------------- */
@@ -280,7 +306,7 @@ static const char *why_object(const struct inner *inner, const struct decision *
     if (!git_is_object_path(inner->name + strlen("objects/")))
         return NULL;
     return decision->judged.now.path                  ? "git never changes an object"
-           : decision->judged.change.after->size == 0 ? future_unreadable
+           : decision->judged.change.after->size == 0 ? unreadable
                                                       : NULL;
 }
 

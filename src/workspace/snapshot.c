@@ -105,14 +105,12 @@ static int check_doubted(struct store *store, int top_fd, const struct scan_requ
 {
     for (size_t i = 0; i < scan->doubted.count; i++) {
         struct entry *entry = &scan->tree.entries.at[scan->doubted.at[i]];
-        struct blob_id id = {0};
         progress_tell(request->progress, i, scan->doubted.count);
         if (i % 64 == 0 && is_over(request->deadline))
             return err_sys(err, ETIME, "it takes too long to read");
         auto_fd int fd = open_beneath(top_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
         if (fd >= 0 &&
-            store_identify(store, fd, entry->size, entry->allocated < entry->size, &id, err) == 0 &&
-            memcmp(id.bytes, entry->blob.bytes, sizeof(id.bytes)) == 0)
+            store_is_same(store, fd, entry->size, entry->allocated < entry->size, &entry->blob, err) == 1)
             continue;
         entry->content = CONTENT_NONE;
         scan->differing++;

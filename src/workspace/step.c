@@ -76,10 +76,8 @@ static int set_looks(int fd, const struct entry *entry)
 static bool has_content(const struct step *step, int fd)
 {
     const struct entry *to = step->change->after;
-    struct blob_id id;
     struct err ignored;
-    return fd >= 0 && store_identify(step->replacement->store, fd, to->size, true, &id, &ignored) == 0 &&
-           memcmp(id.bytes, to->blob.bytes, sizeof(id.bytes)) == 0;
+    return fd >= 0 && store_is_same(step->replacement->store, fd, to->size, true, &to->blob, &ignored) == 1;
 }
 
 /*

@@ -263,11 +263,8 @@ static int save_present(struct store *store, int top_fd, struct arena *arena, co
 }
 
 struct execution {
-    const char *directory, *workspace, *mark;
-    struct arena *arena;
-    const struct tree *from, *to;
-    bool again;
-    struct progress *progress;
+    const char *directory, *workspace;
+    struct replacement replacement; /* without top_fd and store */
     struct replaced *replaced;
     int report_fd; /* where a child process reports the result */
 };
@@ -278,16 +275,9 @@ static int execute(struct execution *execution, struct err *err)
     auto_fd int top_fd = workspace_open(execution->workspace, err);
     if (top_fd < 0 || store_open(execution->directory, &store, err) < 0)
         return -1;
-    struct replacement replacement = {
-        .top_fd = top_fd,
-        .store = &store,
-        .arena = execution->arena,
-        .from = execution->from,
-        .to = execution->to,
-        .mark = execution->mark,
-        .again = execution->again,
-        .progress = execution->progress,
-    };
+    struct replacement replacement = execution->replacement;
+    replacement.top_fd = top_fd;
+    replacement.store = &store;
     return replace_files(&replacement, execution->replaced, err);
 }
 
@@ -314,7 +304,7 @@ static void hear_told(struct execution *execution)
     size_t done = 0;
     if (fstat(execution->report_fd, &status) < 0 || (size_t)status.st_size < sizeof(done))
         return;
-    char *told = arena_alloc(execution->arena, (size_t)status.st_size + 1);
+    char *told = arena_alloc(execution->replacement.arena, (size_t)status.st_size + 1);
     if (pread(execution->report_fd, told, (size_t)status.st_size, 0) != status.st_size)
         return;
     memcpy(&done, told, sizeof(done));
@@ -353,9 +343,9 @@ static int carry_out(struct execution *execution, int folder_fd, struct record *
     struct replaced ignored = {0};
     struct err second = {0};
     struct execution back = *execution;
-    back.from = execution->to;
-    back.to = execution->from;
-    back.again = true;
+    back.replacement.from = execution->replacement.to;
+    back.replacement.to = execution->replacement.from;
+    back.replacement.again = true;
     back.replaced = &ignored;
     if (execute_in_namespace(&back, &second) == 0) {
         record_forget(folder_fd);
@@ -404,11 +394,11 @@ int transition_run(const struct transition *transition, struct arena *arena, con
     struct execution execution = {
         .directory = transition->directory,
         .workspace = transition->workspace,
-        .mark = record->name,
-        .arena = arena,
-        .progress = transition->progress,
-        .from = &states.from,
-        .to = &states.to,
+        .replacement = {.arena = arena,
+                        .from = &states.from,
+                        .to = &states.to,
+                        .mark = record->name,
+                        .progress = transition->progress},
         .replaced = ret_replaced,
     };
     if (result == 0)
@@ -435,11 +425,7 @@ int transition_finish(const char *directory, int folder_fd, struct arena *arena,
     struct execution execution = {
         .directory = directory,
         .workspace = record->workspace,
-        .mark = record->name,
-        .arena = arena,
-        .from = &from,
-        .to = &to,
-        .again = true,
+        .replacement = {.arena = arena, .from = &from, .to = &to, .mark = record->name, .again = true},
         .replaced = ret_replaced,
     };
     return carry_out(&execution, folder_fd, record, err);

@@ -195,8 +195,7 @@ bool upper_is_untouched(int folder_fd)
 int upper_read(const struct upper_request *request, struct err *err)
 {
     struct upper_request copy = *request;
-    return process_is_real_root() ? read_inside(&copy, err)
-                                  : process_in_own_namespace(read_inside, &copy, err);
+    return process_as_owner(read_inside, &copy, err);
 }
 
 struct removing {
