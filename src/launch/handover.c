@@ -19,11 +19,15 @@ struct head {
     struct operations operations; /* without the operations themselves, which follow */
 };
 
+static void put_bytes(struct buf *out, const char *bytes, size_t size)
+{
+    buf_add(out, (const char *)&size, sizeof(size));
+    buf_add(out, bytes, size);
+}
+
 static void put_text(struct buf *out, const char *text)
 {
-    size_t size = text ? strlen(text) + 1 : 0;
-    buf_add(out, (const char *)&size, sizeof(size));
-    buf_add(out, text, size);
+    put_bytes(out, text, text ? strlen(text) + 1 : 0);
 }
 
 static size_t count_of(const char *const *texts)
@@ -72,6 +76,7 @@ int handover_send(const struct launch *launch, int socket_fd, struct err *err)
         put_text(&out, operation->name);
         put_text(&out, operation->value);
         put_text(&out, operation->overlay);
+        put_bytes(&out, operation->address, operation->address ? ADDRESS_SIZE : 0);
     }
     for (size_t i = 0; i < head.variables; i++)
         put_text(&out, launch->environment[i]);
@@ -149,6 +154,7 @@ int handover_receive(int socket_fd, struct arena *arena, struct launch *launch, 
         operation->name = take_text(&at);
         operation->value = take_text(&at);
         operation->overlay = take_text(&at);
+        operation->address = take_text(&at);
     }
     launch->operations = operations;
     launch->environment = take_texts(&at, arena, head.variables);

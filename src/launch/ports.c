@@ -68,7 +68,7 @@ static int hand_out_granted(int channel_fd, const struct operations *operations,
     int result = 0;
     for (size_t i = 0; result == 0 && i < operations->count; i++) {
         const struct operation *operation = &operations->at[i];
-        if (operation->kind != OP_CONNECT || !operation->is_address || (operation->prefix < 128) != networks)
+        if (operation->kind != OP_CONNECT || !operation->address || (operation->prefix < 128) != networks)
             continue;
         struct endpoint at = {.port = operation->port};
         memcpy(at.address, operation->address, sizeof(at.address));

@@ -61,25 +61,25 @@ enum limit_means {
 #undef X
 };
 
+enum { ADDRESS_SIZE = 16 };
+
 struct operation {
     enum operation_kind kind;
-    const struct rule
-        *because; /* the rule that asked for it; NULL for what every sandbox has, and in the launcher */
+    enum limit_means held_by;   /* LIMIT */
+    const struct rule *because; /* NULL for operations of every sandbox, and in the launcher */
     const char *path;
     const char *source; /* COPY and SYNC: where the content lies; LINK: its target; WRITE: see amend_copy() */
     const char *name, *value;
-    const char
-        *overlay; /* WRITE and SEED: see amend_layer(). NULL in a plan; without one a SEED shows nothing */
+    const char *address; /* CONNECT, REFUSE: ADDRESS_SIZE bytes, IPv4 as ::ffff:a.b.c.d; NULL: a name */
+    const char *overlay; /* WRITE and SEED: see amend_layer(); NULL in a plan. A SEED needs one to be shown */
     uint64_t amount;
     uint16_t port, host_port;
-    bool is_address;          /* CONNECT and REFUSE: `value` is an address or a network, and no name … */
-    uint8_t address[16];      /* … which is this one, IPv4 as ::ffff:a.b.c.d … */
-    uint8_t prefix;           /* … and that many leading bits of it count */
-    bool is_of_profile;       /* because of a rule of a profile */
-    enum limit_means held_by; /* LIMIT */
+    uint8_t prefix;     /* of the address: how many leading bits count */
+    bool is_of_profile; /* because of a rule of a profile */
     bool is_directory, is_pattern, is_workspace, make, missing;
-    bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
-    bool is_public; /* READ, by real root: as anybody sees it. What root alone may read stays closed */
+    bool spares_workspaces; /* of a pattern: it does not match in workspaces */
+    bool
+        is_public; /* READ, by real root: shown as to other users. Files that only root may read stay closed */
 };
 
 struct operations {

@@ -8,16 +8,16 @@
 
 static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
 {
-    if (decide_host(plan->policy, &rule->host, port, NULL).decides != rule)
-        return;
-    struct operation operation = {.kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
-                                  .because = rule,
-                                  .value = host_text(plan->policy->arena, &rule->host),
-                                  .port = port,
-                                  .is_address = rule->host.kind == HOST_ADDRESS,
-                                  .prefix = rule->host.prefix};
-    memcpy(operation.address, rule->host.address, sizeof(operation.address));
-    plan_add(plan, operation);
+    if (decide_host(plan->policy, &rule->host, port, NULL).decides == rule)
+        plan_add(plan,
+                 (struct operation){
+                     .kind = rule->verb == VERB_CONNECT ? OP_CONNECT : OP_REFUSE,
+                     .because = rule,
+                     .value = host_text(plan->policy->arena, &rule->host),
+                     .port = port,
+                     .address = rule->host.kind == HOST_ADDRESS ? (const char *)rule->host.address : NULL,
+                     .prefix = rule->host.prefix,
+                 });
 }
 
 /* A refusal without a port is one for every port at which something would connect to what it refuses. */
