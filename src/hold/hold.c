@@ -1,3 +1,42 @@
+/*
+ * Frozen paths while a command runs.
+ *
+ * Theory of operation
+ *
+ * A frozen path must stay as it was at the start. The launcher pins it: it mounts the object read-only over itself. A mount holds an
+ * object and not a name, so the host can take a path out of its pin: git replaces a file by renaming another one over it, and
+ * the mount goes with the old object. States of a frozen path:
+ *
+ *   PINNED    an object exists, and a mount holds it
+ *   STUBBED   as PINNED; the object is a stub of ours, because a control file of git was missing
+ *   MISSING   no object, so nothing to pin; none may appear. A hidden path that is missing counts as one of these
+ *   FALLEN    the host replaced the object, and the pin is gone: a process inside can write the path
+ *
+ *   from      to        when                                                   who
+ *   (start)   PINNED    the object exists                                      hold_begin(), launcher
+ *   (start)   STUBBED   missing, and a control file of git                     hold_begin(), launcher
+ *   (start)   MISSING   missing, and anything else; or no stub can be made     hold_begin()
+ *   PINNED    FALLEN    the host renames another object over the path          the host
+ *   FALLEN    PINNED    supervise/pins.c has pinned the new object             hold_fell()
+ *   FALLEN    STUBBED   the object is gone, and the path is git's              hold_stand_in()
+ *   FALLEN    MISSING   the object is gone, and the path is not                hold_stand_in()
+ *   MISSING   MISSING   an object appears: it is moved aside                   hold_sweep()
+ *
+ * PINNED and STUBBED against MISSING is the operation's `missing`, with its amendments. FALLEN has no field: the sandbox's
+ * mounts tell (launch_repin()). `fell` says that a path has ever been FALLEN.
+ *
+ * Invariants.
+ *
+ *   1. `before` is read by hold_read(), before the command begins. It holds nothing that the command could have written.
+ *   2. A frozen file with a second name in a writable tree is refused by hold_read(): a pin holds one name only.
+ *   3. While a path is FALLEN, changes by the host and by the sandbox cannot be told apart. Of git's files, changes that make git
+ *      run something new are moved aside and the file is restored from `before`. Everything else stays and is reported.
+ *   4. A process inside can keep a file open that it opened while the path was FALLEN. So a path that fell is compared with
+ *      `before` again on every write to it (supervise/watch.c), and once more at the end.
+ *   5. Nothing is deleted but our own stubs, and those only where they are unchanged. All else is moved into the session's folder.
+ *   6. hold_end() runs after every process of the sandbox has ended. Its sweep and comparison are final; those during the run
+ *      only shorten the time in which the host could use a changed file.
+ */
 #include "hold/hold.h"
 
 #include <string.h>
@@ -48,7 +87,7 @@ static int hold_with_stub(struct hold *hold, size_t number, struct err *err)
     return held < 0 ? -1 : 0;
 }
 
-/* A frozen file that has another name in a writable tree would not be frozen at all. */
+/* Refuses a frozen file that has another name in a writable tree: it could be written by that name. */
 static int check_aliases(struct hold *hold, const struct frozen *frozen, struct err *err)
 {
     for (size_t i = 0; i < frozen->before.count; i++) {
@@ -66,7 +105,7 @@ static int check_aliases(struct hold *hold, const struct frozen *frozen, struct 
     return 0;
 }
 
-/* By which it is known whether the path is replaced later. */
+/* Notes the inode, by which a later replacement is seen. */
 static void remember_object(const struct hold *hold, struct frozen *frozen)
 {
     struct stat status = {0};
@@ -159,7 +198,7 @@ int hold_sweep(struct hold *hold, struct err *err)
     return 0;
 }
 
-/* The first setting that runs something and was not there before; "" where the text is not understood; NULL: none. */
+/* The first new setting that makes git run something; "" where the text cannot be parsed; NULL: there is none. */
 static const char *new_running_setting(struct arena *arena, const struct file_content *before,
                                        const struct file_content *after)
 {
@@ -179,8 +218,8 @@ static const char *new_running_setting(struct arena *arena, const struct file_co
 }
 
 /*
- * The host replaced this file, and until it was pinned again something inside could write it too: the two cannot be told
- * apart. What git would not run stays as it is. What it would run is held aside, and the file is as it was at the start.
+ * Settles a file of git's that differs from the start (invariant 3). A change by which git runs nothing new stays. Any other is
+ * moved aside, and the file is restored.
  */
 static void settle_replaced(struct hold *hold, const struct file_content *before,
                             const struct file_content *after)
@@ -211,7 +250,7 @@ static void settle_replaced(struct hold *hold, const struct file_content *before
                      hold->session->name));
 }
 
-/* A frozen path whose pin had fallen: what lies there now, against what lay there at the start. */
+/* Compares a path that fell with its content at the start, and settles the differences. */
 static void settle_fallen(struct hold *hold, const struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];

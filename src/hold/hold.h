@@ -1,12 +1,12 @@
 /*
- * What keeps frozen and flagged paths as they should be, before, while and after a command runs. The launcher pins what is
- * there; this room sees to what a pin cannot do:
+ * Keeps frozen and flagged paths as they should be, before, while and after a command runs. The launcher pins files that
+ * exist; this room does what a pin cannot do:
  *
- *   stub.c     before: something harmless where a git control file is missing, so that it can be pinned
- *   content.c  before: what frozen and flagged files hold, to compare with and to bring back
- *   aside.c    whenever something must not stay: it is moved into the session's folder
+ *   stub.c     before: makes a harmless file where a git control file is missing, so that it can be pinned
+ *   content.c  before: reads frozen and flagged files, to compare and to restore them
+ *   aside.c    moves files that must not stay into the session's folder
  *   alias.c    before: further names of a frozen file, by which it could be written
- *   hold.c     the order of all that
+ *   hold.c     the states of a frozen path, and the order of all this
  *
  * Runs outside, on trees that the sandbox writes: follows no link, executes nothing, deletes nothing but its own stubs.
  */
@@ -24,7 +24,7 @@ struct frozen {
     dev_t device;
     ino_t inode;
     file_contents before;
-    bool fell; /* its pin did, because the host replaced the object */
+    bool fell; /* its pin fell, because the host replaced the object */
 };
 
 struct hold {
@@ -46,7 +46,7 @@ bool hold_needs_stub(const struct plan *plan);
 /* Before the launch. Missing control files of git get a stub; amendments say that they are no longer missing. */
 int hold_begin(struct hold *hold, struct err *err) must_check;
 
-/* Before the command begins: what the frozen files hold. Fails where one of them could be written by another name. */
+/* Before the command begins: reads the frozen files. Fails where one of them could be written by another name. */
 int hold_read(struct hold *hold, struct err *err) must_check;
 
 /*
@@ -60,23 +60,23 @@ int alias_find(const struct hold *hold, const struct file_content *content, cons
 /* Is one of the frozen objects no longer the one that was there before the launch? */
 bool hold_was_replaced(const struct hold *hold);
 
-/* A pin fell and is there again: what lies there is compared with the start, and put right at once. */
+/* A pin fell and was made again: compares the file with the start, and settles the differences at once. */
 void hold_fell(struct hold *hold, size_t operation);
 
-/* The same for all whose pin has ever fallen: who had opened such a file in that moment can still write it. */
+/* The same for every path whose pin ever fell: a process that opened the file in that moment can still write it. */
 void hold_look_at_fallen(struct hold *hold);
 
-/* Moves aside what must not be there: frozen and hidden paths that did not exist at the start. Fails where it cannot. */
+/* Moves aside frozen and hidden paths that did not exist at the start and exist now. Fails where it cannot. */
 int hold_sweep(struct hold *hold, struct err *err) must_check;
 
-/* A frozen path is gone. Returns whether a stub stands there now, which can be pinned; without, it must not come back. */
+/* A frozen path is gone. Returns whether a stub stands there now, which can be pinned. Without one the path is missing from now on. */
 bool hold_stand_in(struct hold *hold, size_t operation);
 
-/* Trees that the command closed to their owner could not be looked through by what comes at the end: they are opened. */
+/* Opens trees that the command closed to their owner, so that the searches at the end can read them. */
 void hold_reopen(struct hold *hold);
 
-/* The command and all that it started have ended: compares, puts right, and removes the stubs. */
+/* All processes of the sandbox have ended: compares, settles, and removes the stubs. */
 void hold_end(struct hold *hold);
 
-/* For the journal and for the user. */
+/* Writes an event to the journal and, unless it is NULL, keeps a notice for the user. */
 void hold_note(struct hold *hold, const char *event, const char *path, const char *notice);

@@ -1,7 +1,8 @@
 /*
- * Memory that is not needed for a while is laid aside, on the disk, so that hundreds of processes that wait do not each keep
- * theirs. It goes into a file without a name, enciphered with a key that is only here: memory may hold what the environment
- * held, and what is freed on a disk is not gone. Between the two calls nobody may touch that memory, not even to read.
+ * Moves memory that is not needed for a while to the disk, so that hundreds of waiting processes do not each keep theirs. It goes
+ * into a file without a name, encrypted with a key that stays in memory: the bytes may hold secrets of the environment, and
+ * a freed block of a disk keeps its content. Between the two calls nothing may touch that memory, not even to read.
+ * supervise/loop.c describes the sleep as a whole.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* The child, from the clone to process 1. */
+/* The child, from the clone to process 1. start.c describes what it and the supervisor wait for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -13,14 +13,14 @@
 #include "kernel/unix_sockets.h"
 #include "launch/inside.h"
 
-/* Everything that the caller's environment held is gone from this process's own memory map of it. */
+/* Overwrites the caller's environment in this process's memory, where /proc/1/environ would show it. */
 static void scrub_environment(void)
 {
     for (char **entry = environ; *entry; entry++)
         memset(*entry, 0, strlen(*entry));
 }
 
-/* What was typed to start bawn is shown by /proc/1/cmdline, and is no business of the command's. */
+/* Overwrites bawn's own arguments, which /proc/1/cmdline would show to the command. */
 static void scrub_arguments(const struct launch *launch)
 {
     static const char neutral[] = "bawn";
@@ -35,18 +35,18 @@ static int become_inside_ids(const struct id_map *map, struct err *err)
         return process_map_own_ids(map, err);
     if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
         return err_sys(err, errno, "cannot become root inside");
-    /* A change of ids closes a process's own files in /proc to it; until the lockdown they are needed. */
+    /* After a change of ids a process may not open its own files in /proc. They are needed until the lockdown. */
     return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? err_sys(err, errno, "cannot become root inside") : 0;
 }
 
-/* All that needs no plan, and can be done while the policy is still being read. */
+/* Everything that needs no plan: done while the supervisor still reads the policy. */
 static int prepare(struct root *root, const struct child *child, struct own_network *network, struct err *err)
 {
     if (become_inside_ids(child->map, err) < 0)
         return explain_namespaces(err);
     if (!child->host_network && own_network_begin(network, !root->launch->probably_no_names, err) < 0)
         return -1;
-    /* Before the network is left: one of its own shows none. */
+    /* Read in the host's network: the sandbox's own shows none of the host's sockets. */
     if (unix_sockets_read(&root->arena, &root->socket_list, err) < 0)
         return -1;
     if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP) < 0) {
@@ -57,7 +57,7 @@ static int prepare(struct root *root, const struct child *child, struct own_netw
     return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
 }
 
-/* Kept by process 1 for the supervisor: once it is opaque nobody else could open them. */
+/* Process 1 keeps these for the supervisor. Once it is not dumpable, no other process can open them. */
 static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
 {
     ret_namespaces->user_fd = process_open_namespace("user", err);
@@ -65,7 +65,7 @@ static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
     return ret_namespaces->mount_fd < 0 ? -1 : 0;
 }
 
-/* Those that were opened outside are counted as the whole plan's operations are. */
+/* Trees that were opened outside are numbered as in the plan; inside there are fewer operations. */
 static struct shown *take_shown(struct arena *arena, const struct child *child, const struct launch *launch)
 {
     size_t count = launch->operations->count;
@@ -80,14 +80,14 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
 {
     struct root root = {
         .launch = launch, .settings = -1, .decoys = DECOYS_NONE, .host_network = child->host_network};
-    /* Real root's ids are mapped from outside, and until that is done nothing here has an identity. */
+    /* Real root's ids are mapped from outside, before the plan is sent. Until then this process has no identity. */
     bool is_mapped_outside = !child->map->keeps_groups;
     if (is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
         return -1;
     if (child->shown)
         root.shown = take_shown(&root.arena, child, launch);
     static struct own_network
-        network; /* where this fails, its thread may still be at work until the process ends */
+        network; /* static: after a failure its thread may still run until the process ends */
     if (prepare(&root, child, &network, err) < 0 || open_namespaces(&ret_kept->namespaces, err) < 0)
         return -1;
     trace_point(launch->trace, "inside", "an empty root, /dev, /proc, /tmp");
@@ -124,7 +124,7 @@ _Noreturn void child_run(const struct child *child)
     for (size_t i = 0; i < launch.host_fd_count; i++)
         close(launch.host_fds[i]);
     if (launch.own_group)
-        setpgid(0, 0); /* what the terminal sends to the caller's job is none of process 1's business */
+        setpgid(0, 0); /* signals that the terminal sends to the caller's job are not for process 1 */
     struct kept kept;
     if (raise_walls(child, &launch, &kept, &report.err) == 0)
         init_run(&launch, child->report_fd, child->control_fd, child->port_fd, &kept);

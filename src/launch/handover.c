@@ -1,3 +1,11 @@
+/*
+ * Sends the plan to the child, which was cloned before there was one. start.c describes the order of events.
+ *
+ * On the wire: struct head, then each operation that is carried out inside, as its number in the plan, struct operation and the
+ * texts that it points to; then the environment, the command's words and single texts. A text is its size with the NUL
+ * (0 for NULL) and its bytes. Both ends are the same program, so structs are sent as they are in memory; pointers in
+ * them are replaced by the receiver.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -6,7 +14,7 @@
 #include "launch/inside.h"
 
 struct head {
-    size_t size; /* of what follows */
+    size_t size; /* of the bytes behind the head */
     size_t variables, words;
     struct operations operations; /* without the operations themselves, which follow */
 };
@@ -26,11 +34,11 @@ static size_t count_of(const char *const *texts)
     return count;
 }
 
-/* Most of a plan is the supervisor's alone: what is settled at the end, and what is handed over in another form. */
+/* Other operations are the supervisor's: settled at the end of the run, or sent in another form, such as the environment. */
 static bool is_carried_out(const struct operation *operation)
 {
     switch (operation->kind) {
-    case OP_FLAG: /* one of these may be what a pattern would hide, and must not */
+    case OP_FLAG: /* a pattern that hides must leave out a path that is flagged by name */
         return !operation->missing && !operation->is_pattern;
     case OP_REFUSE:
     case OP_ENV_PASS:

@@ -1,9 +1,9 @@
 /*
- * Carries a plan out: namespaces, a root that holds just what was granted, the lockdown, and the command. Knows no
- * policy: whatever has to be decided was decided when the plan was made.
+ * Carries out the operations of a plan: namespaces, a root that holds only what was granted, the lockdown, and the command.
+ * Knows no policy: every decision was made with the plan.
  *
- *   start.c     outside: makes the id map and the child
- *   handover.c  from outside to inside: the plan, when it is made
+ *   start.c     outside: makes the id map and the child; describes the order of events
+ *   handover.c  from outside to inside: sends the plan once it is made
  *   child.c     inside: namespaces, then the steps below in their order
  *   limits.c    outside and inside: what the sandbox may use up
  *   trees.c     inside, or outside for root: opens the host's trees that are shown
@@ -112,8 +112,8 @@ struct launched {
                        .namespaces = {-1, -1}})
 
 /*
- * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. It has no effect on
- * the host but for a control group that it may be in, and where it cannot be done yet, launch_start() does it.
+ * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. The only effect on the host is
+ * a control group for the child. Where the child cannot be started yet, launch_start() does it.
  */
 void launch_begin(const struct launch *launch, struct launched *ret_launched);
 

@@ -1,6 +1,6 @@
 /*
- * The sandbox's own network. The kernel takes longer to make one than all the rest of what a sandbox has before its plan is
- * known, and neither needs the other: a thread of process 1 makes it, and is gone before the walls are raised.
+ * Makes the sandbox's own network. That takes the kernel longer than everything else that is made before the plan is known,
+ * and neither needs the other. So a thread of process 1 makes the network, and ends before the walls are raised.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,14 +18,14 @@
 #include "kernel/ports.h"
 #include "launch/inside.h"
 
-/* In the host's /proc the kernel would look for the file among those of all networks there are; in the sandbox's own there is one. */
+/* Through the sandbox's own /proc: in the host's, the kernel would search the settings of all networks. */
 static bool set(int settings_fd, const char *name, char value)
 {
     auto_fd int file = openat(settings_fd, name, O_WRONLY | O_CLOEXEC);
     return file >= 0 && write(file, &value, 1) == 1;
 }
 
-/* Here every port is anybody's: nobody but the sandbox's own programs is there to be impersonated. */
+/* Lets every program bind low ports: in this network there is no service of the host to impersonate. */
 static int open_low_ports(int settings_fd, struct err *err)
 {
     return set(settings_fd, "net/ipv4/ip_unprivileged_port_start", '0')
@@ -34,16 +34,16 @@ static int open_low_ports(int settings_fd, struct err *err)
 }
 
 /*
- * A port rests for a minute after its connection has ended, because packets of that may still be on their way: a program that makes more
- * than 28,000 connections a minute to one place runs out of them. Here nothing is ever on its way. By itself the kernel knows that only of
- * addresses that begin with 127. Where it does not let itself be told, all else works.
+ * Lets the kernel reuse ports in TIME_WAIT. They wait for a minute because packets may still be on the way, and a program that makes
+ * more than 28,000 connections a minute to one address runs out of them. In this network no packet is ever on the way; the
+ * kernel assumes that only for 127.0.0.0/8. A failure is ignored: everything else works.
  */
 static void use_ports_again(int settings_fd)
 {
     (void)set(settings_fd, "net/ipv4/tcp_tw_reuse", '1');
 }
 
-/* The network that the calling thread is in. A socket knows it, and is asked sooner than /proc. */
+/* Opens the network namespace of the calling thread. Asking a socket is faster than opening /proc. */
 static int open_network(struct err *err)
 {
     auto_fd int any_socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -82,8 +82,8 @@ static void *make_in_thread(void *network)
 }
 
 /*
- * A table of descriptors that two threads share grows only when no processor can be looking at it any more, which takes the
- * kernel 5 to 20 milliseconds. It is made large enough for most plans while it is still one thread's.
+ * Grows the table of descriptors while the process has one thread. A table that threads share grows only after an RCU grace
+ * period, which takes 5 to 20 milliseconds. 512 are enough for most plans.
  */
 static void make_room_for_descriptors(void)
 {
@@ -115,7 +115,7 @@ int own_network_enter(struct own_network *network, const struct root *root, stru
     auto_fd int fd = network->fd;
     if (setns(fd, CLONE_NEWNET) < 0)
         return err_sys(err, errno, "cannot enter the sandbox's network");
-    /* Tried as every wall is. */
+    /* Checked as every wall is: the network of this process must be the new one. */
     auto_fd int entered_fd = open_network(err);
     struct stat own, entered;
     if (entered_fd < 0)
@@ -127,7 +127,7 @@ int own_network_enter(struct own_network *network, const struct root *root, stru
     }
     if (open_low_ports(root->settings, err) < 0)
         return -1;
-    /* Made before the plan was known. */
+    /* The network was made before the plan was known. */
     const struct operations *operations = root->launch->operations;
     if (ports_by_name(operations))
         use_ports_again(root->settings);

@@ -1,3 +1,47 @@
+/*
+ * Starts a sandbox from outside.
+ *
+ * Theory of operation
+ *
+ * Processes. The supervisor (bawn itself) clones the child, in a new user and pid namespace and, where there is one, in a
+ * control group of its own. The child becomes process 1 of the sandbox and starts the command. Real root has one process
+ * more for a moment: it pauses while its user namespace is opened, which maps the ids of mounts.
+ *
+ * Order.
+ *
+ *      supervisor                                  child
+ *   1  launch_begin(): clones the child            maps its ids, makes namespaces and an empty root
+ *      reads the policy, makes the plan            waits in handover_receive()
+ *   2  launch_start(): joins plan and amendments,
+ *      fills the control group, sends all of it    assembles the root, enters its network, raises the walls,
+ *   3  reads frozen files, takes a snapshot        tries each wall; sends the listener of executions (log_exec);
+ *      launch_take_listener() (log_exec)           waits for the first order
+ *   4  launch_go(): sends the first order          starts the command
+ *   5  sends orders, reads reports                 passes signals on, reaps, reports
+ *
+ * Step 1 is skipped for real root: its ids are mapped and its trees opened from outside, with the plan. launch_start() then
+ * clones the child, and the child waits for step 2 before it does anything, since it has no identity until then. Step 1 is
+ * repeated in launch_start() where the child guessed the wrong kind of network, and by a caller who abandons a child because
+ * there are new amendments.
+ *
+ * Descriptors. The supervisor owns launched->pid_fd, report_fd, control_fd, port_fd and the control group; launch_release() closes
+ * them. The child owns the other ends. Trees that real root opens outside are inherited by the child and closed
+ * outside once it is cloned. All are O_CLOEXEC, and the command's process closes whatever is left.
+ *
+ *   report_fd   pipe, child to supervisor: one struct report for each change
+ *   control_fd  stream socket: the plan, then orders; descriptors that process 1 keeps come back on it
+ *   port_fd     packet socket: sockets of the sandbox's network come out
+ *
+ * Invariants.
+ *
+ *   1. The command does not exist before the first order. Whatever the supervisor reads until launch_go() is the state
+ *      before the command.
+ *   2. The end of control_fd means that the supervisor is dead: process 1 ends, and the kernel ends the sandbox with it.
+ *   3. Each failure inside is one REPORT_FAILED. A broken control_fd is therefore no error outside: the report has the reason.
+ *   4. Neither side waits for the other at the same time. The child reads the plan as soon as it has an empty root, and the
+ *      supervisor waits for the listener only after the plan is sent; a dead child ends that wait.
+ *   5. The child decides nothing. It carries out operations and fails where it cannot.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -20,13 +64,13 @@
 #include "kernel/process.h"
 #include "launch/inside.h"
 
-/* A user namespace of which only the map is wanted, for mounts. Returns its descriptor. */
+/* Makes a user namespace for its id map alone, which mounts take. Returns its descriptor. */
 static int make_map_namespace(const struct id_map *map, struct err *err)
 {
     int pid_fd = -1;
     pid_t parent = getpid(), child = process_fork(CLONE_NEWUSER, -1, &pid_fd);
     if (child == 0) {
-        /* It must not outlive bawn, whenever that is killed. */
+        /* It must not outlive bawn, even if bawn is killed here. */
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent)
             pause();
         _exit(0);
@@ -58,8 +102,8 @@ static int stream_is_frozen(const struct stat *stream, const struct operation *o
 }
 
 /*
- * The standard streams come from outside, on the host's own mounts: through a directory, or a file that is frozen, the
- * walls could be walked round.
+ * The standard streams are opened outside, on the host's own mounts. A stream that is a directory leads around the root, and one
+ * that is a frozen file leads around its pin.
  */
 static int check_standard_streams(const struct operations *operations, struct err *err)
 {
@@ -83,7 +127,7 @@ static int check_standard_streams(const struct operations *operations, struct er
     return 0;
 }
 
-/* What must exist on the host before it can be shown: directories that a rule says to make. */
+/* Makes the directories that a rule says to make: they must exist on the host before they can be shown. */
 static int make_missing(const struct launch *launch, struct err *err)
 {
     for (size_t i = 0; i < launch->operations->count; i++) {
@@ -94,7 +138,7 @@ static int make_missing(const struct launch *launch, struct err *err)
     return 0;
 }
 
-/* Every tree of the plan is a descriptor for a moment. The command gets the caller's limit back. */
+/* Each tree of the plan needs a descriptor for a moment. The command gets the caller's limit back. */
 static struct rlimit raise_descriptor_limit(void)
 {
     struct rlimit before = {0}, raised;
@@ -110,8 +154,7 @@ void launch_release(struct launched *launched)
 {
     launch_forget_namespaces(launched);
     if (launched->pid > 0 && launched->cgroup.fd >= 0)
-        waitpid(launched->pid, NULL,
-                0); /* only when nothing is in it any more can a control group be removed */
+        waitpid(launched->pid, NULL, 0); /* a control group can be removed once no process is in it */
     cgroup_remove(&launched->cgroup);
     if (launched->pid > 0) {
         close(launched->pid_fd);
@@ -139,7 +182,7 @@ static int explain_clone(int errnum, bool into_cgroup, struct err *err)
     return explain_namespaces(err);
 }
 
-/* Clones the child, which never returns, and keeps the ends that are the parent's. */
+/* Clones the child, which never returns from here, and keeps the supervisor's ends. */
 static int start_child(struct child *child, struct launched *ret_launched, struct err *err)
 {
     int reports[2], control[2], ports[2];
@@ -192,7 +235,7 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
 
 typedef int start_function(struct child *child, struct launched *ret_launched, struct err *err);
 
-/* The same, in a control group of its own where one can be made. */
+/* Starts the child in a control group of its own, where one can be made. */
 static int start_in_cgroup(struct child *child, struct launched *ret_launched, struct err *err)
 {
     const struct cgroup_place *place = child->launch->cgroup_place;
@@ -209,9 +252,9 @@ static int start_in_cgroup(struct child *child, struct launched *ret_launched, s
 }
 
 /*
- * With few processors the kernel mostly lets a new process wait on its parent's, although another is idle, and brings one back
- * there whenever the parent wakes it. Both have work until the command begins: they are kept apart. Among many, the kernel
- * does better.
+ * On a machine with few processors, the kernel mostly queues a new process on its parent's processor although another is idle,
+ * and moves it back there whenever the parent wakes it. Both have work until the command begins, so the child is kept off the
+ * supervisor's processor. With many processors the kernel places them well.
  */
 static void keep_apart(struct launched *launched)
 {
@@ -235,7 +278,7 @@ int launch_go(const struct launched *launched, struct err *err)
     struct order begin = {0};
     if (write_whole(launched->control_fd, &begin, sizeof(begin)) == 0)
         return 0;
-    bool is_gone = errno == EPIPE || errno == ECONNRESET; /* and its last report is on the way */
+    bool is_gone = errno == EPIPE || errno == ECONNRESET; /* its report says why */
     return is_gone ? 0 : err_sys(err, errno, "process 1 cannot be told to begin");
 }
 
@@ -244,7 +287,7 @@ void launch_begin(const struct launch *launch, struct launched *ret_launched)
     struct id_map map = process_id_map();
     struct child child = {
         .launch = launch, .map = &map, .host_network = launch->probably_host_network, .cgroup_fd = -1};
-    struct err ignored; /* launch_start() tries again, and then says why not */
+    struct err ignored; /* launch_start() tries again, and reports the failure */
     *ret_launched = LAUNCHED_NONE;
     if (!map.keeps_groups)
         return;
@@ -266,8 +309,8 @@ static void close_trees(struct shown *shown, size_t count)
 }
 
 /*
- * The host's trees, with root inside shown as an id that nobody has. Where that wall is given up, root inside is root
- * outside, and the trees are opened inside as for everybody else.
+ * Opens the host's trees with mapped ids: root inside is an id outside that nobody has. Where that wall is given up, root inside is
+ * root outside, and the child opens the trees itself, as for other users.
  */
 static int open_mapped_trees(const struct launch *launch, struct child *child, struct id_map *map,
                              struct err *err)
@@ -289,7 +332,7 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
     return 0;
 }
 
-/* Real root's trees are opened and mapped before the child is there, and its ids from outside. */
+/* For real root: opens the trees before the child exists, and maps the child's ids from outside. */
 static int start_as_root(const struct launch *launch, struct child *child, struct id_map *map,
                          start_function *start, struct launched *ret_launched, struct err *err)
 {
@@ -320,7 +363,7 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
                             : start_as_root(launch, &child, &map, start, ret_launched, err);
 }
 
-/* What a control group holds is what the plan says that it does, or the run ends here. */
+/* Sets the limits that the plan leaves to a control group. Fails where there is no control group to hold them. */
 static int set_limits(const struct operations *operations, const struct launched *launched, struct err *err)
 {
     bool lacks_cgroup = limits_want_cgroup(operations) && launched->cgroup.fd < 0;
@@ -336,7 +379,7 @@ static int start_amended(const struct launch *launch, struct launched *launched,
     bool host_network = ports_host_network(launch->operations);
     if (check_standard_streams(launch->operations, err) < 0 || make_missing(launch, err) < 0)
         return -1;
-    /* The child that was started ahead took it for granted which network the plan has. */
+    /* The child that was started ahead had to guess which network the plan has. */
     if (launched->pid > 0 && launched->host_network != host_network)
         launch_abandon(launched);
     if (launched->pid < 0 && start_with_plan(launch, launched, host_network, err) < 0)

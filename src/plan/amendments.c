@@ -65,6 +65,8 @@ struct operations amended_operations(struct arena *arena, const struct operation
                                      const struct amendments *amendments)
 {
     struct operations all = *planned;
+    if (!amendments || (!amendments->changes.count && !amendments->hidden.count))
+        return all;
     all.count = all.capacity = amended_count(planned, amendments);
     all.at = arena_alloc(arena, all.count * sizeof(*all.at));
     memcpy(all.at, planned->at, planned->count * sizeof(*all.at));

@@ -39,7 +39,7 @@ size_t amended_count(const struct operations *planned, const struct amendments *
 struct operation amended_operation(const struct operations *planned, const struct amendments *amendments,
                                    size_t number);
 
-/* All of them, in the arena. */
+/* All of them: in the arena, or those of the plan itself where there is no amendment. Not to be changed. */
 struct operations amended_operations(struct arena *arena, const struct operations *planned,
                                      const struct amendments *amendments);
 

@@ -64,22 +64,21 @@ enum limit_means {
 
 struct operation {
     enum operation_kind kind;
-    const struct rule
-        *because; /* the rule that asked for it; NULL for what every sandbox has, and in the launcher */
+    enum limit_means held_by;   /* LIMIT */
+    const struct rule *because; /* NULL for operations of every sandbox, and in the launcher */
     const char *path;
     const char *source; /* COPY and SYNC: where the content lies; LINK: its target; WRITE: see amend_copy() */
     const char *name, *value;
-    const char
-        *overlay; /* WRITE and SEED: see amend_layer(). NULL in a plan; without one a SEED shows nothing */
+    const char *overlay; /* WRITE and SEED: see amend_layer(); NULL in a plan. A SEED needs one to be shown */
     uint64_t amount;
     uint16_t port, host_port;
     struct endpoint listening; /* CONNECT to an address: where the sandbox accepts it; port 0: to a name */
     bool is_network;           /* CONNECT: to a network of addresses */
     bool is_of_profile;        /* because of a rule of a profile */
-    enum limit_means held_by;  /* LIMIT */
     bool is_directory, is_pattern, is_workspace, make, missing;
-    bool spares_workspaces; /* of a pattern: what lies in a workspace is not meant */
-    bool is_public; /* READ, by real root: as anybody sees it. What root alone may read stays closed */
+    bool spares_workspaces; /* of a pattern: it does not match in workspaces */
+    bool
+        is_public; /* READ, by real root: shown as to other users. Files that only root may read stay closed */
 };
 
 struct operations {

@@ -1,3 +1,35 @@
+/*
+ * The supervisor's event loop, and its sleep.
+ *
+ * Theory of operation
+ *
+ * Hundreds of supervisors may wait at the same time, each for hours. What they know of the policy, the plan and the host is
+ * wanted again only at the end, so a supervisor that waits keeps its heap on the disk (kernel/rest.c). States:
+ *
+ *   AWAKE     polls with a timeout of `patience`; each event calls its source
+ *   RESTING   the heap is in a file, its pages are released; polls without a timeout, using the stack alone
+ *   WAKEFUL   polls without a timeout and never rests again
+ *
+ *   from      to        when
+ *   AWAKE     RESTING   nothing happened for `patience`, and rest_begin() succeeded
+ *   AWAKE     WAKEFUL   nothing happened for `patience`, and rest_begin() failed: no session folder, a heap that is too
+ *                       large, a disk that is full or is itself memory, or too many descriptors for the stack
+ *   RESTING   AWAKE     anything happened; `patience` is doubled, so that a supervisor that is woken every few seconds soon
+ *                       stays awake
+ *   RESTING   WAKEFUL   the same, once `patience` has reached LONGEST_PATIENCE
+ *
+ * Invariants.
+ *
+ *   1. Between rest_begin() and rest_end() nothing reads or writes the heap: no callback, no allocation. The list for poll()
+ *      lies on the heap, so a copy on the stack is used.
+ *   2. Every page is written before the first one is released. A failure up to then leaves memory as it was.
+ *   3. Every page is back before a source is called. No address changes, so sources need not know of the sleep.
+ *   4. The file has no name and is encrypted with a key that is on the stack alone and new each time: the heap may hold values
+ *      of the environment.
+ *   5. A page that cannot be read back, or a wrong hash, ends the supervisor at once with status 125, as if it had been
+ *      killed. The sandbox ends with it, and the next bawn ends the run from its snapshot.
+ *   6. Within one round no source changes its place: a removed one is marked, and dropped between rounds.
+ */
 #include "supervise/loop.h"
 
 #include <errno.h>
@@ -22,7 +54,6 @@ void loop_remove(struct loop *loop, int fd)
     }
 }
 
-/* Removed sources are dropped between two rounds only: within one, the places of the others must not move. */
 static void drop_removed(struct loop *loop)
 {
     size_t kept = 0;
@@ -33,7 +64,7 @@ static void drop_removed(struct loop *loop)
     loop->sources.count = kept;
 }
 
-/* All that bawn remembers is laid aside until something happens: here only the stack is there to be used. */
+/* RESTING. Returns false, and has changed nothing, where that is not possible. */
 static bool wait_at_rest(const struct loop *loop, struct pollfd *ready, size_t count)
 {
     enum { MOST = 64 };
@@ -52,10 +83,6 @@ static bool wait_at_rest(const struct loop *loop, struct pollfd *ready, size_t c
     return true;
 }
 
-/*
- * bawn mostly waits, and there may be hundreds of it. It waits twice as long each time before it rests, so that who is woken
- * every few seconds soon stays awake; and where it once could not, it does not try again.
- */
 static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count)
 {
     enum { LONGEST_PATIENCE = 1000 * 1000 };

@@ -1,6 +1,6 @@
 /*
- * Who is called when a descriptor is ready. Whatever stands by while a command runs adds its descriptors here: the
- * supervisor itself, the network's helper, watches. A time is a descriptor too (timerfd).
+ * Calls a function when a descriptor is ready. Every part of the supervisor adds its descriptors here: signals, reports, the
+ * network's helper, watches, timers (timerfd).
  */
 #pragma once
 
@@ -20,9 +20,9 @@ struct loop_source {
 
 struct loop {
     VEC(struct loop_source) sources;
-    char *heap; /* the allocator's memory above it is laid aside while nothing happens; NULL: it is not */
-    int rest_folder_fd; /* where to */
-    int patience;       /* the loop's own: after how many milliseconds without anything; -1: never */
+    char *heap; /* where the heap begins that goes to the disk while nothing happens; NULL: it never does */
+    int rest_folder_fd; /* the folder for it */
+    int patience;       /* set by the loop: milliseconds without an event before it rests; -1: it does not */
 };
 
 /* The descriptor stays the caller's. Both may be called while the loop runs. */

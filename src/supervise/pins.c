@@ -32,7 +32,7 @@ static void say_lost(struct pins *pins, const struct operation *operation)
                                                         : "made read-only"));
 }
 
-/* Where something is gone for good, what cannot be held by a stub is said and left: nothing is there to be changed. */
+/* Returns whether every pin holds, or nothing more is tried. A path that is gone for good, without a stub, is reported and left. */
 static bool take_stock(struct pins *pins)
 {
     bool is_whole = true;
@@ -43,7 +43,7 @@ static bool take_stock(struct pins *pins)
         if (pins->states[i] == PIN_AGAIN)
             hold_fell(pins->hold, i);
         if (pins->states[i] != PIN_LOST && !(is_gone && is_frozen))
-            continue; /* of what is hidden or read-only nothing is left to see: the watch tells when it comes back */
+            continue; /* a hidden or read-only path that is gone shows nothing; the watch reports when it comes back */
         is_whole = false;
         if (is_gone && pins->retries > 0)
             hold_stand_in(pins->hold, i);
@@ -53,7 +53,7 @@ static bool take_stock(struct pins *pins)
     return is_whole || is_last;
 }
 
-/* Nobody knows which of them have fallen: the table of mounts does not tell of all. */
+/* It is not known which pins have fallen: the table of mounts does not list all of them. */
 static void give_up(struct pins *pins, const struct err *err)
 {
     hold_note(
@@ -104,7 +104,7 @@ static int time_is_over(void *self, short events, struct err *err)
     return 0;
 }
 
-/* What launch/root.c puts over what is hidden: a file that has lost its name, or the folder that /proc covers. */
+/* Is this what launch/root.c mounts over hidden paths: a file without a name, or the directory that /proc covers? */
 static bool is_nothing(const char *top, const char *rest)
 {
     return strcmp(top, "/.empty//deleted") == 0 || (strcmp(top, "/proc") == 0 && strstr(rest, " - tmpfs "));
@@ -120,9 +120,9 @@ static bool has_pattern(const struct operations *planned)
 }
 
 /*
- * Reads the table of the sandbox's mounts. What patterns hide was found by process 1 on its way through the trees, and only the table
- * names it: from here on each is hidden by its name, as if a rule had said so. Returns whether a cover has fallen before anybody
- * watched: the table tells it at once, whereas the object that fell keeps its name for a moment longer.
+ * Reads the table of the sandbox's mounts. Process 1 found the paths that patterns hide, and only this table names them: each becomes
+ * an amendment. Returns whether a cover fell before the watch began: the table shows that at once, while the replaced
+ * object keeps its name for a moment longer.
  */
 static bool take_in_mounts(struct pins *pins)
 {
@@ -169,7 +169,7 @@ void pins_begin(struct pins *pins, struct loop *loop)
     bool is_over =
         pins->mountinfo_fd < 0 && errno != EMFILE && errno != ENFILE && errno != EACCES && errno != EPERM;
     if (is_over)
-        return; /* the command has ended this very moment, and process 1 with it */
+        return; /* the command has just ended, and process 1 with it */
     pins->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (pins->mountinfo_fd < 0 || pins->timer_fd < 0) {
         hold_note(
@@ -191,8 +191,8 @@ void pins_begin(struct pins *pins, struct loop *loop)
 void pins_close(struct pins *pins)
 {
     if (!pins->launched)
-        return; /* they were never opened */
-    /* At once: whoever holds the mount namespace last has to wait for the kernel to take it down. */
+        return; /* nothing was opened */
+    /* At once: the process that closes the mount namespace last waits until the kernel has taken it down. */
     launch_forget_namespaces(pins->launched);
     if (pins->mountinfo_fd >= 0)
         close(pins->mountinfo_fd);

@@ -1,6 +1,6 @@
 /*
- * Watches the sandbox's mounts from outside. The one thing that can change them is the host replacing an object that is
- * pinned inside: the pin falls with the old object, and the new one is pinned at once.
+ * Watches the sandbox's mounts from outside. They change only when the host replaces an object that is pinned inside: the pin
+ * falls with the old object, and the new one is pinned at once. hold/hold.c describes the states of a frozen path.
  */
 #pragma once
 
@@ -20,6 +20,6 @@ struct pins {
 /* Once mounting is over inside. */
 void pins_begin(struct pins *pins, struct loop *loop);
 
-/* Somebody put something where a frozen path is, or renamed it: a mount goes along with what it lies on. */
+/* Something was created or renamed at a frozen path: a mount moves with the object below it. */
 void pins_check(struct pins *pins);
 void pins_close(struct pins *pins);
