@@ -1,5 +1,6 @@
 /* Shows a session's journal, or checks that it holds together. */
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -12,12 +13,14 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/changed.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "cli/report.h"
 #include "cli/say.h"
 #include "journal/session.h"
+#include "kernel/beneath.h"
 #include "report/event.h"
+#include "report/summary.h"
 #include "report/time_text.h"
 #include "workspace/record.h"
 
@@ -236,6 +239,34 @@ static int open_session(struct view *view)
     return EXIT_BAD_INPUT;
 }
 
+/* O_NOFOLLOW: a sandbox may have put a symlink in the place of the file. "-" is standard output. */
+static int write_report(const struct view *view, const char *file)
+{
+    struct loaded *loaded = view->loaded;
+    struct changed changed = {0};
+    struct record record;
+    struct err err = {0}, ignored;
+    if (record_load(view->folder_fd, loaded->policy.arena, &record, &ignored) > 0) {
+        changed.count = record.changes;
+        changed_find(loaded, view->folder_fd, &changed);
+    }
+    auto_buf struct buf out = {0};
+    bool is_whole =
+        session_page_add(&out, &loaded->arena, view->folder_fd, view->name, loaded->request.home, &changed);
+    changed_free(&changed);
+    if (strcmp(file, "-") == 0) {
+        put(view->world->out, &out);
+        return is_whole ? EXIT_FINE : EXIT_NOT_WHOLE;
+    }
+    auto_fd int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0) {
+        err_sys(&err, errno, "cannot write the report to %s", file);
+        say_err(view->world, &err);
+        return EXIT_BAD_INPUT;
+    }
+    return is_whole ? EXIT_FINE : EXIT_NOT_WHOLE;
+}
+
 static int show(struct view *view)
 {
     flag_set flags = view->args->flags;
@@ -255,7 +286,7 @@ static int show(struct view *view)
     if (flags & FLAG_VERIFY)
         return verify(view, true);
     if (view->args->report)
-        return report_write(view->world, view->loaded, view->folder_fd, view->name, view->args->report);
+        return write_report(view, view->args->report);
     if (flags & FLAG_FOLLOW)
         follow(view);
     else

@@ -174,6 +174,7 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
     struct arena *arena = plan->policy->arena;
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
+    answer->kind = "host";
     if (host_parse(arena, asked, &host, &problem, &hint) < 0) {
         err_set(err, "%s: '%s'", problem, asked);
         return hint ? err_hint(err, "%s", hint) : -1;
@@ -181,7 +182,6 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
     uint16_t port = host.port ? host.port : PORT_HTTPS;
     const struct rule *net = decide_net(plan->policy, NULL).decides;
     enum net_mode mode = net ? net->net : NET_ALLOW;
-    answer->kind = "host";
     answer->asked = host_with_port(arena, host_text(arena, &host), port);
     if (mode != NET_ALLOW) {
         decide_net(plan->policy, &answer->candidates);
