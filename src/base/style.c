@@ -21,6 +21,13 @@ size_t style_add(const struct style *style, struct buf *buf, enum colour colour,
     return columns;
 }
 
+void style_add_column(const struct style *style, struct buf *buf, enum colour colour, const char *text,
+                      size_t width)
+{
+    for (size_t columns = style_add(style, buf, colour, text); columns < width; columns++)
+        buf_add_char(buf, ' ');
+}
+
 const char *style_path(const struct style *style, struct arena *arena, const char *path)
 {
     bool in_home = style->home && style->home[1] && *path == '/' && path_is_beneath(path, style->home);

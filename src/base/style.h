@@ -17,6 +17,10 @@ struct style {
 /* Adds text in a colour, with control characters made visible. Returns the columns it takes. */
 size_t style_add(const struct style *style, struct buf *buf, enum colour colour, const char *text);
 
+/* Adds text in a colour, and spaces up to the width of its column. */
+void style_add_column(const struct style *style, struct buf *buf, enum colour colour, const char *text,
+                      size_t width);
+
 /* Adds a path in a colour, with the home directory shown as ~. Returns the columns it takes. */
 size_t style_add_path(const struct style *style, struct buf *buf, enum colour colour, const char *path);
 

@@ -12,7 +12,7 @@ int doctor_report(const struct world *world, const struct host_caps *caps, bool 
 {
     struct style style = style_for_out(world);
     auto_buf struct buf out = {0};
-    bool works = as_json ? doctor_add_json(&out, caps) : doctor_add_text(&out, &style, caps);
+    bool works = doctor_add(&out, &style, caps, as_json);
     put(world->out, &out);
     return works ? EXIT_FINE : EXIT_CANNOT_RUN;
 }

@@ -27,9 +27,7 @@ static void list_profiles(const struct world *world, const struct profile_finder
             json_close(&json, '}');
             continue;
         }
-        size_t columns = style_add(&style, &out, COLOUR_BOLD, names.at[i]);
-        for (; columns < 22; columns++)
-            buf_add_char(&out, ' ');
+        style_add_column(&style, &out, COLOUR_BOLD, names.at[i], 22);
         buf_add_char(&out, ' ');
         style_add(&style, &out, COLOUR_PLAIN, about);
         buf_add_char(&out, '\n');

@@ -126,13 +126,11 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
                      const struct listed *listed, bool with_workspace)
 {
     bool waits = listed->has_record && listed->record.state == STATE_WAITING;
-    size_t columns = style_add(style, out,
-                               listed->is_running ? COLOUR_GREEN
-                               : waits            ? COLOUR_YELLOW
-                                                  : COLOUR_BOLD,
-                               listed->name);
-    for (; columns < 22; columns++)
-        buf_add_char(out, ' ');
+    style_add_column(style, out,
+                     listed->is_running ? COLOUR_GREEN
+                     : waits            ? COLOUR_YELLOW
+                                        : COLOUR_BOLD,
+                     listed->name, 22);
     uint64_t files = listed->has_record ? listed->record.changes : 0;
     buf_printf(out, "  %-10s %-8s %5llu file%s  %s", state_of(listed), mode_of(listed),
                (unsigned long long)files, files == 1 ? " " : "s", age_text(arena, began(listed)));

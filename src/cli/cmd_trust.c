@@ -17,9 +17,7 @@ static size_t add_widenings(const struct loaded *loaded, const struct style *sty
         if (!rule_is_held_back(&loaded->policy, rule))
             continue;
         buf_add_str(out, "  ");
-        size_t columns = style_add(style, out, COLOUR_YELLOW, rule_text(loaded->policy.arena, rule));
-        for (; columns < 44; columns++)
-            buf_add_char(out, ' ');
+        style_add_column(style, out, COLOUR_YELLOW, rule_text(loaded->policy.arena, rule), 44);
         buf_add_str(out, "  ");
         style_add(style, out, COLOUR_DIM, rule_place(style, loaded->policy.arena, rule));
         buf_add_char(out, '\n');

@@ -13,10 +13,8 @@ static int answer_all(const struct world *world, const struct args *args, const 
     if (as_json)
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < args->words.count; i++) {
-        const char *asked = args->words.at[i];
         struct err err = {0};
-        if ((as_json ? why_add_json(&loaded->plan, &style, asked, &json, &err)
-                     : why_add_text(&loaded->plan, &style, asked, &out, &err)) < 0) {
+        if (why_add(&loaded->plan, &style, args->words.at[i], as_json ? &json : NULL, &out, &err) < 0) {
             say_err(world, &err);
             return EXIT_BAD_INPUT;
         }

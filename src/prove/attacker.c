@@ -16,7 +16,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/beneath.h"
-#include "prove/moment.h"
 
 enum {
     ANSWER_MILLISECONDS = 10 * 1000, /* bawn-prove itself ends an attack after half of it */
@@ -204,7 +203,7 @@ static void wait_for_end(pid_t pid)
     while (waitpid(pid, NULL, WNOHANG) == 0) {
         if (now() > end)
             kill(pid, SIGKILL);
-        moment(2000);
+        wait_microseconds(2000);
     }
 }
 

@@ -1,9 +1,9 @@
-#include "prove/fill.h"
-
+/* The {NAMES} in the words of a case. */
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "prove/sensors.h"
 
 struct name {
     const char *name, *value;

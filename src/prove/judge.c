@@ -7,8 +7,6 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "prove/fill.h"
-#include "prove/moment.h"
 
 enum { MOST_WORDS = 32, CONTROL_TRIES = 200, INSIDE_TRIES = 20, TRY_MICROSECONDS = 2500 };
 
@@ -145,7 +143,7 @@ static sensor_set wait_for_sensor(struct court *court, const struct attack_case 
         sensor_set tripped = read_sensors(court, attack);
         if (!(wanted & ~tripped) || i >= tries)
             return tripped;
-        moment(TRY_MICROSECONDS);
+        wait_microseconds(TRY_MICROSECONDS);
     }
 }
 

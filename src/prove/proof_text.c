@@ -62,10 +62,8 @@ static void add_finding(const struct style *style, struct buf *out, const struct
     enum { WORD_COLUMNS = 9, SENTENCE_COLUMNS = 75 };
     enum colour text = finding->ruling == RULING_NOT_APPLICABLE ? COLOUR_DIM : COLOUR_PLAIN;
     buf_add_str(out, "  ");
-    size_t columns = style_add(style, out, colours[finding->ruling], ruling_word(finding->ruling));
-    for (; columns < WORD_COLUMNS; columns++)
-        buf_add_char(out, ' ');
-    columns = style_add(style, out, text, finding->attack->says);
+    style_add_column(style, out, colours[finding->ruling], ruling_word(finding->ruling), WORD_COLUMNS);
+    size_t columns = style_add(style, out, text, finding->attack->says);
     do
         buf_add_char(out, ' ');
     while (++columns < SENTENCE_COLUMNS);
@@ -73,17 +71,13 @@ static void add_finding(const struct style *style, struct buf *out, const struct
     buf_add_char(out, '\n');
 }
 
-static const char *user_word(const struct proof *proof)
-{
-    return proof->is_root ? "root" : "an ordinary user";
-}
-
 void proof_add_text(const struct proof *proof, const struct style *style, struct buf *out)
 {
     struct arena arena = {0};
     struct utsname machine = {0};
     uname(&machine);
-    buf_printf(out, "Linux %s on %s, as %s\n", machine.release, machine.machine, user_word(proof));
+    buf_printf(out, "Linux %s on %s, as %s\n", machine.release, machine.machine,
+               proof->is_root ? "root" : "an ordinary user");
     for (enum promise promise = 0; promise < PROMISE_COUNT; promise++) {
         buf_add_char(out, '\n');
         style_add(style, out, COLOUR_BOLD, promise_title(promise));

@@ -16,7 +16,6 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "prove/moment.h"
 
 const char *sensor_says(enum sensor sensor)
 {
@@ -153,7 +152,7 @@ static int start_victim(struct sensors *sensors, struct err *err)
             sensors->victim = -1;
             break;
         }
-        moment(1000);
+        wait_microseconds(1000);
     }
     return sensors->victim > 0 && victim_waits(sensors)
                ? 0

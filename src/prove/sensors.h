@@ -50,3 +50,10 @@ sensor_set sensors_read(struct sensors *sensors);
 
 /* Puts back what these showed. Files are made anew: whoever stands in them must be started again. */
 int sensors_repair(struct sensors *sensors, sensor_set tripped, struct err *err) must_check;
+
+/*
+ * fill.c: replaces each {NAME} in a word of a case by what it stands for here. NULL if this machine has no such thing;
+ * then *ret_lacks says why (ret_lacks may be NULL).
+ */
+const char *fill(const struct targets *targets, const struct sensors *sensors, const char *text,
+                 const char **ret_lacks);

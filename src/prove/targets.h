@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -51,3 +52,9 @@ uint64_t targets_fingerprint(const struct targets *targets);
 
 /* The caller's environment, with targets among the variables that callers have. */
 const char *const *targets_environment(const struct targets *targets, const char *const *environment);
+
+/* Waits between two looks at something that happens by itself. */
+static inline void wait_microseconds(long microseconds)
+{
+    nanosleep(&(struct timespec){.tv_nsec = microseconds * 1000}, NULL);
+}

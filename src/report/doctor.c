@@ -385,17 +385,14 @@ static const struct {
 #undef X
 };
 
-bool doctor_add_text(struct buf *out, const struct style *style, const struct host_caps *caps)
+static void add_text(struct buf *out, const struct style *style, const struct host_caps *caps,
+                     const struct judged_wall *walls, size_t count, enum state worst)
 {
     static const char *const ends[] = {
         [STATE_OK] = "A run works here.",
         [STATE_WEAKER] = "A run works here, with what is weaker said above.",
         [STATE_CANNOT_HOLD] = "A run would be refused here: nothing is run without its walls.",
     };
-    struct arena arena = {0};
-    struct judged_wall walls[MOST_WALLS];
-    enum state worst;
-    size_t count = judge_all(caps, &arena, walls, &worst);
     buf_printf(out, "Linux %s on %s, as %s", caps->release, caps->architecture,
                caps->is_namespace_root ? "root of a user namespace"
                : caps->uid             ? "an ordinary user"
@@ -406,12 +403,8 @@ bool doctor_add_text(struct buf *out, const struct style *style, const struct ho
     }
     buf_add_str(out, "\n\n");
     for (size_t i = 0; i < count; i++) {
-        size_t columns = style_add(style, out, COLOUR_BOLD, walls[i].name);
-        for (; columns < 19; columns++)
-            buf_add_char(out, ' ');
-        columns = style_add(style, out, states[walls[i].state].colour, states[walls[i].state].name);
-        for (; columns < 13; columns++)
-            buf_add_char(out, ' ');
+        style_add_column(style, out, COLOUR_BOLD, walls[i].name, 19);
+        style_add_column(style, out, states[walls[i].state].colour, states[walls[i].state].name, 13);
         style_add(style, out, COLOUR_PLAIN, walls[i].says);
         buf_add_char(out, '\n');
         for (const char *const *line = walls[i].fixes; *line; line++) {
@@ -425,8 +418,6 @@ bool doctor_add_text(struct buf *out, const struct style *style, const struct ho
     buf_add_char(out, '\n');
     style_add(style, out, states[worst].colour, ends[worst]);
     buf_add_char(out, '\n');
-    arena_free(&arena);
-    return worst != STATE_CANNOT_HOLD;
 }
 
 static void add_facts(struct json *json, const struct host_caps *caps)
@@ -454,12 +445,9 @@ static void add_facts(struct json *json, const struct host_caps *caps)
     json_close(json, '}');
 }
 
-bool doctor_add_json(struct buf *out, const struct host_caps *caps)
+static void add_json(struct buf *out, const struct host_caps *caps, const struct judged_wall *walls,
+                     size_t count, enum state worst)
 {
-    struct arena arena = {0};
-    struct judged_wall walls[MOST_WALLS];
-    enum state worst;
-    size_t count = judge_all(caps, &arena, walls, &worst);
     struct json json = {.out = out};
     json_open(&json, NULL, '{');
     json_str(&json, "schema", "bawn.doctor");
@@ -482,6 +470,18 @@ bool doctor_add_json(struct buf *out, const struct host_caps *caps)
     json_close(&json, ']');
     add_facts(&json, caps);
     json_close(&json, '}');
+}
+
+bool doctor_add(struct buf *out, const struct style *style, const struct host_caps *caps, bool as_json)
+{
+    struct arena arena = {0};
+    struct judged_wall walls[MOST_WALLS];
+    enum state worst;
+    size_t count = judge_all(caps, &arena, walls, &worst);
+    if (as_json)
+        add_json(out, caps, walls, count, worst);
+    else
+        add_text(out, style, caps, walls, count, worst);
     arena_free(&arena);
     return worst != STATE_CANNOT_HOLD;
 }

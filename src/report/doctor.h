@@ -4,9 +4,8 @@
 #include "base/style.h"
 #include "kernel/probe.h"
 
-/* Each returns whether a run works here. */
-bool doctor_add_text(struct buf *out, const struct style *style, const struct host_caps *caps);
-bool doctor_add_json(struct buf *out, const struct host_caps *caps);
+/* Returns whether a run works here. */
+bool doctor_add(struct buf *out, const struct style *style, const struct host_caps *caps, bool as_json);
 
 /* The programs of which the probe should find out whether they are snaps, ended by NULL. */
 enum { MOST_PROGRAMS = 16 };

@@ -1,13 +1,30 @@
-#include "report/page.h"
-
+/*
+ * A session as one page of HTML that needs nothing else: no script, no font, no picture, and nothing may be loaded.
+ * A journal has text from inside the sandbox, and its owner can change it: all of it is escaped.
+ */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/fd.h"
 #include "base/text.h"
+#include "journal/session.h"
 #include "report/event.h"
 #include "report/processes.h"
+#include "report/summary.h"
+
+enum { JOURNAL_LARGEST = 16 * 1024 * 1024 };
+
+struct page {
+    const char *session;
+    const char *home;      /* shown as ~; may be NULL */
+    const char *integrity; /* a sentence: is the hash chain intact? */
+    bool is_whole;
+    VEC(struct journal_record) records;
+    const struct changed *changed;
+};
 
 static const char style_sheet[] =
     ":root{color-scheme:light dark;--line:#8884;--dim:#777;--red:#b3261e;--amber:#9a6700;--green:#1a7f37}"
@@ -24,7 +41,7 @@ static const char style_sheet[] =
 
 /* --- text ------------------------------------------------------------------------------------------------------------- */
 
-static const char *time_text(struct arena *arena, const struct journal_record *record, const char *format)
+static const char *record_time(struct arena *arena, const struct journal_record *record, const char *format)
 {
     struct timespec time;
     struct tm parts;
@@ -78,7 +95,7 @@ static void add_head(struct buf *out, struct arena *arena, const struct page *pa
     add_row(out, "workspace", field(start, "workspace"));
     add_row(out, "command", *field(plan, "arguments") ? field(plan, "arguments") : field(start, "command"));
     if (start)
-        add_row(out, "began", time_text(arena, start, "%Y-%m-%d %H:%M:%S %Z"));
+        add_row(out, "began", record_time(arena, start, "%Y-%m-%d %H:%M:%S %Z"));
     add_row(
         out, "ended",
         end ? arena_printf(arena, "status %s after %s ms", field(end, "status"), field(end, "milliseconds"))
@@ -230,7 +247,7 @@ static void add_timeline(struct buf *out, struct arena *arena, const struct page
         event_add_sentence(&sentence, record, page->home);
         bool is_denial = event_kinds(record->event) & EVENT_DENIED;
         buf_printf(out, "<tr%s><td class=t>", is_denial ? " class=denied" : "");
-        text_add_html(out, time_text(arena, record, "%H:%M:%S"));
+        text_add_html(out, record_time(arena, record, "%H:%M:%S"));
         buf_add_str(out, "</td><td class=e>");
         text_add_html(out, record->event);
         buf_add_str(out, "</td><td class=m>");
@@ -242,12 +259,44 @@ static void add_timeline(struct buf *out, struct arena *arena, const struct page
         buf_printf(out, "<p class=dim>and %zu more records</p>\n", page->records.count - MOST_ROWS);
 }
 
-void page_add(struct buf *out, struct arena *arena, const struct page *page)
+static void read_records(struct arena *arena, int session_fd, struct page *page)
 {
-    add_head(out, arena, page);
-    add_changes(out, page);
-    add_hosts(out, page);
-    add_processes(out, page);
-    add_timeline(out, arena, page);
+    auto_fd int fd = openat(session_fd, SESSION_JOURNAL, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    auto_buf struct buf text = {0};
+    if (fd < 0 || (buf_read(&text, fd, JOURNAL_LARGEST) < 0 && !text.size))
+        return;
+    for (const char *line = buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
+        struct journal_record record;
+        if (journal_record_parse(arena, line, (size_t)(end - line), &record))
+            vec_push(&page->records, record);
+    }
+}
+
+static void verify(struct arena *arena, int session_fd, struct page *page)
+{
+    struct journal_end end;
+    struct err err = {0};
+    page->is_whole = journal_verify(session_fd, SESSION_JOURNAL, &end, &err) == 0;
+    page->integrity =
+        page->is_whole
+            ? arena_printf(arena, "%" PRIu64 " records, each follows from the one before.", end.records)
+            : arena_printf(arena, "This journal does not hold together: %s.", err.message);
+}
+
+bool session_page_add(struct buf *out, struct arena *arena, int session_fd, const char *session,
+                      const char *home, const struct changed *changed)
+{
+    struct page page = {.session = session, .home = home, .changed = changed};
+    verify(arena, session_fd, &page);
+    read_records(arena, session_fd, &page);
+    add_head(out, arena, &page);
+    add_changes(out, &page);
+    add_hosts(out, &page);
+    add_processes(out, &page);
+    add_timeline(out, arena, &page);
     buf_add_str(out, "</body></html>\n");
+    for (size_t i = 0; i < page.records.count; i++)
+        journal_record_free(&page.records.at[i]);
+    vec_free(&page.records);
+    return page.is_whole;
 }

@@ -231,23 +231,15 @@ static void add_limits(struct listing *listing)
     }
 }
 
-static void add_artifacts(struct listing *listing)
+/* Operations that have a word and no path. */
+static void add_words(struct listing *listing, const char *heading, enum operation_kind kind)
 {
-    begin(listing, "Folders that builds make: new programs in them are not told of");
+    begin(listing, heading);
     for (size_t i = 0; i < listing->plan->operations.count; i++) {
         const struct operation *operation = &listing->plan->operations.at[i];
-        if (operation->kind == OP_ARTIFACTS)
-            add_line(listing, operation->name, "", operation->because);
-    }
-}
-
-static void add_arguments(struct listing *listing)
-{
-    begin(listing, "Words that the agent gets before its own arguments");
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
-        if (operation->kind == OP_ARGUMENT)
-            add_line(listing, operation->value, "", operation->because);
+        if (operation->kind == kind)
+            add_line(listing, kind == OP_ARGUMENT ? operation->value : operation->name, "",
+                     operation->because);
     }
 }
 
@@ -285,14 +277,14 @@ void policy_add_listing(const struct plan *plan, const struct style *style, bool
     add_section(&listing, "Can write", OP_BIND_WRITE);
     add_section(&listing, "Frozen inside that", OP_FREEZE);
     add_section(&listing, "Flagged inside that: settled with you at the end", OP_FLAG);
-    add_artifacts(&listing);
+    add_words(&listing, "Folders that builds make: new programs in them are not told of", OP_ARTIFACTS);
     add_section(&listing, "Can read", OP_BIND_READ);
     add_section(&listing, "Copied into the private home", OP_COPY);
     add_section(&listing, "Yours to read, what is written there is kept beside the private home", OP_SEED);
     add_section(&listing, "Sifted into the private home: settings without their secrets", OP_SIFT);
     add_section(&listing, "Kept the same inside and outside", OP_SYNC);
     add_section(&listing, "Sockets", OP_SOCKET);
-    add_arguments(&listing);
+    add_words(&listing, "Words that the agent gets before its own arguments", OP_ARGUMENT);
     add_hidden(&listing, with_absent);
     add_network(&listing);
     add_environment(&listing);

@@ -12,8 +12,9 @@
 void policy_add_listing(const struct plan *plan, const struct style *style, bool with_absent,
                         struct buf *out);
 
-/* why.c: which rule decides about a path, a host or a $NAME, which ones it beat, and what would change it. */
-int why_add_text(const struct plan *plan, const struct style *style, const char *asked, struct buf *out,
-                 struct err *err) must_check;
-int why_add_json(const struct plan *plan, const struct style *style, const char *asked, struct json *json,
-                 struct err *err) must_check;
+/*
+ * why.c: which rule decides about a path, a host or a $NAME, which rules it beat, and what would change it. `json`: as
+ * JSON there, and not as text in `out`; or NULL.
+ */
+int why_add(const struct plan *plan, const struct style *style, const char *asked, struct json *json,
+            struct buf *out, struct err *err) must_check;

@@ -82,9 +82,7 @@ void left_add(struct buf *out, const struct style *style, const struct left *lef
     for (size_t i = 0; i < left->files.count && i < most; i++) {
         const struct left_file *file = &left->files.at[i];
         buf_printf(out, "%*s", (int)indent, "");
-        size_t columns = style_add(style, out, COLOUR_BOLD, arena_printf(left->arena, "~%s", file->path));
-        for (; columns < PATH_COLUMNS; columns++)
-            buf_add_char(out, ' ');
+        style_add_column(style, out, COLOUR_BOLD, arena_printf(left->arena, "~%s", file->path), PATH_COLUMNS);
         buf_printf(out, "%12s", size_text(left->arena, file->size));
         buf_add_char(out, '\n');
     }
@@ -118,9 +116,7 @@ struct lines {
 static void begin_line(struct lines *lines, enum colour colour, const char *label)
 {
     buf_add_str(lines->out, "  ");
-    size_t columns = style_add(&lines->style, lines->out, *label ? colour : COLOUR_PLAIN, label);
-    for (; columns < LABEL_COLUMNS; columns++)
-        buf_add_char(lines->out, ' ');
+    style_add_column(&lines->style, lines->out, *label ? colour : COLOUR_PLAIN, label, LABEL_COLUMNS);
 }
 
 static void add(struct lines *lines, enum colour colour, const char *text)

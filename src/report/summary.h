@@ -1,5 +1,6 @@
 /*
- * What a run did, in a few lines: at its end (run_summary.c), and when a person reviews it later (review_summary.c).
+ * What a run did: in a few lines at its end (run_summary.c) and when a person reviews it (review_summary.c), and as a
+ * page of HTML (page.c).
  */
 #pragma once
 
@@ -54,3 +55,7 @@ void left_add(struct buf *out, const struct style *style, const struct left *lef
 /* Reads the journal of the session, and adds: the command, how long it took, refusals, changes, risky files. */
 void review_summary_add(const struct patch *patch, int session_fd, const struct record *record,
                         const change_list *changes, struct buf *out);
+
+/* Adds the page. Returns whether the hash chain of the session's journal is intact. `home` is shown as ~. */
+bool session_page_add(struct buf *out, struct arena *arena, int session_fd, const char *session,
+                      const char *home, const struct changed *changed);

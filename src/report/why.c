@@ -174,6 +174,7 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
     struct arena *arena = plan->policy->arena;
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
+    answer->kind = "host";
     if (host_parse(arena, asked, &host, &problem, &hint) < 0) {
         err_set(err, "%s: '%s'", problem, asked);
         return hint ? err_hint(err, "%s", hint) : -1;
@@ -181,7 +182,6 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
     uint16_t port = host.port ? host.port : PORT_HTTPS;
     const struct rule *net = decide_net(plan->policy, NULL).decides;
     enum net_mode mode = net ? net->net : NET_ALLOW;
-    answer->kind = "host";
     answer->asked = host_with_port(arena, host_text(arena, &host), port);
     if (mode != NET_ALLOW) {
         decide_net(plan->policy, &answer->candidates);
@@ -262,12 +262,8 @@ static void add_rule_line(struct buf *out, const struct style *style, struct are
 {
     enum { LABEL_COLUMNS = 10, RULE_COLUMNS = 34 };
     buf_add_str(out, "  ");
-    size_t columns = style_add(style, out, COLOUR_DIM, label);
-    for (; columns < LABEL_COLUMNS; columns++)
-        buf_add_char(out, ' ');
-    columns = style_add(style, out, COLOUR_PLAIN, rule_text(arena, rule));
-    for (; columns < RULE_COLUMNS; columns++)
-        buf_add_char(out, ' ');
+    style_add_column(style, out, COLOUR_DIM, label, LABEL_COLUMNS);
+    style_add_column(style, out, COLOUR_PLAIN, rule_text(arena, rule), RULE_COLUMNS);
     buf_add_str(out, "  ");
     style_add(style, out, COLOUR_PLAIN, rule_place(style, arena, rule));
     if (why)
@@ -352,24 +348,15 @@ static void add_json(struct json *json, const struct answer *answer)
     json_close(json, '}');
 }
 
-int why_add_text(const struct plan *plan, const struct style *style, const char *asked, struct buf *out,
-                 struct err *err)
+int why_add(const struct plan *plan, const struct style *style, const char *asked, struct json *json,
+            struct buf *out, struct err *err)
 {
     struct answer answer;
     int result = answer_question(plan, style, asked, &answer, err);
-    if (result == 0)
-        add_text(out, style, plan->policy->arena, &answer);
-    vec_free(&answer.candidates);
-    return result;
-}
-
-int why_add_json(const struct plan *plan, const struct style *style, const char *asked, struct json *json,
-                 struct err *err)
-{
-    struct answer answer;
-    int result = answer_question(plan, style, asked, &answer, err);
-    if (result == 0)
+    if (result == 0 && json)
         add_json(json, &answer);
+    else if (result == 0)
+        add_text(out, style, plan->policy->arena, &answer);
     vec_free(&answer.candidates);
     return result;
 }
