@@ -222,8 +222,10 @@ class Sessions:
         return self.runs + self.refused(run)
 
     def no_more_processes(self) -> list:
+        # The sanitizers' search for leaks starts a process of its own, and ends with 1 where it cannot.
+        options = self.world.environment().get("ASAN_OPTIONS", "")
         run = self.run(
-            self.bawn + ["--", "/bin/echo", "ran"],
+            ["/usr/bin/env", f"ASAN_OPTIONS={options}:detect_leaks=0"] + self.bawn + ["--", "/bin/echo", "ran"],
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)),
         )
         return self.runs + self.refused(run)
