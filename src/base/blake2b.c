@@ -1,4 +1,4 @@
-#include "base/blake2b.h"
+#include "base/hash.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "cli/say.h"
 #include "session/load.h"
 #include "supervise/control.h"
-#include "trust/own_policy.h"
+#include "trust/trust.h"
 #include "workspace/record.h"
 
 typedef VEC(const char *) name_list;

@@ -6,7 +6,7 @@
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "report/patch.h"
-#include "session/progress.h"
+#include "session/caller.h"
 
 /* The named session, or the latest of this workspace that changed anything. */
 static const struct record *choose_shown(const struct choice *choice)

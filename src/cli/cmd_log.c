@@ -20,7 +20,7 @@
 #include "report/event.h"
 #include "report/summary.h"
 #include "report/time_text.h"
-#include "session/changed.h"
+#include "session/capture.h"
 #include "session/load.h"
 #include "workspace/record.h"
 

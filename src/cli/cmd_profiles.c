@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "policy/object.h"
+#include "policy/parse.h"
 #include "policy/profile.h"
 #include "session/load.h"
 

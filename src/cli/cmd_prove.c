@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "kernel/libexec.h"
 #include "kernel/process.h"
 #include "prove/proof.h"
 #include "session/load.h"

@@ -30,7 +30,7 @@ static uint64_t bytes_in(const struct tree *tree)
     return sum;
 }
 
-struct line {
+struct undo_line {
     const char *name;
     enum colour colour;
     struct timespec moment;
@@ -39,7 +39,8 @@ struct line {
     const char *remark;
 };
 
-static void add_line(struct arena *arena, const struct style *style, struct buf *out, const struct line *line)
+static void add_line(struct arena *arena, const struct style *style, struct buf *out,
+                     const struct undo_line *line)
 {
     size_t start = out->size;
     style_add(style, out, line->colour, line->name);
@@ -59,7 +60,7 @@ static void add_checkpoints(struct arena *arena, const struct style *style, stru
         struct err ignored;
         if (checkpoint_load(folder_fd, checkpoint->number, &before, &after, &ignored) <= 0)
             continue;
-        struct line line = {
+        struct undo_line line = {
             .name = arena_printf(arena, "  %s", time_text(arena, checkpoint->taken)),
             .moment = checkpoint->taken,
             .files = record_count_changes(&before, &after),
@@ -95,7 +96,7 @@ static void add_session(const struct choice *choice, const struct style *style, 
     bool has_trees = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
                      tree_load(fd, "after", &after, &ignored) > 0;
     if ((has_trees && undo_is_possible(record)) || checkpoints.count) {
-        struct line line = {
+        struct undo_line line = {
             .name = record->name,
             .colour = COLOUR_BOLD,
             .moment = record->state == STATE_RUNNING ? record->began : record->ended,

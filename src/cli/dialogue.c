@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
-#include "session/progress.h"
+#include "session/caller.h"
 #include "workspace/repo_check.h"
 
 enum { MOST_LISTED = 20 };

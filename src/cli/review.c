@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/say.h"
-#include "git/paths.h"
+#include "git/repo.h"
 
 static const char aside_help[] = "  y  apply it                  n  leave it: it waits\n"
                                  "  x  throw it away             h  hunk by hunk\n"

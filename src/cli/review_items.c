@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/review.h"
-#include "git/paths.h"
+#include "git/repo.h"
 
 /* --- which changes are one item ---------------------------------------------------------------------------------- */
 

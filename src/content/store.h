@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "base/blake2b.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/progress.h"
 #include "base/vec.h"
 

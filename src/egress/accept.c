@@ -1,4 +1,3 @@
-#include "egress/accept.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -7,8 +6,6 @@
 #include <unistd.h>
 
 #include "egress/connection.h"
-#include "egress/dial.h"
-#include "egress/inspect.h"
 
 /* Finds the name for the connection's synthetic address, and the rule that allows the connection. */
 static bool find_target(struct connection *connection)

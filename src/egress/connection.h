@@ -4,6 +4,7 @@
 #include "egress/egress.h"
 #include "egress/flow.h"
 #include "egress/http.h"
+#include "egress/poller.h"
 
 enum stage {
     STAGE_INSPECT,  /* waits for the first bytes */
@@ -83,3 +84,52 @@ void connection_account(const struct connection *connection);
 
 /* Sets SO_LINGER so that close sends RST. */
 void break_when_closed(int fd);
+
+/* --- accept --- */
+
+/* Accepts connections, at listeners inside and at published ports. */
+
+/* listeners.ready */
+void accept_ready(struct watcher *watcher, uint32_t events);
+
+/* --- inspect --- */
+
+/*
+ * Inspects the first bytes of a connection. One address may serve many hosts: the host that the client itself names, in TLS or
+ * in HTTP, must be the name that it asked for. The bytes are only peeked at and stay in the socket.
+ */
+
+/*
+ * Returns true when the first bytes have passed: is_inspected is set, and the caller goes on. On false the connection waits for
+ * more bytes, or it was refused or reset, and the caller returns at once.
+ */
+bool connection_inspect(struct connection *connection) must_check;
+
+/* --- relay --- */
+
+/*
+ * Moves bytes in both directions (flow.h). The end of one direction becomes the end of the same direction at the other socket
+ * (half-close), a peer that does not read stops the other one, and a reset resets both. Requests of plain HTTP are checked
+ * (http.h), answers are not.
+ */
+
+/* Both sockets are connected: begins STAGE_RELAY. */
+void connection_relay(struct connection *connection);
+
+/* Ends the gathering of flows that have fallen silent (flow.h). Returns true while some gather: call it again in a millisecond. */
+bool relay_keep_time(struct egress *egress);
+
+/* --- dial --- */
+
+/* Looks a host up, checks its addresses (leads.h) and connects to one of them; for a published port, connects inside. */
+
+int dial_open(struct egress *egress) must_check;
+
+/* Begins STAGE_LOOKUP. */
+void connection_dial(struct connection *connection);
+
+/* A published port: asks process 1 for a socket that connects to 127.0.0.1, or to ::1 if that was refused. */
+void connection_dial_inside(struct connection *connection);
+
+/* Tries the next address, beside those that have not answered yet. */
+void connection_attempt(struct connection *connection);

@@ -1,4 +1,3 @@
-#include "egress/dial.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -6,7 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "egress/relay.h"
+#include "egress/connection.h"
 
 enum {
     KEPT = 5000,           /* milliseconds for which the addresses of a name are cached */

@@ -30,12 +30,16 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/err.h"
 #include "egress/asks.h"
+#include "egress/flow.h"
 #include "egress/leads.h"
 #include "egress/listeners.h"
 #include "egress/lookup.h"
 #include "egress/names.h"
-#include "egress/pipes.h"
 #include "egress/poller.h"
 #include "egress/proxy.h"
 #include "egress/resolver.h"
@@ -80,3 +84,25 @@ struct egress {
     VEC(struct confirmation) unconfirmed;
     const char *trouble; /* since the last confirmation, or NULL */
 };
+
+/* --- sandbox --- */
+
+/* The walls that this program puts around itself. */
+
+int sandbox_enter(struct err *err) must_check;
+
+/* Do name lookups need a service of this machine, by this text of /etc/nsswitch.conf? */
+bool sandbox_needs_services(const char *nsswitch);
+
+/* --- settings --- */
+
+/* Lines of words from bawn: first a file with all settings, then single lines while the command runs. */
+
+int settings_open_link(struct egress *egress, int link_fd) must_check;
+int settings_read(struct egress *egress, int settings_fd, struct err *err) must_check;
+
+/* asks.on_reply: sends the confirmations that waited for it. */
+void settings_confirm(struct asks *asks);
+
+/* A descriptor that bawn passed on, as text. */
+bool settings_parse_fd(const char *text, int *ret_fd);

@@ -1,4 +1,4 @@
-#include "egress/inspect.h"
+#include "egress/connection.h"
 
 #include <errno.h>
 #include <netinet/in.h>

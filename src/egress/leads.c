@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "egress/poller.h"
-#include "kernel/route.h"
+#include "kernel/loopback.h"
 
 /* Milliseconds for which an answer is used again: the kernel's about an address, the resolver's about NAT64. */
 enum { ROUTES_KEPT = 1000, TRANSLATORS_KEPT = 60000 };

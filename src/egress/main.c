@@ -4,12 +4,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "egress/accept.h"
 #include "egress/connection.h"
-#include "egress/dial.h"
-#include "egress/relay.h"
-#include "egress/sandbox.h"
-#include "egress/settings.h"
+#include "egress/egress.h"
 
 enum { TICK = 50, INSTANT = 1 }; /* milliseconds */
 

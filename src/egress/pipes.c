@@ -1,4 +1,4 @@
-#include "egress/pipes.h"
+#include "egress/flow.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,10 +1,9 @@
-#include "egress/relay.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "egress/inspect.h"
+#include "egress/connection.h"
 
 static bool http_is_waiting(const struct connection *connection)
 {

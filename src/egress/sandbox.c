@@ -2,7 +2,7 @@
  * The program parses input from untrusted peers. If one takes it over, there must be nothing to write, to run or to read but the
  * files of name lookups. It may use sockets, time, memory and threads.
  */
-#include "egress/sandbox.h"
+#include "egress/egress.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "egress/settings.h"
+#include "egress/egress.h"
 
 #include <errno.h>
 #include <stdarg.h>

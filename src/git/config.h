@@ -4,10 +4,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/vec.h"
 
 struct git_setting {
     const char *section;    /* in lower case */
@@ -25,3 +27,25 @@ struct buf;
 
 /* Adds "name = value" as git reads it back; a value that git could not hold is left out. */
 void git_config_add(struct buf *out, const char *name, const char *value);
+
+/* --- running --- */
+
+/* Settings of git that make it run, load or follow something. */
+
+typedef VEC(struct git_setting) git_setting_list;
+
+/* All settings of a text, in order. The arena holds them, the caller frees the list. Returns -1 as git_config_read. */
+int git_setting_list_read(struct arena *arena, const char *text, size_t size, git_setting_list *ret_settings)
+    must_check;
+
+/* Is the setting among these, with the same value? */
+bool git_setting_list_has(const git_setting_list *settings, const struct git_setting *wanted);
+
+/* "filter.lfs.clean". */
+const char *git_setting_name(struct arena *arena, const struct git_setting *setting);
+
+/* Does git run, load or follow something because of this setting? Names of programs, hooks, further files. */
+bool git_setting_runs(const struct git_setting *setting);
+
+/* Is there a line among a rebase's to-do list that git would execute when the rebase goes on? */
+bool git_todo_runs(const char *text);

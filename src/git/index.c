@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/reader.h"
-#include "base/sha256.h"
 #include "base/text.h"
-#include "git/sha1.h"
+#include "git/refs.h"
 #include "kernel/beneath.h"
 
 enum {

@@ -1,10 +1,10 @@
-#include "git/indirect.h"
+#include "git/repo.h"
 
 #include <string.h>
 
 #include "base/path.h"
 #include "base/text.h"
-#include "git/running.h"
+#include "git/config.h"
 
 enum {
     CONFIG_LARGEST = 1024 * 1024,

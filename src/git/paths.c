@@ -1,4 +1,4 @@
-#include "git/paths.h"
+#include "git/repo.h"
 
 #include <string.h>
 

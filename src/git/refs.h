@@ -6,7 +6,8 @@
 
 #include "base/bytes.h"
 #include "base/vec.h"
-#include "git/sha1.h"
+
+enum { SHA1_SIZE = 20, SHA1_DIGITS = 40 };
 
 struct git_hash {
     unsigned char bytes[SHA1_SIZE];
@@ -23,3 +24,9 @@ void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]
 
 /* The name that git gives an object of this kind. */
 void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash);
+
+/* SHA-1 (FIPS 180-4), because git names its objects by it. Nothing of bawn's own relies on it. */
+
+/* Of two pieces after one another: git puts a head before an object's content. */
+void sha1_of(const void *head, size_t head_size, const void *bytes, size_t size,
+             unsigned char ret_hash[SHA1_SIZE]);

@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "base/text.h"
-#include "git/indirect.h"
 
 enum { MOST_DIRS = 4096, MOST_DEPTH = 12, LINK_LARGEST = 8192, CONFIG_LARGEST = 1024 * 1024 };
 

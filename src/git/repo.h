@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/vec.h"
 #include "kernel/fsview.h"
@@ -40,3 +41,44 @@ void git_repo_free(struct git_repo *repo);
 
 /* What a control file of this name can hold so that git works as if it were not there. */
 const char *git_stub_content(const char *name);
+
+/* --- paths --- */
+
+/* Which paths belong to a git repository, judged by their names only. */
+
+/* The size of the part of a path that names a git directory, with its slash; 0 if there is none. */
+size_t git_directory_size(const char *path);
+
+/* The same for the repository that the path belongs to: a submodule's repository is inside ".git/modules". */
+size_t git_repository_size(const char *path);
+
+/* Is it one of HEAD, refs, packed-refs and their logs? */
+bool git_is_position(const char *path);
+
+/* Does git replace this file through NAME.lock? The process that has created NAME.lock may replace it. */
+bool git_has_lock(const char *path);
+
+/* --- indirect --- */
+
+/*
+ * Where a git directory's configuration leads: the folder of the active hooks, the program that is asked what changed, and further
+ * files of configuration.
+ */
+
+struct git_owner {
+    const char *git_dir;
+    const char *base; /* its work tree, or itself: where programs are run, and paths begin */
+    const char *tree; /* what lies elsewhere is none of ours */
+    const char *home; /* what ~ stands for; NULL: nothing */
+};
+
+/* Adds to the repository what must be frozen or flagged because the configuration of this git directory points at it. */
+void git_follow_config(struct fsview *fs, const struct git_owner *owner, struct git_repo *repo);
+
+/* The same for what the user's own and the system's configuration say of every repository. */
+void git_follow_user_config(struct fsview *fs, const struct git_owner *owner, const struct git_user *user,
+                            struct git_repo *repo);
+
+/* The same for the text of one of its files. */
+void git_follow_text(struct fsview *fs, const struct git_owner *owner, const char *config, const char *text,
+                     size_t size, struct git_repo *repo);

@@ -1,4 +1,4 @@
-#include "git/running.h"
+#include "git/config.h"
 
 #include <string.h>
 

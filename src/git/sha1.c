@@ -1,4 +1,4 @@
-#include "git/sha1.h"
+#include "git/refs.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -42,8 +42,8 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "git/config.h"
 #include "git/repo.h"
-#include "git/running.h"
 #include "hold/aside.h"
 #include "kernel/directories.h"
 

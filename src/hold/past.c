@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
-#include "kernel/times.h"
 
 /* Was the file changed so shortly before the snapshot that one more change could bear the same time? */
 static bool is_too_young(const struct past *past, const struct entry *entry)

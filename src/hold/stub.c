@@ -12,8 +12,8 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"

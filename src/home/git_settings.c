@@ -1,4 +1,4 @@
-#include "home/git_settings.h"
+#include "home/home.h"
 
 #include <string.h>
 

@@ -11,11 +11,8 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "home/copy.h"
 #include "home/files.h"
-#include "home/seed.h"
 #include "kernel/directories.h"
-#include "kernel/remove.h"
 
 /* Of a fresh home, in the session's folder. */
 #define FRESH_NAME "home"

@@ -1,4 +1,4 @@
-#include "home/seed.h"
+#include "home/home.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/sha256.h"
-#include "kernel/remove.h"
+#include "base/hash.h"
+#include "kernel/directories.h"
 #include "workspace/layers.h"
 
 #define SEEDS_NAME "seeds"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/json_read.h"
+#include "base/json.h"
 #include "home/sift_parts.h"
 
 /* What may pass. The words are matched whole; `*` stands for a part of a name. */

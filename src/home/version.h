@@ -9,7 +9,7 @@
 
 #include "base/attr.h"
 #include "base/err.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 
 enum { VERSION_LARGEST = 1024 * 1024 };
 

@@ -1,4 +1,4 @@
-#include "journal/read.h"
+#include "journal/journal.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

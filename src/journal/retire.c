@@ -1,4 +1,3 @@
-#include "journal/retire.h"
 
 #include <dirent.h>
 #include <errno.h>

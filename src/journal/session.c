@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "journal/read.h"
+#include "journal/journal.h"
 #include "kernel/directories.h"
 
 /* Folders of marks: a session that runs or was killed, and one whose repair failed. */

@@ -1,4 +1,4 @@
-#include "journal/system_log.h"
+#include "journal/journal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,8 +4,11 @@
 #include <dirent.h>
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/map.h"
+#include "base/progress.h"
 
 /* Makes the directory and every missing one above it. The path is absolute, and may lead through the user's own links. */
 int directories_make(const char *path, struct err *err) must_check;
@@ -33,3 +36,33 @@ const struct dirent *directories_next(DIR *directory, int *trouble);
 
 /* Is it a directory that can be read, with nothing in it? */
 bool directories_is_empty(int parent_fd, const char *name);
+
+/* --- remove --- */
+
+/* Removes a tree of bawn's own that a sandbox has filled: any depth, any mode, no link followed. */
+
+/* Fine where there is nothing of that name. */
+int remove_tree(int parent_fd, const char *name, struct err *err) must_check;
+int remove_tree_telling(int parent_fd, const char *name, struct progress *progress, struct err *err)
+    must_check;
+
+/* --- listing --- */
+
+/*
+ * A directory's names, read at once. A policy asks about hundreds of names in few directories, most of which are not
+ * there: reading the directory answers them all for the price of a few questions.
+ */
+
+struct listing {
+    struct map types; /* name → its DT_…, as a pointer to a byte */
+};
+
+/*
+ * Reads the names of an open directory. Returns false where the answers could differ from those of the kernel: a
+ * directory that is large, may not be searched, or that does not tell names apart by their case.
+ */
+bool listing_read(int directory_fd, struct arena *arena, struct listing *ret_listing);
+void listing_free(struct listing *listing);
+
+/* The DT_… of a name; DT_UNKNOWN where only a look at the file tells; -1 where there is no such name. */
+int listing_type(const struct listing *listing, const char *name);

@@ -11,7 +11,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "kernel/directories.h"
-#include "kernel/listing.h"
 
 enum { MOST_LINKS = 40 }; /* as the kernel's own limit */
 

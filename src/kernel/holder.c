@@ -1,4 +1,4 @@
-#include "kernel/holder.h"
+#include "kernel/unix_sockets.h"
 
 #include <dirent.h>
 #include <fcntl.h>

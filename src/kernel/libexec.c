@@ -1,4 +1,4 @@
-#include "kernel/libexec.h"
+#include "kernel/process.h"
 
 #include <limits.h>
 #include <unistd.h>

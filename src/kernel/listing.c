@@ -1,4 +1,4 @@
-#include "kernel/listing.h"
+#include "kernel/directories.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "kernel/endpoint.h"
 
 /* Brings it up: the namespace's own programs reach each other at 127.0.0.1 and ::1. */
 int loopback_bring_up(struct err *err) must_check;
@@ -16,3 +17,18 @@ int loopback_take_all_addresses(unsigned address, struct err *err) must_check;
 
 /* Undoes that, but for the loopback itself: other addresses are then as far away as without a network. */
 int loopback_let_addresses_go(unsigned address, struct err *err) must_check;
+
+/* --- route --- */
+
+/* Where the kernel would send what is for an address: away, or to this machine itself. */
+
+enum route {
+    ROUTE_UNKNOWN, /* the kernel could not be asked */
+    ROUTE_HERE,    /* an address of an interface, or of a network that is routed to this machine */
+    ROUTE_AWAY,    /* or nowhere */
+};
+
+/* A socket for route_of, or -1 with errno. */
+int route_open(void) must_check;
+
+enum route route_of(int route_fd, const struct endpoint *endpoint);

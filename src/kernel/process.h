@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/attr.h"
 #include "base/err.h"
 
@@ -106,3 +107,10 @@ int process_close_descriptors(int spared, struct err *err) must_check;
  * than that.
  */
 void process_await_sandbox(pid_t pid, int milliseconds);
+
+/* --- libexec --- */
+
+/* Programs of bawn's own that are installed beside it. */
+
+/* Where "bawn-egress" or the like lies: beside bawn itself, in the libexec beside its folder, or where it was installed. NULL: nowhere. */
+const char *libexec_find(struct arena *arena, const char *name);

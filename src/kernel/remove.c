@@ -1,4 +1,3 @@
-#include "kernel/remove.h"
 
 #include <dirent.h>
 #include <errno.h>

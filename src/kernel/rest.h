@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "base/blake2b.h"
 #include "base/chacha20.h"
+#include "base/hash.h"
 
 /* It takes milliseconds, so that nothing should have happened for a while. */
 enum { REST_AFTER_MILLISECONDS = 3000, REST_MOST_PAGES = 4096 };

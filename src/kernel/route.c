@@ -1,4 +1,4 @@
-#include "kernel/route.h"
+#include "kernel/loopback.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>

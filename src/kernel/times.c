@@ -1,4 +1,4 @@
-#include "kernel/times.h"
+#include "kernel/beneath.h"
 
 #include <linux/magic.h>
 #include <sys/vfs.h>

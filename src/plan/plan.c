@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "plan/steps.h"
 
 /*

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "base/json_read.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/steps.h"

@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "plan/steps.h"
+#include "policy/compose.h"
 #include "policy/decide.h"
-#include "policy/expand.h"
 
 static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
 {

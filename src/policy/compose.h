@@ -39,3 +39,13 @@ void verify_places(struct policy *policy, struct diags *diags);
 
 /* A rule that nobody wrote: a workspace that was found, a git directory that belongs to one. */
 void add_found_rule(struct policy *policy, enum verb verb, const struct source *source, const char *path);
+
+/* --- expand --- */
+
+/* What stands for something else in a rule: ~, $HOME, $XDG_…, $SLUG. */
+
+/* A path's pattern with $SLUG replaced; what is quoted stays quoted. */
+const char *expand_slug(const struct policy *policy, const char *pattern);
+
+/* A variable's value: everything replaced, and nothing quoted any more. */
+const char *expand_value(const struct policy *policy, const char *value);

@@ -1,4 +1,4 @@
-#include "policy/expand.h"
+#include "policy/compose.h"
 
 #include <string.h>
 

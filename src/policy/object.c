@@ -1,4 +1,4 @@
-#include "policy/object.h"
+#include "policy/parse.h"
 
 #include <ctype.h>
 #include <string.h>

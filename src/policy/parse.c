@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "policy/lex.h"
-#include "policy/object.h"
 
 struct parser {
     struct arena *arena;

@@ -5,7 +5,6 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "policy/compose.h"
-#include "policy/expand.h"
 #include "policy/sift.h"
 
 /* A pattern's last name, where it is a plain one: most are, and are then found by it alone. NULL otherwise. */

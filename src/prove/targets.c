@@ -18,13 +18,12 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "kernel/remove.h"
 
 /* In the decoy home. `#` is the canary. A text of NULL is a directory. */
 static const struct {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "journal/read.h"
+#include "journal/journal.h"
 
 enum event_kind {
     EVENT_DENIED = 1 << 0, /* something was not given, or met what it must not */

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/vec.h"
-#include "journal/read.h"
+#include "journal/journal.h"
 
 struct process {
     const char *pid, *arguments;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "journal/read.h"
+#include "journal/journal.h"
 #include "journal/session.h"
 #include "report/summary.h"
 #include "report/time_text.h"

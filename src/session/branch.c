@@ -14,7 +14,6 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
-#include "kernel/remove.h"
 #include "session/ask_git.h"
 #include "workspace/repo_check.h"
 #include "workspace/upper.h"

@@ -7,9 +7,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/progress.h"
 #include "base/trace.h"
 #include "kernel/cgroup.h"
 #include "plan/walls.h"
@@ -60,3 +62,21 @@ void caller_say_err(const struct caller *caller, const struct err *err);
 
 /* The real machine. Only the walls that are asked about are tried, so that a run that gives none up pays for nothing. */
 void machine_look(wall_set asked, struct machine *ret_machine);
+
+/* --- progress --- */
+
+/*
+ * A line for the person who waits at the terminal: an operation that takes longer than a second says how far it is, in one line
+ * that is overwritten again and again and is gone at the end. Where nobody reads along, nothing is shown.
+ */
+
+struct progress_line {
+    struct progress progress;      /* the first member */
+    const struct speaker *speaker; /* NULL: nobody reads it */
+    const char *what;              /* "taking a snapshot" */
+    struct timespec began, written;
+};
+
+/* Returns what is handed on to whoever works, or NULL. A child may tell of its progress, too. */
+struct progress *progress_begin(struct progress_line *line, const struct speaker *speaker, const char *what);
+void progress_end(const struct progress_line *line);

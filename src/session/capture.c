@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/style.h"
 #include "policy/decide.h"
-#include "session/progress.h"
+#include "session/caller.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
 #include "workspace/layers.h"

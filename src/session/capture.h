@@ -6,6 +6,8 @@
 
 #include "hold/flags.h"
 #include "journal/session.h"
+#include "report/summary.h"
+#include "session/caller.h"
 #include "session/load.h"
 #include "workspace/record.h"
 
@@ -67,3 +69,21 @@ int capture_finish(const struct loaded *loaded, struct capture *capture, struct 
 /* A snapshot of the tree: that of the start, as long as none was taken. */
 int capture_snapshot(const struct loaded *loaded, const char *store, const struct captured_tree *tree,
                      struct progress *progress, struct tree *ret_tree, struct err *err) must_check;
+
+/* --- changed --- */
+
+/* What a session changed in the workspace, in short: how many files, which of them would run on the host. */
+
+/* Reads what was written down at the end of the run. */
+void changed_find(const struct loaded *loaded, int session_fd, struct changed *changed);
+void changed_free(struct changed *changed);
+
+/* --- flagged --- */
+
+/* The end of a run: the user decides about new content in flagged files, and is told what else the run left. */
+
+/* `may_ask`: the command ended by itself, and a person may be there. Returns how many files are held aside. */
+size_t flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask);
+
+/* New programs, links out of the workspace and the like. */
+void flagged_say_sightings(const struct caller *caller, const struct flags *flags);

@@ -1,4 +1,4 @@
-#include "session/changed.h"
+#include "session/capture.h"
 
 #include "base/text.h"
 

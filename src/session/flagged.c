@@ -1,4 +1,4 @@
-#include "session/flagged.h"
+#include "session/capture.h"
 
 #include <string.h>
 

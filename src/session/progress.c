@@ -1,4 +1,4 @@
-#include "session/progress.h"
+#include "session/caller.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
 #include "base/fd.h"
 #include "base/style.h"
 #include "content/store.h"
-#include "policy/object.h"
+#include "policy/parse.h"
 #include "report/time_text.h"
-#include "session/progress.h"
+#include "session/caller.h"
 
 #define FILE_NAME "snapshot-keep"
 

@@ -11,11 +11,9 @@
 #include "home/home.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
-#include "kernel/remove.h"
 #include "report/glance.h"
 #include "session/ask_git.h"
 #include "session/capture.h"
-#include "session/flagged.h"
 #include "supervise/control.h"
 #include "workspace/transition.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "home/git_settings.h"
+#include "home/home.h"
 #include "kernel/process.h"
 #include "policy/decide.h"
 #include "report/messages.h"

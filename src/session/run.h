@@ -11,8 +11,6 @@
 #include "report/summary.h"
 #include "session/ask_git.h"
 #include "session/capture.h"
-#include "session/changed.h"
-#include "session/flagged.h"
 #include "session/load.h"
 #include "supervise/checkpoints.h"
 #include "supervise/control.h"

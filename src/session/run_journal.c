@@ -4,10 +4,10 @@
 #include <sys/utsname.h>
 
 #include "base/fd.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/text.h"
-#include "journal/retire.h"
-#include "journal/system_log.h"
+#include "journal/journal.h"
+#include "journal/session.h"
 #include "policy/decide.h"
 #include "session/run_parts.h"
 #include "workspace/record.h"

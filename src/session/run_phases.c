@@ -8,7 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "hold/hold.h"
-#include "home/seed.h"
+#include "home/home.h"
 #include "report/messages.h"
 #include "session/hook.h"
 #include "session/run_parts.h"

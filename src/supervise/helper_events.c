@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "kernel/holder.h"
 #include "kernel/passing.h"
 #include "kernel/ports.h"
+#include "kernel/unix_sockets.h"
 #include "policy/host.h"
 
 enum {

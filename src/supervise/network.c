@@ -12,9 +12,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "kernel/libexec.h"
 #include "kernel/passing.h"
 #include "kernel/ports.h"
+#include "kernel/process.h"
 #include "policy/decide.h"
 #include "supervise/helper.h"
 

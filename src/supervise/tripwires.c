@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/path.h"
-#include "kernel/holder.h"
+#include "kernel/unix_sockets.h"
 
 /* Every touch is counted; so many are written down for each file, and so often it is looked for who did it. */
 enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16, COMMAND_LONGEST = 300 };

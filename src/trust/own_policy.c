@@ -1,4 +1,4 @@
-#include "trust/own_policy.h"
+#include "trust/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 

@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/err.h"
 #include "kernel/fsview.h"
 
 bool trust_holds(struct fsview *fs, const char *data_directory, const char *workspace, const char *text,
@@ -18,3 +21,13 @@ int trust_pin(struct fsview *fs, const char *data_directory, const char *workspa
 /* Returns 1 where a pin was taken back, 0 where there was none. */
 int trust_revoke(struct fsview *fs, const char *data_directory, const char *workspace, struct err *err)
     must_check;
+
+/* --- own policy --- */
+
+/* The user's own policy file, to which a rule can be added. */
+
+/*
+ * Adds a line at the end, unless it is there; everything else stays as it is, byte by byte. A link is followed: people
+ * keep such files elsewhere. Written aside and renamed, so that a crash leaves the old file or the new one.
+ */
+int own_policy_add(struct arena *arena, const char *path, const char *line, struct err *err) must_check;

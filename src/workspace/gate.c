@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
-#include "base/json_read.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/text.h"
-#include "git/running.h"
+#include "git/config.h"
 #include "workspace/compare.h"
 
 enum { READ_MOST = 1024 * 1024 };

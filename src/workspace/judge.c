@@ -10,9 +10,8 @@
 #include "base/path.h"
 #include "base/timespec.h"
 #include "git/index.h"
-#include "git/paths.h"
+#include "git/repo.h"
 #include "kernel/beneath.h"
-#include "kernel/times.h"
 #include "workspace/scan.h"
 
 bool judge_same_kind(const struct entry *a, const struct entry *b)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "git/paths.h"
+#include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/diff.h"
 #include "workspace/scan.h"

@@ -9,7 +9,7 @@
 #include "git/branch.h"
 #include "git/index.h"
 #include "git/objects.h"
-#include "git/paths.h"
+#include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/future.h"
 

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
-#include "kernel/times.h"
 
 enum {
     MOST_ENTRIES = 2000000,

@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/timespec.h"
-#include "git/paths.h"
+#include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/judge.h"
 #include "workspace/scan.h"

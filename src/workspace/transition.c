@@ -56,7 +56,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "git/paths.h"
+#include "git/repo.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
 #include "workspace/scan.h"

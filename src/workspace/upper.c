@@ -11,7 +11,6 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
-#include "kernel/remove.h"
 #include "workspace/compare.h"
 #include "workspace/layers.h"
 #include "workspace/record.h"

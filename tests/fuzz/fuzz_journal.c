@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "fuzz.h"
-#include "journal/read.h"
+#include "journal/journal.h"
 
 static void write_again(const struct journal_record *record, struct buf *out)
 {

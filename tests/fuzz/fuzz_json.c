@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_read.h"
+#include "base/json.h"
 #include "fuzz.h"
 
 enum { WALKED_DEEP = 4 }; /* each level is read again for each level above it */

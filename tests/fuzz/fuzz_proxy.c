@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "egress/egress.h"
 #include "egress/proxy.h"
-#include "egress/sandbox.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,11 +1,11 @@
 #include "base/buf.h"
 #include "base/chacha20.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/reader.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "unit.h"
 

@@ -18,9 +18,9 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "egress/sandbox.h"
+#include "egress/egress.h"
 #include "kernel/landlock.h"
-#include "kernel/route.h"
+#include "kernel/loopback.h"
 #include "unit.h"
 
 enum { BROKEN = 200 };

@@ -2,12 +2,11 @@
 #include <sys/mman.h>
 
 #include "git/branch.h"
+#include "git/config.h"
 #include "git/index.h"
 #include "git/objects.h"
-#include "git/paths.h"
 #include "git/refs.h"
-#include "git/running.h"
-#include "git/sha1.h"
+#include "git/repo.h"
 #include "machine.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include "home/files.h"
 #include "home/memory.h"
 #include "home/version.h"
-#include "kernel/remove.h"
+#include "kernel/directories.h"
 #include "unit.h"
 
 static struct {

@@ -4,8 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "journal/read.h"
-#include "journal/retire.h"
+#include "journal/journal.h"
 #include "journal/session.h"
 #include "unit.h"
 

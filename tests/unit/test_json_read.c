@@ -1,4 +1,4 @@
-#include "base/json_read.h"
+#include "base/json.h"
 #include "unit.h"
 
 static struct arena arena;

@@ -1,5 +1,5 @@
 /* When a directory's listing may answer for the kernel, and when it may not. */
-#include "kernel/listing.h"
+#include "kernel/directories.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "place.h"
 #include "unit.h"
-#include "git/paths.h"
+#include "git/repo.h"
 #include "workspace/prune.h"
 #include "workspace/transition.h"
 

@@ -15,3 +15,11 @@ struct blake2b {
 void blake2b_begin(struct blake2b *hash);
 void blake2b_add(struct blake2b *hash, const void *bytes, size_t size);
 void blake2b_end(struct blake2b *hash, unsigned char ret_digest[BLAKE2B_SIZE]);
+
+/* --- sha256 --- */
+
+/* SHA-256 (FIPS 180-4), to pin the content of a policy that the user has trusted. */
+
+enum { SHA256_HEX_SIZE = 65 }; /* 64 digits and the NUL */
+
+void sha256_hex(const void *bytes, size_t size, char ret_hex[SHA256_HEX_SIZE]);
