@@ -13,8 +13,6 @@
 #include "base/text.h"
 #include "kernel/beneath.h"
 
-#define UNNAMED CLONE "new"
-
 /* Bytes of a larger file that are not zero. */
 struct run {
     uint64_t offset, size;
@@ -176,7 +174,7 @@ static void name_of_clone(const struct blob_id *id, char ret_name[CLONE_NAME_SIZ
 int blob_clone(struct store *store, int fd, struct blob *ret_blob, struct err *err)
 {
     auto_fd int clone_fd =
-        openat(store->folder_fd, UNNAMED, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+        openat(store->folder_fd, CLONE_NEW, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     struct stat status;
     struct blob_id id;
     if (clone_fd < 0)
@@ -200,12 +198,7 @@ int blob_name_clone(const struct store *store, const struct blob_id *id, struct 
 {
     char name[CLONE_NAME_SIZE];
     name_of_clone(id, name);
-    return renameat(store->folder_fd, UNNAMED, store->folder_fd, name) < 0 ? blob_explain_write(err) : 0;
-}
-
-void blob_remove_unnamed_clone(const struct store *store)
-{
-    unlinkat(store->folder_fd, UNNAMED, 0);
+    return renameat(store->folder_fd, CLONE_NEW, store->folder_fd, name) < 0 ? blob_explain_write(err) : 0;
 }
 
 /* On another file system the clone is copied, without its holes. */

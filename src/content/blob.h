@@ -21,7 +21,8 @@ enum {
 #define PACK_FULL (1024ULL * 1024 * 1024)
 #define NO_PACK   UINT32_MAX
 #define CLONE     "clone-"
-enum { CLONE_NAME_SIZE = sizeof(CLONE) + 2 * BLAKE2B_SIZE };
+#define CLONE_NEW CLONE "new" /* a clone before it has its name */
+enum { CLONE_NAME_SIZE = sizeof(CLONE) + 2UL * BLAKE2B_SIZE };
 
 /* The store's buffer of PIECE bytes. */
 char *blob_buffer(struct store *store);
@@ -39,12 +40,11 @@ int blob_add(struct store *store, int fd, uint64_t size, bool has_holes, bool is
 int blob_write_waiting(struct store *store, struct err *err) must_check;
 
 /*
- * Clones a file under a temporary name and hashes the clone, which nobody else has open: the file may change meanwhile.
+ * Clones a file as CLONE_NEW and hashes the clone, which nobody else has open: the file may change meanwhile.
  * Returns 1, or 0 if the file system cannot clone it. The caller names the clone or removes it.
  */
 int blob_clone(struct store *store, int fd, struct blob *ret_blob, struct err *err) must_check;
 int blob_name_clone(const struct store *store, const struct blob_id *id, struct err *err) must_check;
-void blob_remove_unnamed_clone(const struct store *store);
 
 /* Opens the pack or the clone that has the blob. Returns -1 with errno. */
 int blob_open(const struct store *store, const struct blob *blob);

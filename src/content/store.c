@@ -107,8 +107,6 @@ static void forget_index(struct store *store)
     free(store->slots);
     store->slots = NULL;
     vec_free(&store->blobs);
-    store->blobs.at = NULL;
-    store->blobs.count = store->blobs.capacity = 0;
 }
 
 static int load_index(struct store *store, struct err *err)
@@ -231,7 +229,7 @@ static int put_clone(struct store *store, int fd, uint64_t size, struct blob_id 
     bool is_new = is_cloned > 0 && !store_find(store, &blob.id);
     if (is_new && blob_name_clone(store, &blob.id, err) < 0)
         is_cloned = -1;
-    blob_remove_unnamed_clone(store);
+    unlinkat(store->folder_fd, CLONE_NEW, 0);
     if (is_cloned <= 0)
         return is_cloned;
     if (blob.file_size != size)

@@ -19,7 +19,7 @@ struct copy_size {
  * Makes the copy of `workspace`/`prefix`. If the copy would be incomplete or larger than `most_bytes`, it fails and
  * removes the copy.
  */
-int copy_make(const struct upper_request *request, uint64_t most_bytes, struct copy_size *ret_copied,
+int copy_make(const struct upper_request *request, uint64_t most_bytes, struct copy_size *ret_size,
               struct err *err) must_check;
 
 /* Is there a copy in the session's folder? Is it complete? Nothing has run in an incomplete one. */

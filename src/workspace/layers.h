@@ -12,10 +12,9 @@
 #include "base/err.h"
 
 struct layers {
-    const char *folder; /* absolute; contains both layers */
-    bool is_memory;     /* the folder is on a tmpfs and is lost when the machine stops */
-    const char
-        *foreign; /* a path that belongs to another user and so cannot be changed; NULL: none was seen */
+    const char *folder;  /* absolute; contains both layers */
+    bool is_memory;      /* the folder is on a tmpfs and is lost when the machine stops */
+    const char *foreign; /* a path of another user, which cannot be changed; NULL: none was seen */
     const char *why_not; /* why no overlay works here; NULL: it works */
 };
 

@@ -25,8 +25,7 @@ struct item {
     struct timespec used; /* when it was used last */
 };
 
-/* Its capacity is used by vec_push alone, which cppcheck overlooks behind a pointer. */
-// cppcheck-suppress unusedStructMember
+/* cppcheck-suppress unusedStructMember; vec_push uses it */
 typedef VEC(struct item) item_list;
 
 struct pruning {

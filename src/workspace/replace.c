@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,16 +49,8 @@ static const char *parent_of(struct arena *arena, const char *path)
 
 static bool is_change(const change_list *changes, const char *path)
 {
-    size_t low = 0, high = changes->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = tree_order(changes->at[middle].path, path);
-        if (order == 0)
-            return true;
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return false;
+    return changes->count &&
+           bsearch(path, changes->at, changes->count, sizeof(*changes->at), tree_by_path) != NULL;
 }
 
 /* Changes are in walk order, so that those in one directory mostly follow each other: the search begins at the end. */

@@ -34,8 +34,8 @@ struct check {
 struct inner {
     const char *path;
     size_t git_size; /* of the repository's directory, with its slash */
-    const char *
-        name; /* the rest: "HEAD", "refs/heads/main"; in a linked worktree's directory, the part after that */
+    const char
+        *name; /* the rest: "HEAD", "refs/heads/main"; of a linked worktree, the part after its directory */
     bool is_linked;
 };
 

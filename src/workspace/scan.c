@@ -115,10 +115,10 @@ static void add_attribute(struct buf *out, int fd, const char *name)
     char *value = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
     ssize_t size = fgetxattr(fd, name, value, ATTRIBUTES_LARGEST);
     if (size >= 0) {
-        uint32_t stored = (uint32_t)size;
+        uint32_t value_size = (uint32_t)size;
         buf_add(out, name, strlen(name) + 1);
-        buf_add(out, (const char *)&stored, sizeof(stored));
-        buf_add(out, value, stored);
+        buf_add(out, (const char *)&value_size, sizeof(value_size));
+        buf_add(out, value, value_size);
     }
     free(value);
 }
@@ -464,7 +464,7 @@ int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_
     clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
     for (size_t i = 0; i < start->entries.count; i++) {
         const struct entry *was = &start->entries.at[i];
-        struct entry now;
+        struct entry now = {0};
         progress_tell(request->progress, i, start->entries.count);
         int found = scan_entry(top_fd, was->path, &ret_scan->tree.arena, &now, err);
         bool is_denied = found < 0 && err->errnum == EACCES;

@@ -220,11 +220,11 @@ static int take_name_locked(struct step *step, struct err *err)
 {
     const struct replacement *replacement = step->replacement;
     if (linkat(step->parent_fd, step->temporary, step->parent_fd, step->lock, 0) < 0) {
-        bool is_held = errno == EEXIST;
-        if (!is_held)
+        bool is_locked = errno == EEXIST;
+        if (!is_locked)
             failed(step, err);
         step_remove_temporary(step);
-        return is_held ? leave_alone(step, "git is at work there, or a lock of its own is left") : -1;
+        return is_locked ? leave_alone(step, "git is at work there, or a lock of its own is left") : -1;
     }
     struct entry now = {0};
     int found = scan_entry(replacement->top_fd, step->change->path, replacement->arena, &now, err);

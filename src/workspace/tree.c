@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -43,20 +44,15 @@ int tree_order(const char *a, const char *b)
     return left - right;
 }
 
+int tree_by_path(const void *path, const void *element)
+{
+    return tree_order(path, *(const char *const *)element);
+}
+
 const struct entry *tree_find(const struct tree *tree, const char *path)
 {
-    size_t low = 0, high = tree->entries.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = tree_order(tree->entries.at[middle].path, path);
-        if (order == 0)
-            return &tree->entries.at[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    size_t count = tree->entries.count;
+    return count ? bsearch(path, tree->entries.at, count, sizeof(*tree->entries.at), tree_by_path) : NULL;
 }
 
 bool tree_is_skipped(const struct entry *entry)

@@ -54,6 +54,9 @@ struct tree {
 /* Compares two paths in walk order: below zero if `a` comes first. */
 int tree_order(const char *a, const char *b);
 
+/* For bsearch() by path, in arrays of entries or changes: `path` is the first member of both. */
+int tree_by_path(const void *path, const void *element);
+
 /* Returns the entry of a path, or NULL. */
 const struct entry *tree_find(const struct tree *tree, const char *path);
 
