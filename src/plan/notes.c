@@ -19,8 +19,8 @@ static void note_hidden_below(struct plan *plan, const struct placed *grant)
     struct arena *arena = plan->policy->arena;
     const char *names = "";
     size_t count = 0;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    const struct operation *end = plan->operations.at + plan->operations.count;
+    for (const struct operation *operation = plan->operations.at; operation < end; operation++) {
         if (operation->kind != OP_HIDE || operation->is_pattern ||
             !path_is_beneath(operation->path, grant->path))
             continue;
