@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "report/doctor.h"
+#include "report/messages.h"
 
 enum { EXIT_CANNOT_RUN = 1 };
 

@@ -3,7 +3,6 @@
 
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "cli/summary.h"
 #include "session/hook.h"
 #include "session/run.h"
 

@@ -12,7 +12,6 @@
 #include "cli/say.h"
 #include "kernel/directories.h"
 #include "report/event.h"
-#include "report/glance.h"
 #include "session/repair.h"
 
 struct listed {

@@ -3,6 +3,7 @@
 
 #include "cli/args.h"
 #include "cli/world.h"
+#include "report/summary.h"
 
 int cmd_review(const struct world *world, const struct args *args);
 int cmd_run(const struct world *world, const struct args *args);
@@ -34,3 +35,21 @@ int doctor_report(const struct world *world, const struct host_caps *caps, bool 
 
 /* The table that main.c dispatches on and help prints; ended by a NULL name. The first is the default. */
 extern const struct verb_entry verb_table[];
+
+/* --- summary --- */
+
+/*
+ * Prints the summary of a run on standard error:
+ *
+ *   on a terminal    a few lines, or none if there is nothing to tell
+ *   with --json      one line of JSON
+ *   if CI is set     one sentence
+ *   in a pipe        nothing
+ *
+ * A step of GitHub's gets Markdown as well, in the file that it names.
+ */
+
+void summary_print(const struct world *world, const struct args *args, const struct run_summary *summary);
+
+/* Will the summary list the changed files? Finding them takes time. */
+bool summary_is_wanted(const struct world *world, const struct args *args);

@@ -1,4 +1,4 @@
-#include "cli/summary.h"
+#include "cli/commands.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "report/doctor.h"
+#include "report/messages.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,4 +1,3 @@
-#include "report/glance.h"
 
 #include <fcntl.h>
 #include <string.h>

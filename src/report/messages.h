@@ -3,6 +3,7 @@
 
 #include "base/style.h"
 #include "journal/run_facts.h"
+#include "kernel/probe.h"
 #include "plan/plan.h"
 #include "policy/diag.h"
 
@@ -26,3 +27,14 @@ const char *opened_decoy_text(struct arena *arena, const char *home, const struc
  * more. `is_kept_aside`: a person decides after the run about what it wrote in the project.
  */
 void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out);
+
+/* --- doctor --- */
+
+/* What this machine supports, judged wall by wall from the results of kernel/probe.c, and what would help. */
+
+/* Returns whether a run works here. */
+bool doctor_add(struct buf *out, const struct style *style, const struct host_caps *caps, bool as_json);
+
+/* The programs of which the probe should find out whether they are snaps, ended by NULL. */
+enum { MOST_PROGRAMS = 16 };
+void doctor_programs(const char *ret_programs[MOST_PROGRAMS]);

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "journal/session.h"
 #include "report/event.h"
-#include "report/processes.h"
 #include "report/summary.h"
 
 enum { JOURNAL_LARGEST = 16 * 1024 * 1024 };

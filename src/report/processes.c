@@ -1,4 +1,4 @@
-#include "report/processes.h"
+#include "report/event.h"
 
 #include <stdlib.h>
 #include <string.h>

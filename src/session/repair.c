@@ -11,7 +11,7 @@
 #include "home/home.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
-#include "report/glance.h"
+#include "report/event.h"
 #include "session/ask_git.h"
 #include "session/capture.h"
 #include "supervise/control.h"
