@@ -8,56 +8,17 @@
 #include "report/time_text.h"
 
 static const struct {
-    const char *name;
+    const char *name, *other; /* another spelling, or NULL */
     flag_set flag;
 } plain_flags[] = {
-    {"--help", FLAG_HELP},
-    {"-h", FLAG_HELP},
-    {"--json", FLAG_JSON},
-    {"--quiet", FLAG_QUIET},
-    {"--follow", FLAG_FOLLOW},
-    {"--log-exec", FLAG_RECORD_EXEC},
-    {"--net", FLAG_LOG_NET}, /* elsewhere a rule */
-    {"--files", FLAG_LOG_FILES},
-    {"--exec", FLAG_LOG_EXEC},
-    {"--plan", FLAG_PLAN},
-    {"--brief", FLAG_BRIEF},
-    {"--all", FLAG_ALL},
-    {"--revoke", FLAG_REVOKE},
-    {"--yes", FLAG_YES},
-    {"-y", FLAG_YES},
-    {"--version", FLAG_VERSION},
-    {"-V", FLAG_VERSION},
-    {"--read-only", FLAG_READ_ONLY},
-    {"--nested", FLAG_NESTED},
-    {"--i-know", FLAG_I_KNOW},
-    {"--full-access", FLAG_FULL_ACCESS},
-    {"--degrade", FLAG_DEGRADE},
-    {"--fresh-home", FLAG_FRESH_HOME},
-    {"--keep", FLAG_KEEP},
-    {"--keep-flagged", FLAG_KEEP_FLAGGED},
-    {"--always", FLAG_ALWAYS},
-    {"--session", FLAG_SESSION},
-    {"--verify", FLAG_VERIFY},
-    {"--denied", FLAG_DENIED},
-    {"--prune", FLAG_PRUNE},
-    {"--repair", FLAG_REPAIR},
-    {"--list", FLAG_LIST},
-    {"--force", FLAG_THEIRS},
-    {"--theirs", FLAG_THEIRS},
-    {"--ours", FLAG_OURS},
-    {"--merge", FLAG_MERGE},
-    {"--markers", FLAG_MARKERS},
-    {"--patch", FLAG_PATCH},
-    {"-p", FLAG_PATCH},
-    {"--review", FLAG_REVIEW},
-    {"--discard", FLAG_DISCARD},
-    {"--stat", FLAG_STAT},
-    {"--name-only", FLAG_NAME_ONLY},
-    {"--allow-risky", FLAG_ALLOW_RISKY},
+#define PLAIN(id, name, other) {name, other, FLAG(id)},
+#define VALUED(id, name, field, wanted, may_lack)
+#define SET(id)
+    FLAGS(PLAIN, VALUED, SET)
+#undef PLAIN
+#undef VALUED
 };
 
-/* Those that have a value. */
 static const struct {
     const char *name;
     flag_set flag;
@@ -65,15 +26,13 @@ static const struct {
     const char *wanted;
     bool may_lack; /* without '=', it is "" */
 } valued_flags[] = {
-    {"--agent", FLAG_AGENT, offsetof(struct args, agent), "the name of an agent", false},
-    {"--branch", FLAG_BRANCH, offsetof(struct args, branch), "the name of a branch", false},
-    {"--notify", FLAG_NOTIFY, offsetof(struct args, notify), "a command", true},
-    {"--checkpoint", FLAG_CHECKPOINT, offsetof(struct args, checkpoint), "a length of time", false},
-    {"--to", FLAG_TO, offsetof(struct args, to), "a time", false},
-    {"--since", FLAG_SINCE, offsetof(struct args, since), "a length of time", false},
-    {"--report", FLAG_REPORT, offsetof(struct args, report), "a file", false},
-    {"--grep", FLAG_GREP, offsetof(struct args, grep), "a text", false},
-    {"--on-exit", FLAG_ON_EXIT, offsetof(struct args, on_exit), "a command", false},
+#define PLAIN(id, name, other)
+#define VALUED(id, name, field, wanted, may_lack)                                                            \
+    {name, FLAG(id), offsetof(struct args, field), wanted, may_lack},
+    FLAGS(PLAIN, VALUED, SET)
+#undef PLAIN
+#undef VALUED
+#undef SET
 };
 
 /* Flags that people know from other tools, and what they are called here. */
@@ -147,7 +106,7 @@ static struct spelled_flag split_flag(struct arena *arena, const char *argument)
 static flag_set plain_flag(const char *name)
 {
     for (size_t i = 0; i < array_len(plain_flags); i++) {
-        if (strcmp(name, plain_flags[i].name) == 0)
+        if (strcmp(name, plain_flags[i].name) == 0 || text_equal(plain_flags[i].other, name))
             return plain_flags[i].flag;
     }
     return 0;
@@ -175,17 +134,20 @@ static enum verb policy_flag(const char *name)
 /* The flag, without its dashes, that was probably meant. */
 static const char *closest_flag(const char *name, flag_set allowed)
 {
-    const char *words[VERB_COUNT + array_len(plain_flags) + array_len(valued_flags) + 2];
+    const char *words[VERB_COUNT + 2 * array_len(plain_flags) + array_len(valued_flags) + 2];
     size_t count = 0;
     for (size_t i = 0; i < array_len(plain_flags); i++) {
-        if (plain_flags[i].flag & allowed && text_starts_with(plain_flags[i].name, "--"))
-            words[count++] = plain_flags[i].name + 2;
+        if (!(plain_flags[i].flag & allowed))
+            continue;
+        words[count++] = plain_flags[i].name + 2;
+        if (plain_flags[i].other && text_starts_with(plain_flags[i].other, "--"))
+            words[count++] = plain_flags[i].other + 2;
     }
-    for (enum verb verb = VERB_NONE + 1; allowed & FLAG_POLICY && verb < VERB_COUNT; verb++) {
+    for (enum verb verb = VERB_NONE + 1; allowed & FLAG(POLICY) && verb < VERB_COUNT; verb++) {
         if (!verb_is_of_profiles(verb))
             words[count++] = verb_word(verb);
     }
-    if (allowed & FLAG_POLICY)
+    if (allowed & FLAG(POLICY))
         words[count++] = "policy";
     for (size_t i = 0; i < array_len(valued_flags); i++) {
         if (valued_flags[i].flag & allowed)
@@ -277,10 +239,10 @@ static int parse_valued(struct parser *parser, const struct spelled_flag *flag, 
 static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
-    flag_set allowed = (parser->named ? parser->named->flags : parser->args->verb->flags) | FLAG_HELP;
+    flag_set allowed = (parser->named ? parser->named->flags : parser->args->verb->flags) | FLAG(HELP);
     flag_set plain = plain_flag(flag.name);
     enum verb rule = policy_flag(flag.name);
-    if (plain & allowed & FLAG_DEGRADE) {
+    if (plain & allowed & FLAG(DEGRADE)) {
         const char *names = value_of(parser, &flag, "the name of a wall");
         parser->args->flags |= plain;
         return names ? parse_walls(parser, names) : EXIT_BAD_INPUT;
@@ -289,19 +251,19 @@ static int parse_flag(struct parser *parser)
     if (valued < array_len(valued_flags))
         return parse_valued(parser, &flag, valued);
     if (plain & allowed) {
-        bool is_all = plain == FLAG_REVIEW && flag.value && strcmp(flag.value, "all") == 0;
-        parser->args->flags |= is_all ? FLAG_REVIEW_ALL : 0;
+        bool is_all = plain == FLAG(REVIEW) && flag.value && strcmp(flag.value, "all") == 0;
+        parser->args->flags |= is_all ? FLAG(REVIEW_ALL) : 0;
         if (flag.value && !is_all) {
             say_problem(parser->world,
                         arena_printf(parser->arena, "%s takes no value%s", flag.name,
-                                     plain == FLAG_REVIEW ? " but `all`" : ""),
+                                     plain == FLAG(REVIEW) ? " but `all`" : ""),
                         NULL);
             return EXIT_BAD_INPUT;
         }
         parser->args->flags |= plain;
         return 0;
     }
-    if (rule == VERB_COUNT || !(allowed & FLAG_POLICY))
+    if (rule == VERB_COUNT || !(allowed & FLAG(POLICY)))
         return refuse_flag(parser->world, parser->arena, parser->named, flag.name, allowed);
     struct argument argument = {rule,
                                 value_of(parser, &flag, rule == VERB_NONE ? "FILE" : verb_placeholder(rule))};
@@ -321,8 +283,8 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         parser->args->verb = parser->named;
         parser->args->verb_is_named = true;
         parser->at++;
-        flag_set refused = parser->args->flags & ~(parser->named->flags | FLAG_HELP);
-        bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG_POLICY);
+        flag_set refused = parser->args->flags & ~(parser->named->flags | FLAG(HELP));
+        bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG(POLICY));
         if (refused || rules_refused) {
             say_problem(parser->world,
                         arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
@@ -343,7 +305,7 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
 /* Of the answers to a conflict one can be given. */
 static int check_conflicts(const struct world *world, const struct args *args)
 {
-    flag_set answers = args->flags & (FLAG_THEIRS | FLAG_OURS | FLAG_MERGE | FLAG_MARKERS);
+    flag_set answers = args->flags & (FLAG(THEIRS) | FLAG(OURS) | FLAG(MERGE) | FLAG(MARKERS));
     if ((answers & (answers - 1)) == 0)
         return 0;
     say_problem(world, "--theirs, --ours, --merge and --markers contradict each other",
@@ -353,22 +315,22 @@ static int check_conflicts(const struct world *world, const struct args *args)
 
 static int check_modes(const struct world *world, const struct args *args)
 {
-    bool is_aside = args->flags & (FLAG_REVIEW | FLAG_DISCARD);
-    if (args->flags & FLAG_BRANCH &&
-        args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS)) {
+    bool is_aside = args->flags & (FLAG(REVIEW) | FLAG(DISCARD));
+    if (args->flags & FLAG(BRANCH) &&
+        args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS))) {
         say_problem(world, "--branch is a mode of its own, and goes with no other", "leave one of them out");
         return EXIT_BAD_INPUT;
     }
-    if (is_aside && (args->flags & FLAG_REVIEW && args->flags & FLAG_DISCARD)) {
+    if (is_aside && (args->flags & FLAG(REVIEW) && args->flags & FLAG(DISCARD))) {
         say_problem(world, "--review and --discard contradict each other", "leave one of them out");
         return EXIT_BAD_INPUT;
     }
-    if (is_aside && args->flags & (FLAG_READ_ONLY | FLAG_FULL_ACCESS)) {
+    if (is_aside && args->flags & (FLAG(READ_ONLY) | FLAG(FULL_ACCESS))) {
         say_problem(world, "what is written cannot be kept aside with --read-only or --full-access",
                     "leave one of them out");
         return EXIT_BAD_INPUT;
     }
-    if (!(args->flags & FLAG_FULL_ACCESS && args->flags & (FLAG_READ_ONLY | FLAG_NESTED)))
+    if (!(args->flags & FLAG(FULL_ACCESS) && args->flags & (FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
     say_problem(world,
                 "--full-access and a mode that keeps the host's files as they are contradict each other",
@@ -386,7 +348,7 @@ static int check_checkpoint(const struct world *world, struct arena *arena, stru
                     "a number and one of s, m, h, d: --checkpoint 15m");
         return EXIT_BAD_INPUT;
     }
-    if (!(args->flags & (FLAG_REVIEW | FLAG_DISCARD | FLAG_BRANCH | FLAG_READ_ONLY | FLAG_NESTED)))
+    if (!(args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(BRANCH) | FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
     say_problem(
         world,
@@ -409,7 +371,8 @@ static int agree(const struct world *world, struct arena *arena, struct args *ar
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args)
 {
-    *ret_args = (struct args){.verb = verbs, .typed = arguments}; /* the first one is the default: run */
+    *ret_args = (struct args){
+        .verbs = verbs, .verb = verbs, .typed = arguments}; /* the first one is the default: run */
     struct parser parser = {world, arena, ret_args, arguments + (count > 0), NULL};
     while (*parser.at) {
         const char *argument = *parser.at;
@@ -440,7 +403,7 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
 /* NULL for verbs that take the rules of the language, --workspace among them. */
 static const char *workspace_remedy(const struct verb_entry *verb)
 {
-    if (!verb || verb->flags & FLAG_POLICY)
+    if (!verb || verb->flags & FLAG(POLICY))
         return NULL;
     return verb->words && text_starts_with(verb->words, "SESSION")
                ? "start in a project directory, or name a session: `bawn sessions --all` lists them"
@@ -461,18 +424,18 @@ struct run_request args_request(const struct args *args)
         .agent = args->agent,
         .workspace_remedy = workspace_remedy(args->verb),
         .degraded = args->degraded,
-        .read_only = args->flags & FLAG_READ_ONLY,
-        .full_access = args->flags & FLAG_FULL_ACCESS,
-        .fresh_home = args->flags & FLAG_FRESH_HOME,
-        .nested = args->flags & FLAG_NESTED,
-        .review = args->flags & FLAG_REVIEW,
-        .review_all = args->flags & FLAG_REVIEW_ALL,
-        .discard = args->flags & FLAG_DISCARD,
-        .branch = args->flags & FLAG_BRANCH ? args->branch : NULL,
+        .read_only = args->flags & FLAG(READ_ONLY),
+        .full_access = args->flags & FLAG(FULL_ACCESS),
+        .fresh_home = args->flags & FLAG(FRESH_HOME),
+        .nested = args->flags & FLAG(NESTED),
+        .review = args->flags & FLAG(REVIEW),
+        .review_all = args->flags & FLAG(REVIEW_ALL),
+        .discard = args->flags & FLAG(DISCARD),
+        .branch = args->flags & FLAG(BRANCH) ? args->branch : NULL,
         .checkpoint_seconds = args->checkpoint_seconds,
-        .log_exec = args->flags & FLAG_RECORD_EXEC,
-        .keep_flagged = args->flags & FLAG_KEEP_FLAGGED,
-        .notifies = args->flags & FLAG_NOTIFY,
+        .log_exec = args->flags & FLAG(RECORD_EXEC),
+        .keep_flagged = args->flags & FLAG(KEEP_FLAGGED),
+        .notifies = args->flags & FLAG(NOTIFY),
         .notify = args->notify,
         .typed = args->typed,
     };

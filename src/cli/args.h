@@ -8,63 +8,81 @@
 #include "cli/world.h"
 #include "session/load.h"
 
-/* A bit each. More than an enumeration holds. */
+/*
+ * Every flag that is not a rule of the language, in one list. PLAIN(ID, NAME, SHORT) has no value; VALUED(ID, NAME, FIELD, WANTED,
+ * MAY_LACK) puts its value into that field of struct args, and MAY_LACK lets it stand without one; SET(ID) is set by another flag.
+ */
+#define FLAGS(PLAIN, VALUED, SET)                                                                            \
+    PLAIN(HELP, "--help", "-h")                                                                              \
+    PLAIN(JSON, "--json", NULL)                                                                              \
+    PLAIN(QUIET, "--quiet", NULL)                                                                            \
+    PLAIN(FOLLOW, "--follow", NULL)                                                                          \
+    PLAIN(RECORD_EXEC, "--log-exec", NULL)                                                                   \
+    PLAIN(LOG_NET, "--net", NULL) /* elsewhere a rule */                                                     \
+    PLAIN(LOG_FILES, "--files", NULL)                                                                        \
+    PLAIN(LOG_EXEC, "--exec", NULL)                                                                          \
+    PLAIN(PLAN, "--plan", NULL)                                                                              \
+    PLAIN(BRIEF, "--brief", NULL)                                                                            \
+    PLAIN(ALL, "--all", NULL)                                                                                \
+    PLAIN(REVOKE, "--revoke", NULL)                                                                          \
+    PLAIN(YES, "--yes", "-y")                                                                                \
+    PLAIN(VERSION, "--version", "-V")                                                                        \
+    PLAIN(READ_ONLY, "--read-only", NULL)                                                                    \
+    PLAIN(NESTED, "--nested", NULL)                                                                          \
+    PLAIN(I_KNOW, "--i-know", NULL)                                                                          \
+    PLAIN(FULL_ACCESS, "--full-access", NULL)                                                                \
+    PLAIN(DEGRADE, "--degrade", NULL) /* takes the names of walls */                                         \
+    PLAIN(FRESH_HOME, "--fresh-home", NULL)                                                                  \
+    PLAIN(KEEP, "--keep", NULL)                                                                              \
+    PLAIN(KEEP_FLAGGED, "--keep-flagged", NULL)                                                              \
+    PLAIN(ALWAYS, "--always", NULL)                                                                          \
+    PLAIN(SESSION, "--session", NULL)                                                                        \
+    PLAIN(VERIFY, "--verify", NULL)                                                                          \
+    PLAIN(DENIED, "--denied", NULL)                                                                          \
+    PLAIN(PRUNE, "--prune", NULL)                                                                            \
+    PLAIN(REPAIR, "--repair", NULL)                                                                          \
+    PLAIN(LIST, "--list", NULL)                                                                              \
+    PLAIN(THEIRS, "--theirs", "--force") /* what the user has changed since is overwritten */                \
+    PLAIN(OURS, "--ours", NULL)                                                                              \
+    PLAIN(MERGE, "--merge", NULL)                                                                            \
+    PLAIN(MARKERS, "--markers", NULL)                                                                        \
+    PLAIN(PATCH, "--patch", "-p")                                                                            \
+    PLAIN(REVIEW, "--review", NULL)                                                                          \
+    PLAIN(DISCARD, "--discard", NULL)                                                                        \
+    PLAIN(STAT, "--stat", NULL)                                                                              \
+    PLAIN(NAME_ONLY, "--name-only", NULL)                                                                    \
+    PLAIN(ALLOW_RISKY, "--allow-risky", NULL)                                                                \
+    VALUED(AGENT, "--agent", agent, "the name of an agent", false)                                           \
+    VALUED(BRANCH, "--branch", branch, "the name of a branch", false)                                        \
+    VALUED(NOTIFY, "--notify", notify, "a command", true)                                                    \
+    VALUED(CHECKPOINT, "--checkpoint", checkpoint, "a length of time", false)                                \
+    VALUED(TO, "--to", to, "a time", false)                                                                  \
+    VALUED(SINCE, "--since", since, "a length of time", false)                                               \
+    VALUED(REPORT, "--report", report, "a file", false)                                                      \
+    VALUED(GREP, "--grep", grep, "a text", false)                                                            \
+    VALUED(ON_EXIT, "--on-exit", on_exit, "a command", false)                                                \
+    SET(REVIEW_ALL) /* --review=all */                                                                       \
+    SET(POLICY)     /* the rules of the language as flags: --read, --net … */
+
+enum flag_number {
+#define PLAIN(id, name, other)                    FLAG_NUMBER_##id,
+#define VALUED(id, name, field, wanted, may_lack) FLAG_NUMBER_##id,
+#define SET(id)                                   FLAG_NUMBER_##id,
+    FLAGS(PLAIN, VALUED, SET)
+#undef PLAIN
+#undef VALUED
+#undef SET
+};
+
+/* A bit each: FLAG(JSON) | FLAG(ALL). */
 typedef uint64_t flag_set;
-#define FLAG_HELP         0x1ULL
-#define FLAG_JSON         0x2ULL
-#define FLAG_PLAN         0x4ULL
-#define FLAG_BRIEF        0x8ULL
-#define FLAG_ALL          0x10ULL
-#define FLAG_REVOKE       0x20ULL
-#define FLAG_YES          0x40ULL
-#define FLAG_POLICY       0x80ULL /* the rules of the language as flags: --read, --net … */
-#define FLAG_VERSION      0x100ULL
-#define FLAG_READ_ONLY    0x200ULL
-#define FLAG_NESTED       0x400ULL
-#define FLAG_FULL_ACCESS  0x800ULL
-#define FLAG_I_KNOW       0x1000ULL
-#define FLAG_DEGRADE      0x2000ULL /* takes the names of walls */
-#define FLAG_FRESH_HOME   0x4000ULL
-#define FLAG_ALWAYS       0x8000ULL
-#define FLAG_SESSION      0x10000ULL
-#define FLAG_KEEP         0x20000ULL
-#define FLAG_KEEP_FLAGGED 0x40000ULL
-#define FLAG_REVIEW       0x80000ULL
-#define FLAG_DISCARD      0x100000ULL
-#define FLAG_LIST         0x200000ULL
-#define FLAG_THEIRS       0x400000ULL /* what the user has changed since is overwritten */
-#define FLAG_STAT         0x800000ULL
-#define FLAG_NAME_ONLY    0x1000000ULL
-#define FLAG_ALLOW_RISKY  0x2000000ULL
-#define FLAG_PRUNE        0x4000000ULL
-#define FLAG_VERIFY       0x8000000ULL
-#define FLAG_DENIED       0x10000000ULL
-#define FLAG_NOTIFY       0x10000000000ULL /* takes a command, after '=' */
-#define FLAG_PATCH        0x20000000ULL
-#define FLAG_MERGE        0x40000000ULL
-#define FLAG_MARKERS      0x80000000ULL
-#define FLAG_OURS         0x100000000ULL
-#define FLAG_AGENT        0x1000000000000000ULL /* takes the name of one */
-#define FLAG_REVIEW_ALL   0x200000000ULL        /* --review=all */
-#define FLAG_BRANCH       0x400000000ULL
-#define FLAG_QUIET        0x20000000000ULL
-#define FLAG_ON_EXIT      0x40000000000ULL /* takes a command */
-#define FLAG_FOLLOW       0x80000000000ULL
-#define FLAG_LOG_NET      0x100000000000ULL
-#define FLAG_LOG_FILES    0x200000000000ULL
-#define FLAG_LOG_EXEC     0x400000000000ULL
-#define FLAG_SINCE        0x800000000000ULL  /* takes a length of time */
-#define FLAG_GREP         0x1000000000000ULL /* takes a text */
-#define FLAG_REPORT       0x2000000000000ULL /* takes a file */
-#define FLAG_RECORD_EXEC  0x4000000000000ULL
-#define FLAG_REPAIR       0x8000000000000ULL
-#define FLAG_CHECKPOINT   0x100000000000000ULL /* takes a length of time */
-#define FLAG_TO           0x200000000000000ULL /* takes a moment */
-#define FLAG_ENDING                                                                                          \
-    (FLAG_NOTIFY | FLAG_QUIET | FLAG_ON_EXIT | FLAG_JSON | FLAG_RECORD_EXEC) /* what is told of a run */
-#define FLAG_MODES                                                                                           \
-    (FLAG_FRESH_HOME | FLAG_READ_ONLY | FLAG_NESTED | FLAG_FULL_ACCESS | FLAG_I_KNOW | FLAG_DEGRADE |        \
-     FLAG_REVIEW | FLAG_DISCARD | FLAG_REVIEW_ALL | FLAG_AGENT)
+#define FLAG(id) (UINT64_C(1) << FLAG_NUMBER_##id)
+
+/* What is told of a run, and how it is run. */
+#define FLAGS_ENDING (FLAG(NOTIFY) | FLAG(QUIET) | FLAG(ON_EXIT) | FLAG(JSON) | FLAG(RECORD_EXEC))
+#define FLAGS_MODES                                                                                          \
+    (FLAG(FRESH_HOME) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS) | FLAG(I_KNOW) | FLAG(DEGRADE) |  \
+     FLAG(REVIEW) | FLAG(DISCARD) | FLAG(REVIEW_ALL) | FLAG(AGENT))
 
 struct args;
 
@@ -80,6 +98,7 @@ struct verb_entry {
 };
 
 struct args {
+    const struct verb_entry *verbs; /* all of them, ended by one without a name */
     const struct verb_entry *verb;
     bool verb_is_named; /* false: a command was given, or nothing at all */
     flag_set flags;

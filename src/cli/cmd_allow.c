@@ -86,7 +86,7 @@ static int allow_one(const struct world *world, const struct args *args, struct 
 {
     struct err err = {0};
     const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
-    if (args->flags & FLAG_ALWAYS &&
+    if (args->flags & FLAG(ALWAYS) &&
         own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0) {
         say_err(world, &err);
         return EXIT_BAD_INPUT;
@@ -137,7 +137,7 @@ static int give(const struct world *world, const struct args *args, bool is_host
     if (status == 0)
         find_running(&loaded, &running);
     /* For the sessions to come it can be said without one. */
-    bool only_later = is_host && args->flags & FLAG_ALWAYS && running.count == 0;
+    bool only_later = is_host && args->flags & FLAG(ALWAYS) && running.count == 0;
     const char *session = status || only_later ? NULL : choose_session(world, args, &loaded);
     if (status == 0 && !only_later && !session)
         status = EXIT_BAD_INPUT;

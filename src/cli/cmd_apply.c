@@ -34,10 +34,10 @@ static const char *hold_back(void *context, const struct change *change)
 
 static enum conflicts conflicts_of(const struct args *args)
 {
-    return args->flags & FLAG_MARKERS ? CONFLICTS_MARK
-           : args->flags & FLAG_MERGE ? CONFLICTS_MERGE
-           : args->flags & FLAG_OURS  ? CONFLICTS_OURS
-                                      : CONFLICTS_STAY;
+    return args->flags & FLAG(MARKERS) ? CONFLICTS_MARK
+           : args->flags & FLAG(MERGE) ? CONFLICTS_MERGE
+           : args->flags & FLAG(OURS)  ? CONFLICTS_OURS
+                                       : CONFLICTS_STAY;
 }
 
 static int apply(const struct world *world, const struct args *args, struct choice *choice)
@@ -48,7 +48,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         status = choose_open(world, choice, record);
     if (status)
         return status;
-    if (args->flags & FLAG_PATCH)
+    if (args->flags & FLAG(PATCH))
         return review_session(world, args, choice, record);
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
@@ -72,13 +72,13 @@ static int apply(const struct world *world, const struct args *args, struct choi
                        .from = &choice->before,
                        .to = &choice->after,
                        .keeps_objects = true,
-                       .overwrites = args->flags & FLAG_THEIRS},
+                       .overwrites = args->flags & FLAG(THEIRS)},
         .conflicts = conflicts_of(args),
-        .asks = !(args->flags & FLAG_YES),
+        .asks = !(args->flags & FLAG(YES)),
         .question =
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
-        .holds_back = args->flags & FLAG_ALLOW_RISKY ? NULL : hold_back,
+        .holds_back = args->flags & FLAG(ALLOW_RISKY) ? NULL : hold_back,
         .context = &approval,
     };
     status = dialogue_out(world, choice, &dialogue);

@@ -136,7 +136,7 @@ int cmd_check(const struct world *world, const struct args *args)
         size_t rules = count_rules(&loaded.policy);
         for (size_t i = 0; i < named; i++)
             rules += check_file(&loaded, args->words.at[i]);
-        if (args->flags & FLAG_JSON)
+        if (args->flags & FLAG(JSON))
             print_json(world, &loaded.diags);
         else
             print_result(world, &loaded, named ? named : count_files(&loaded.policy), rules);

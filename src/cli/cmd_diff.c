@@ -38,7 +38,7 @@ static bool is_of_repository(const struct choice *choice, const struct patch *pa
 static void print(const struct world *world, const struct args *args, const struct choice *choice,
                   const struct patch *patch, struct progress *progress, const change_list *changes)
 {
-    bool as_json = args->flags & FLAG_JSON;
+    bool as_json = args->flags & FLAG(JSON);
     auto_buf struct buf out = {0};
     size_t in_git = 0;
     struct json json = {.out = &out};
@@ -55,11 +55,11 @@ static void print(const struct world *world, const struct args *args, const stru
         }
         if (as_json) {
             patch_add_json(patch, change, &json);
-        } else if (args->flags & FLAG_NAME_ONLY) {
+        } else if (args->flags & FLAG(NAME_ONLY)) {
             /* For programs too: a name with a newline in it must not look like two. */
             style_add(&patch->style, &out, COLOUR_PLAIN, change->path);
             buf_add_char(&out, '\n');
-        } else if (args->flags & FLAG_STAT) {
+        } else if (args->flags & FLAG(STAT)) {
             patch_add_stat(patch, change, &out);
         } else {
             patch_add_diff(patch, change, &out);
@@ -73,7 +73,7 @@ static void print(const struct world *world, const struct args *args, const stru
         json_close(&json, ']');
         buf_add_char(&out, '\n');
     }
-    if (in_git && !as_json && !(args->flags & FLAG_NAME_ONLY))
+    if (in_git && !as_json && !(args->flags & FLAG(NAME_ONLY)))
         buf_printf(&out, "# %zu file%s of the repository in .git; `bawn diff .git` shows them\n", in_git,
                    in_git == 1 ? "" : "s");
     put(world->out, &out);

@@ -12,7 +12,7 @@
 
 static bool is_agreed(const struct world *world, const struct args *args, const char *question)
 {
-    if (args->flags & FLAG_YES || !world->in_is_terminal || ask(world, question))
+    if (args->flags & FLAG(YES) || !world->in_is_terminal || ask(world, question))
         return true;
     fprintf(world->out, "Nothing was discarded.\n");
     return false;

@@ -30,5 +30,5 @@ int cmd_doctor(const struct world *world, const struct args *args)
     probe_host(&request, &caps);
     if (inside && strcmp(inside, "1") == 0)
         snprintf(caps.container, sizeof(caps.container), "bawn");
-    return doctor_report(world, &caps, args->flags & FLAG_JSON);
+    return doctor_report(world, &caps, args->flags & FLAG(JSON));
 }

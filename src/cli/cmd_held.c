@@ -69,7 +69,7 @@ static int show(const struct world *world, const struct args *args, struct loade
     fs_names sessions = {0};
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
-    bool as_json = args->flags & FLAG_JSON;
+    bool as_json = args->flags & FLAG(JSON);
     if (args->words.count)
         vec_push(&sessions, args->words.at[0]);
     else
@@ -117,11 +117,11 @@ int cmd_held(const struct world *world, const struct args *args)
         say_problem(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
                     "`bawn held` lists those that hold something");
         status = EXIT_BAD_INPUT;
-    } else if (status == 0 && args->flags & FLAG_KEEP && fd < 0) {
+    } else if (status == 0 && args->flags & FLAG(KEEP) && fd < 0) {
         say_problem(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
         status = EXIT_BAD_INPUT;
     } else if (status == 0) {
-        status = args->flags & FLAG_KEEP ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
+        status = args->flags & FLAG(KEEP) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
     }
     loaded_free(&loaded);
     return status;

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 
-static void print_overview(const struct world *world)
+static void print_overview(const struct world *world, const struct verb_entry *verbs)
 {
     fputs("bawn runs an AI coding agent, or anything else, with the rest of your machine\n"
           "out of its reach.\n"
@@ -13,7 +13,7 @@ static void print_overview(const struct world *world)
           "  bawn -- CMD...    the same, for a CMD that bears a verb's name\n"
           "  bawn VERB ...     or --help, --version\n",
           world->out);
-    for (const struct verb_entry *verb = verb_table; verb->name; verb++)
+    for (const struct verb_entry *verb = verbs; verb->name; verb++)
         fprintf(world->out, "    %-10s %s\n", verb->name, verb->summary);
     fputs("\n"
           "Rules as flags, each as often as needed, in the words of a policy file:\n"
@@ -41,15 +41,15 @@ static int print_verb(const struct world *world, const struct verb_entry *verb)
 
 int cmd_help(const struct world *world, const struct args *args)
 {
-    if (args->flags & FLAG_HELP && args->verb_is_named)
+    if (args->flags & FLAG(HELP) && args->verb_is_named)
         return print_verb(world, args->verb);
     if (args->words.count == 0) {
-        print_overview(world);
+        print_overview(world, args->verbs);
         return EXIT_FINE;
     }
     const char *names[64];
     size_t count = 0;
-    for (const struct verb_entry *verb = verb_table; verb->name; verb++) {
+    for (const struct verb_entry *verb = args->verbs; verb->name; verb++) {
         if (strcmp(verb->name, args->words.at[0]) == 0)
             return print_verb(world, verb);
         names[count++] = verb->name;

@@ -55,7 +55,7 @@ static int list(const struct world *world, const struct args *args, struct homes
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < homes->found.count; i++) {
         const struct found *found = &homes->found.at[i];
-        struct left left = {.arena = &homes->loaded.arena, .hidden_too = args->flags & FLAG_ALL};
+        struct left left = {.arena = &homes->loaded.arena, .hidden_too = args->flags & FLAG(ALL)};
         auto_fd int fd = open_home(world, found);
         if (fd >= 0)
             left_find(fd, &left);
@@ -192,11 +192,11 @@ static int reset(const struct world *world, const struct args *args, struct home
                   : "there is no private home for this workspace",
             "`bawn home` lists what there is");
         status = EXIT_BAD_INPUT;
-    } else if (!(args->flags & FLAG_YES) && !world->in_is_terminal) {
+    } else if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
         say_problem(world, "nobody can be asked here, so nothing was thrown away",
                     "`bawn home reset --yes` does not ask");
         status = EXIT_BAD_INPUT;
-    } else if (!(args->flags & FLAG_YES) && !ask(world, buf_text(&question))) {
+    } else if (!(args->flags & FLAG(YES)) && !ask(world, buf_text(&question))) {
         fputs("Nothing was thrown away.\n", world->out);
     } else {
         for (size_t i = 0; i < chosen.count; i++) {

@@ -43,7 +43,7 @@ static bool is_wanted(const struct view *view, const struct journal_record *reco
 {
     unsigned kinds = event_kinds(record->event);
     struct timespec time;
-    if (view->args->flags & FLAG_DENIED && !(kinds & EVENT_DENIED))
+    if (view->args->flags & FLAG(DENIED) && !(kinds & EVENT_DENIED))
         return false;
     if (view->kinds && !(kinds & view->kinds))
         return false;
@@ -107,7 +107,7 @@ static void show_line(const struct view *view, const char *line, size_t size, st
     /* What is no record is named by the check of the chain. */
     if (journal_record_parse(&arena, line, size, &record)) {
         event_add_sentence(&sentence, &record, view->loaded->request.home);
-        bool as_json = view->args->flags & FLAG_JSON, follows = view->args->flags & FLAG_FOLLOW;
+        bool as_json = view->args->flags & FLAG(JSON), follows = view->args->flags & FLAG(FOLLOW);
         struct json alone = {.out = out, .on_one_line = true};
         if (!is_wanted(view, &record, buf_text(&sentence)))
             ;
@@ -149,7 +149,7 @@ static void show_all(const struct view *view)
 {
     auto_buf struct buf unread = {0}, out = {0};
     struct json json = {.out = &out};
-    bool as_json = view->args->flags & FLAG_JSON;
+    bool as_json = view->args->flags & FLAG(JSON);
     if (as_json)
         json_open(&json, NULL, '[');
     while (show_new(view, &unread, &json, &out)) {
@@ -278,16 +278,17 @@ static int show(struct view *view)
         return EXIT_BAD_INPUT;
     }
     view->since = view->args->since ? time(NULL) - (time_t)seconds : 0;
-    view->kinds = ((flags & FLAG_LOG_NET) ? EVENT_NET : 0U) | ((flags & FLAG_LOG_FILES) ? EVENT_FILES : 0U) |
-                  ((flags & FLAG_LOG_EXEC) ? EVENT_EXEC : 0U);
+    view->kinds = ((flags & FLAG(LOG_NET)) ? EVENT_NET : 0U) |
+                  ((flags & FLAG(LOG_FILES)) ? EVENT_FILES : 0U) |
+                  ((flags & FLAG(LOG_EXEC)) ? EVENT_EXEC : 0U);
     int status = open_session(view);
     if (status)
         return status;
-    if (flags & FLAG_VERIFY)
+    if (flags & FLAG(VERIFY))
         return verify(view, true);
     if (view->args->report)
         return write_report(view, view->args->report);
-    if (flags & FLAG_FOLLOW)
+    if (flags & FLAG(FOLLOW))
         follow(view);
     else
         show_all(view);

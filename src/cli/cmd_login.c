@@ -423,7 +423,7 @@ static int log_in(const struct world *world, const struct args *args, const stru
                               .state = loaded.request.starts[START_STATE],
                               .folder = loaded.request.directory,
                               .hosts = manner->hosts,
-                              .asks = !(args->flags & FLAG_YES),
+                              .asks = !(args->flags & FLAG(YES)),
                               .output_fd = -1,
                               .page_fd = -1,
                               .signal_fd = -1};
@@ -446,7 +446,7 @@ int cmd_login(const struct world *world, const struct args *args)
         say_problem(world, "`bawn login` wants the name of one agent", "`bawn profiles` lists them");
         return EXIT_BAD_INPUT;
     }
-    if (!(args->flags & FLAG_YES) && !world->in_is_terminal) {
+    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
         say_problem(world, "nobody can be asked here which page may be opened",
                     "`bawn login --yes` does not ask");
         return EXIT_BAD_INPUT;

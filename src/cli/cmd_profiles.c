@@ -70,7 +70,7 @@ int cmd_profiles(const struct world *world, const struct args *args)
             .admin_directory = "/etc/bawn/profiles",
         };
         if (args->words.count == 0)
-            list_profiles(world, &finder, args->flags & FLAG_JSON);
+            list_profiles(world, &finder, args->flags & FLAG(JSON));
         for (size_t i = 0; i < args->words.count && status == 0; i++)
             status = print_profile(world, &finder, args->words.at[i]);
     }

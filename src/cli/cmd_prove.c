@@ -66,8 +66,8 @@ static uint64_t milliseconds(void)
 /* Does what a run with these flags writes go elsewhere than to the host's files? --nested alone means --review=all. */
 static bool keeps_aside(const struct args *args)
 {
-    bool nested_alone = args->flags & FLAG_NESTED && !(args->flags & FLAG_READ_ONLY);
-    return nested_alone || args->flags & (FLAG_REVIEW | FLAG_DISCARD);
+    bool nested_alone = args->flags & FLAG(NESTED) && !(args->flags & FLAG(READ_ONLY));
+    return nested_alone || args->flags & (FLAG(REVIEW) | FLAG(DISCARD));
 }
 
 /*
@@ -83,11 +83,11 @@ static void prepare_args(const struct args *args, const struct targets *targets,
         vec_push(&ret_args->rules, args->rules.at[i]);
     vec_push(&ret_args->rules, (struct argument){VERB_WRITE, targets->project});
     vec_push(&ret_args->rules, (struct argument){VERB_READ, targets->program});
-    ret_args->flags = (args->flags & ~FLAG_ENDING) | FLAG_QUIET |
-                      FLAG_FRESH_HOME |                 /* what bawn says is no answer */
-                      (args->flags & FLAG_RECORD_EXEC); /* a filter more */
+    ret_args->flags = (args->flags & ~FLAGS_ENDING) | FLAG(QUIET) |
+                      FLAG(FRESH_HOME) |                 /* what bawn says is no answer */
+                      (args->flags & FLAG(RECORD_EXEC)); /* a filter more */
     if (keeps_aside(args)) /* the decoy project too: it stands for the one that is worked in */
-        ret_args->flags = (ret_args->flags & ~FLAG_REVIEW) | FLAG_DISCARD | FLAG_REVIEW_ALL;
+        ret_args->flags = (ret_args->flags & ~FLAG(REVIEW)) | FLAG(DISCARD) | FLAG(REVIEW_ALL);
 }
 
 static const char *hash_plan(struct loaded *loaded, const char *const *command)
@@ -105,7 +105,7 @@ static int show(const struct world *world, const struct args *args, struct proof
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < proof->findings.count; i++)
         proof->counts[proof->findings.at[i].ruling]++;
-    if (args->flags & FLAG_JSON)
+    if (args->flags & FLAG(JSON))
         proof_add_json(proof, &out);
     else
         proof_add_text(proof, &style, &out);
@@ -133,7 +133,7 @@ static int prove(const struct world *world, const struct args *args, struct load
                           .typed = (const char *const *)args->typed,
                           .environment = world->caller.environment,
                           .is_root = targets->is_root};
-    bool is_live = !keeps_aside(args) && !(args->flags & FLAG_READ_ONLY);
+    bool is_live = !keeps_aside(args) && !(args->flags & FLAG(READ_ONLY));
     struct proof_context context = {&loaded->plan, targets->project, is_live};
     struct battery battery = {
         .targets = targets,
@@ -142,7 +142,7 @@ static int prove(const struct world *world, const struct args *args, struct load
         .inside = {run_inside, &sides},
         .granted = proof_granted,
         .granted_context = &context,
-        .inside_is_host_tree = args->flags & FLAG_FULL_ACCESS,
+        .inside_is_host_tree = args->flags & FLAG(FULL_ACCESS),
     };
     proof.policy_hash = hash_plan(loaded, args->command);
     uint64_t began = milliseconds();

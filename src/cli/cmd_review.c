@@ -112,7 +112,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
                             .patch = &patch,
                             .dialogue = &dialogue,
                             .is_live = is_live,
-                            .by_hunks = args->flags & FLAG_PATCH};
+                            .by_hunks = args->flags & FLAG(PATCH)};
     decision_list decisions = {0};
     if (!keys_begin(world, &review.keys)) {
         say_problem(world,

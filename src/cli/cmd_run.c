@@ -35,7 +35,7 @@ int cmd_run(const struct world *world, const struct args *args)
     }
     if (!*args->command)
         return cmd_help(world, args);
-    if (args->flags & FLAG_FULL_ACCESS && !(args->flags & FLAG_I_KNOW)) {
+    if (args->flags & FLAG(FULL_ACCESS) && !(args->flags & FLAG(I_KNOW))) {
         say_problem(
             world, "--full-access takes the walls around your files away",
             "add --i-know if that is what you want; to give more than the workspace, --write PATH does");

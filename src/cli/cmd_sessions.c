@@ -154,20 +154,20 @@ static void list(const struct world *world, const struct args *args, const struc
     struct arena *arena = choice->loaded.policy.arena;
     struct style style = style_for_out(world);
     style.home = choice->loaded.request.home;
-    bool all = args->flags & FLAG_ALL;
+    bool all = args->flags & FLAG(ALL);
     listed_list sessions = {0};
     collect(choice, all, &sessions);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
-    if (args->flags & FLAG_JSON)
+    if (args->flags & FLAG(JSON))
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < sessions.count; i++) {
-        if (args->flags & FLAG_JSON)
+        if (args->flags & FLAG(JSON))
             add_json(&json, &sessions.at[i]);
         else
             add_line(&out, &style, arena, &sessions.at[i], all);
     }
-    if (args->flags & FLAG_JSON) {
+    if (args->flags & FLAG(JSON)) {
         json_close(&json, ']');
         buf_add_char(&out, '\n');
     } else if (sessions.count == 0) {
@@ -191,7 +191,7 @@ static int repair(const struct world *world)
 
 int cmd_sessions(const struct world *world, const struct args *args)
 {
-    if (args->flags & FLAG_REPAIR)
+    if (args->flags & FLAG(REPAIR))
         return repair(world);
     struct choice choice;
     int status = choose_here(world, args, &choice);

@@ -9,21 +9,21 @@ int cmd_show(const struct world *world, const struct args *args)
     const struct run_request request = args_request(args);
     struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
-    if (status == 0 && args->flags & FLAG_BRIEF && args->flags & (FLAG_PLAN | FLAG_JSON)) {
+    if (status == 0 && args->flags & FLAG(BRIEF) && args->flags & (FLAG(PLAN) | FLAG(JSON))) {
         say_problem(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
         status = EXIT_BAD_INPUT;
     } else if (status == 0) {
         auto_buf struct buf out = {0};
         struct style style = style_for_out(world);
         style.home = loaded.request.home;
-        if (args->flags & FLAG_BRIEF)
-            briefing_add(&loaded.plan, args->flags & (FLAG_REVIEW | FLAG_DISCARD), &out);
-        else if (args->flags & FLAG_JSON)
+        if (args->flags & FLAG(BRIEF))
+            briefing_add(&loaded.plan, args->flags & (FLAG(REVIEW) | FLAG(DISCARD)), &out);
+        else if (args->flags & FLAG(JSON))
             plan_add_json(&loaded.plan, args->command, &out);
-        else if (args->flags & FLAG_PLAN)
+        else if (args->flags & FLAG(PLAN))
             plan_add_text(&loaded.plan, &out);
         else
-            policy_add_listing(&loaded.plan, &style, args->flags & FLAG_ALL, &out);
+            policy_add_listing(&loaded.plan, &style, args->flags & FLAG(ALL), &out);
         put(world->out, &out);
     }
     loaded_free(&loaded);

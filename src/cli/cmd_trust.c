@@ -42,12 +42,12 @@ static int pin(const struct world *world, const struct args *args, struct loaded
     if (add_widenings(loaded, &style, &out) == 0)
         buf_add_str(&out, "  nothing: it only tightens\n");
     put(world->out, &out);
-    if (!(args->flags & FLAG_YES) && !world->in_is_terminal) {
+    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
         say_problem(world, "nobody can be asked here, so nothing was trusted",
                     "`bawn trust --yes` does not ask");
         return EXIT_BAD_INPUT;
     }
-    if (!(args->flags & FLAG_YES) && !ask(world, "Trust it?")) {
+    if (!(args->flags & FLAG(YES)) && !ask(world, "Trust it?")) {
         fputs("Not trusted: it keeps tightening only.\n", world->out);
         return EXIT_FINE;
     }
@@ -89,7 +89,7 @@ int cmd_trust(const struct world *world, const struct args *args)
     int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0) {
         const struct workspace *workspace = &loaded.policy.workspaces.at[0];
-        if (args->flags & FLAG_REVOKE) {
+        if (args->flags & FLAG(REVOKE)) {
             status = revoke(world, &loaded, workspace->path);
         } else if (!workspace->own_policy) {
             say_problem(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),

@@ -406,9 +406,9 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
                        .to = &target->way.to,
                        .keeps_objects = true,
                        .keeps_refs = record->mode == RECORD_LIVE,
-                       .overwrites = args->flags & FLAG_THEIRS},
-        .conflicts = args->flags & FLAG_MERGE ? CONFLICTS_MERGE : CONFLICTS_STAY,
-        .asks = !(args->flags & FLAG_YES),
+                       .overwrites = args->flags & FLAG(THEIRS)},
+        .conflicts = args->flags & FLAG(MERGE) ? CONFLICTS_MERGE : CONFLICTS_STAY,
+        .asks = !(args->flags & FLAG(YES)),
         .question = target->is_checkpoint ? "Go back to it?"
                                           : arena_printf(arena, "Take back what %s changed, %s?",
                                                          record->name, age_text(arena, record->ended)),
@@ -429,7 +429,7 @@ static int undo(const struct world *world, const struct args *args, struct choic
 {
     const struct record *record = NULL;
     int status = choose_session(world, args, choice, &record);
-    if (status == 0 && !(args->flags & FLAG_THEIRS))
+    if (status == 0 && !(args->flags & FLAG(THEIRS)))
         status = refuse_overlap(world, choice, record);
     if (status == 0)
         status = choose_open(world, choice, record);
@@ -446,12 +446,12 @@ static int undo(const struct world *world, const struct args *args, struct choic
 int cmd_undo(const struct world *world, const struct args *args)
 {
     struct choice choice;
-    bool only_looks = args->flags & (FLAG_LIST | FLAG_PRUNE);
+    bool only_looks = args->flags & (FLAG(LIST) | FLAG(PRUNE));
     int status = only_looks ? choose_here(world, args, &choice) : choose_begin(world, args, &choice);
     if (status == 0)
-        status = args->flags & FLAG_LIST    ? undo_list(world, &choice)
-                 : args->flags & FLAG_PRUNE ? prune_now(world, &choice)
-                                            : undo(world, args, &choice);
+        status = args->flags & FLAG(LIST)    ? undo_list(world, &choice)
+                 : args->flags & FLAG(PRUNE) ? prune_now(world, &choice)
+                                             : undo(world, args, &choice);
     choose_end(&choice);
     return status;
 }

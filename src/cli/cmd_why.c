@@ -9,7 +9,7 @@ static int answer_all(const struct world *world, const struct args *args, const 
     style.home = loaded->request.home;
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
-    bool as_json = args->flags & FLAG_JSON;
+    bool as_json = args->flags & FLAG(JSON);
     if (as_json)
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < args->words.count; i++) {

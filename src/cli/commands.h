@@ -33,9 +33,6 @@ int cmd_help(const struct world *world, const struct args *args);
 struct host_caps;
 int doctor_report(const struct world *world, const struct host_caps *caps, bool as_json);
 
-/* The table that main.c dispatches on and help prints; ended by a NULL name. The first is the default. */
-extern const struct verb_entry verb_table[];
-
 /* --- summary --- */
 
 /*

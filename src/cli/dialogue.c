@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/say.h"
 #include "session/caller.h"
-#include "workspace/repo_check.h"
+#include "workspace/transition.h"
 
 enum { MOST_LISTED = 20 };
 

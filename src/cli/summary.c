@@ -21,8 +21,8 @@ static const char *step_summary(const struct world *world)
 
 bool summary_is_wanted(const struct world *world, const struct args *args)
 {
-    return args->flags & FLAG_JSON || step_summary(world) ||
-           (!(args->flags & FLAG_QUIET) && (world->err_is_terminal || is_in_ci(world)));
+    return args->flags & FLAG(JSON) || step_summary(world) ||
+           (!(args->flags & FLAG(QUIET)) && (world->err_is_terminal || is_in_ci(world)));
 }
 
 /* GitHub makes the file for this. A symlink in its place was put there by somebody else. */
@@ -43,9 +43,9 @@ void summary_print(const struct world *world, const struct args *args, const str
     auto_buf struct buf out = {0};
     if (step_summary(world))
         write_step_summary(world, summary, step_summary(world));
-    if (args->flags & FLAG_JSON)
+    if (args->flags & FLAG(JSON))
         run_summary_add_json(summary, &out);
-    else if (args->flags & FLAG_QUIET)
+    else if (args->flags & FLAG(QUIET))
         return;
     else if (world->err_is_terminal)
         run_summary_add_text(summary, &style, &out);

@@ -2,13 +2,14 @@
 #include "cli/commands.h"
 #include "session/repair.h"
 
-const struct verb_entry verb_table[] = {
+/* Ended by one without a name. The first is what bawn does where no verb is named. */
+static const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
         .repairs = true,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_BRANCH | FLAG_CHECKPOINT | FLAG_KEEP_FLAGGED | FLAG_ENDING |
-                 FLAG_VERSION,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(BRANCH) | FLAG(CHECKPOINT) | FLAG(KEEP_FLAGGED) |
+                 FLAGS_ENDING | FLAG(VERSION),
         .takes_command = true,
         .summary = "run a command (what `bawn CMD` means)",
         .usage =
@@ -54,7 +55,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "show",
         .run = cmd_show,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON | FLAG_PLAN | FLAG_BRIEF | FLAG_ALL,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(PLAN) | FLAG(BRIEF) | FLAG(ALL),
         .takes_command = true,
         .summary = "the whole policy that holds here, with its origins",
         .usage = "bawn show [--plan | --brief] [--json] [--all] [--RULE OBJECT]... [-- CMD...]\n"
@@ -73,7 +74,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "why",
         .run = cmd_why,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON),
         .words = "PATH|HOST[:PORT]|$NAME",
         .takes_command = true,
         .summary = "which rule decides a path, host or variable",
@@ -90,7 +91,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "check",
         .run = cmd_check,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON),
         .words = "FILE",
         .takes_command = true,
         .summary = "report every mistake in the policies",
@@ -119,7 +120,7 @@ const struct verb_entry verb_table[] = {
         .name = "login",
         .run = cmd_login,
         .repairs = true,
-        .flags = FLAG_YES,
+        .flags = FLAG(YES),
         .words = "AGENT",
         .takes_command = true,
         .summary = "an agent's first login, with your browser",
@@ -155,7 +156,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "trust",
         .run = cmd_trust,
-        .flags = FLAG_REVOKE | FLAG_YES,
+        .flags = FLAG(REVOKE) | FLAG(YES),
         .words = "DIR",
         .summary = "let a repository's .bawn grant what it asks for",
         .usage =
@@ -174,7 +175,7 @@ const struct verb_entry verb_table[] = {
         .name = "home",
         .run = cmd_home,
         .repairs = true,
-        .flags = FLAG_ALL | FLAG_YES,
+        .flags = FLAG(ALL) | FLAG(YES),
         .words = "list|fetch|reset",
         .summary = "what runs left in the private home here",
         .usage =
@@ -198,7 +199,7 @@ const struct verb_entry verb_table[] = {
         .name = "held",
         .run = cmd_held,
         .repairs = true,
-        .flags = FLAG_KEEP | FLAG_JSON,
+        .flags = FLAG(KEEP) | FLAG(JSON),
         .words = "SESSION|PATH",
         .summary = "what was moved aside at the end of a run",
         .usage =
@@ -219,7 +220,7 @@ const struct verb_entry verb_table[] = {
         .name = "review",
         .run = cmd_review,
         .repairs = true,
-        .flags = FLAG_PATCH,
+        .flags = FLAG(PATCH),
         .words = "SESSION|PATH",
         .summary = "walk through what a session did, and settle it",
         .usage =
@@ -241,7 +242,7 @@ const struct verb_entry verb_table[] = {
         .name = "diff",
         .run = cmd_diff,
         .repairs = true,
-        .flags = FLAG_STAT | FLAG_NAME_ONLY | FLAG_JSON,
+        .flags = FLAG(STAT) | FLAG(NAME_ONLY) | FLAG(JSON),
         .words = "SESSION|PATH",
         .summary = "what a session changed, or would change",
         .usage =
@@ -262,8 +263,8 @@ const struct verb_entry verb_table[] = {
         .name = "apply",
         .run = cmd_apply,
         .repairs = true,
-        .flags =
-            FLAG_YES | FLAG_ALLOW_RISKY | FLAG_THEIRS | FLAG_OURS | FLAG_MERGE | FLAG_MARKERS | FLAG_PATCH,
+        .flags = FLAG(YES) | FLAG(ALLOW_RISKY) | FLAG(THEIRS) | FLAG(OURS) | FLAG(MERGE) | FLAG(MARKERS) |
+                 FLAG(PATCH),
         .words = "SESSION|PATH",
         .summary = "bring what a session kept aside into the workspace",
         .usage =
@@ -291,7 +292,7 @@ const struct verb_entry verb_table[] = {
         .name = "discard",
         .run = cmd_discard,
         .repairs = true,
-        .flags = FLAG_YES,
+        .flags = FLAG(YES),
         .words = "SESSION|PATH",
         .summary = "throw away what a session kept aside",
         .usage =
@@ -308,7 +309,7 @@ const struct verb_entry verb_table[] = {
         .name = "sessions",
         .run = cmd_sessions,
         .repairs = true,
-        .flags = FLAG_ALL | FLAG_JSON | FLAG_REPAIR,
+        .flags = FLAG(ALL) | FLAG(JSON) | FLAG(REPAIR),
         .summary = "sessions that run, wait, or can be undone",
         .usage =
             "bawn sessions [--all] [--json]\n"
@@ -327,8 +328,8 @@ const struct verb_entry verb_table[] = {
         .name = "log",
         .run = cmd_log,
         .repairs = true,
-        .flags = FLAG_DENIED | FLAG_VERIFY | FLAG_JSON | FLAG_FOLLOW | FLAG_LOG_NET | FLAG_LOG_FILES |
-                 FLAG_LOG_EXEC | FLAG_SINCE | FLAG_GREP | FLAG_REPORT,
+        .flags = FLAG(DENIED) | FLAG(VERIFY) | FLAG(JSON) | FLAG(FOLLOW) | FLAG(LOG_NET) | FLAG(LOG_FILES) |
+                 FLAG(LOG_EXEC) | FLAG(SINCE) | FLAG(GREP) | FLAG(REPORT),
         .words = "SESSION",
         .summary = "what a session did, tried and was refused",
         .usage =
@@ -357,7 +358,7 @@ const struct verb_entry verb_table[] = {
         .name = "undo",
         .run = cmd_undo,
         .repairs = true,
-        .flags = FLAG_LIST | FLAG_PRUNE | FLAG_YES | FLAG_THEIRS | FLAG_MERGE | FLAG_TO,
+        .flags = FLAG(LIST) | FLAG(PRUNE) | FLAG(YES) | FLAG(THEIRS) | FLAG(MERGE) | FLAG(TO),
         .words = "SESSION|PATH",
         .summary = "take back what a run changed in the workspace",
         .usage =
@@ -385,7 +386,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "profiles",
         .run = cmd_profiles,
-        .flags = FLAG_JSON,
+        .flags = FLAG(JSON),
         .words = "NAME",
         .summary = "list the profiles, or print one",
         .usage =
@@ -399,7 +400,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "allow",
         .run = cmd_allow,
-        .flags = FLAG_SESSION | FLAG_ALWAYS,
+        .flags = FLAG(SESSION) | FLAG(ALWAYS),
         .words = "HOST[:PORT]",
         .summary = "let a running session reach a host",
         .usage =
@@ -428,7 +429,7 @@ const struct verb_entry verb_table[] = {
     {
         .name = "doctor",
         .run = cmd_doctor,
-        .flags = FLAG_JSON,
+        .flags = FLAG(JSON),
         .summary = "what this machine can hold, and what would help",
         .usage =
             "bawn doctor [--json]\n"
@@ -443,7 +444,7 @@ const struct verb_entry verb_table[] = {
         .name = "prove",
         .run = cmd_prove,
         .repairs = true,
-        .flags = FLAG_POLICY | FLAG_MODES | FLAG_JSON | FLAG_REPORT | FLAG_RECORD_EXEC,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(REPORT) | FLAG(RECORD_EXEC),
         .takes_command = true,
         .summary = "attack the sandbox here, and show what came of it",
         .usage =
@@ -477,9 +478,9 @@ int bawn_main(const struct world *world, int argument_count, char **arguments)
     struct arena arena = {0};
     struct args args = {0};
     int status = args_parse(world, verb_table, argument_count, arguments, &arena, &args);
-    if (status == 0 && args.flags & FLAG_VERSION) {
+    if (status == 0 && args.flags & FLAG(VERSION)) {
         fprintf(world->out, "bawn %s\n", BAWN_VERSION);
-    } else if (status == 0 && args.flags & FLAG_HELP) {
+    } else if (status == 0 && args.flags & FLAG(HELP)) {
         status = cmd_help(world, &args);
     } else if (status == 0) {
         if (args.verb->repairs && world->repairs)

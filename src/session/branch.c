@@ -15,7 +15,7 @@
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "session/ask_git.h"
-#include "workspace/repo_check.h"
+#include "workspace/transition.h"
 #include "workspace/upper.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };

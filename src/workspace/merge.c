@@ -1,4 +1,3 @@
-#include "workspace/merge.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "workspace/merge.h"
+#include "workspace/diff.h"
 #include "workspace/transition.h"
 
 /* The three texts of a conflict. */

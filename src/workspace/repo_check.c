@@ -1,4 +1,4 @@
-#include "workspace/repo_check.h"
+#include "workspace/transition.h"
 
 #include <fcntl.h>
 #include <string.h>

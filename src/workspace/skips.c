@@ -1,4 +1,4 @@
-#include "workspace/skips.h"
+#include "workspace/scan.h"
 
 #include <string.h>
 

@@ -6,6 +6,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
 #include "content/store.h"
 #include "workspace/scan.h"
 

@@ -6,7 +6,6 @@
 #include "fuzz.h"
 #include "workspace/diff.h"
 #include "workspace/gate.h"
-#include "workspace/merge.h"
 
 static void check_lines(const char *old, size_t old_size, const char *new, size_t new_size)
 {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "workspace/diff.h"
-#include "workspace/merge.h"
 
 static struct buf text(const char *words)
 {
