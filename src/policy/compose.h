@@ -2,12 +2,23 @@
 #pragma once
 
 #include "policy/policy.h"
+#include "policy/profile.h"
 
 /* find.c: which directories are workspaces. Adds their rules and fills policy->workspaces. */
 void find_workspaces(struct policy *policy, struct diags *diags);
 
-/* compose.c: reads the rules of a source, and of the profiles that it uses. */
+#define ADMIN_DIRECTORY "/etc/bawn"
+
+/* sources.c: reads the rules of a source, and of the profiles that it uses. */
 void compose_source(struct policy *policy, const struct source *source, struct diags *diags);
+void use_profile(struct policy *policy, struct spot spot, const char *name, struct diags *diags);
+void add_rules(struct policy *policy, const rule_list *rules, struct diags *diags);
+
+/* sources.c: where the profiles lie that a layer may use. */
+struct profile_finder profile_finder_for(const struct policy *policy, enum layer asked_by);
+
+/* sources.c: a file of policy that lies in a writable tree must not be rewritten for the next start. */
+void freeze_policy_file(struct policy *policy, const struct fs_place *place);
 
 /* repository.c: the .bawn of a workspace, and those of the directories around it. */
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
@@ -17,7 +28,6 @@ void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
  * agent.c: the profile of the agent that the words of a command run, or NULL; and which of the words is it, before whose own
  * arguments a profile's go.
  */
-struct profile_finder;
 const char *agent_for_words(struct policy *policy, const struct profile_finder *finder,
                             const char *const *words, size_t *ret_word);
 

@@ -1,0 +1,207 @@
+/* The rules of a source, and of the profiles that it uses. */
+#include "policy/compose.h"
+
+#include <string.h>
+
+#include "base/path.h"
+#include "base/pattern.h"
+#include "base/text.h"
+#include "policy/builtin.h"
+#include "policy/parse.h"
+#include "policy/profile.h"
+
+enum { USE_DEEPEST = 16 };
+
+/* One chain of `use`, from the file that began it. */
+struct use_chain {
+    const char *name;
+    const struct use_chain *asked_by;
+    unsigned depth;
+};
+
+static void read_source(struct policy *policy, const struct source *source, const struct use_chain *chain,
+                        struct diags *diags);
+
+struct profile_finder profile_finder_for(const struct policy *policy, enum layer asked_by)
+{
+    const char *config = policy->request.starts[START_CONFIG];
+    return (struct profile_finder){
+        .fs = policy->request.fs,
+        .user_directory = asked_by == LAYER_ADMIN ? NULL : path_join(policy->arena, config, "bawn/profiles"),
+        .admin_directory = path_join(policy->arena, ADMIN_DIRECTORY, "profiles"),
+    };
+}
+
+/* "a uses b uses a", for the message about a cycle. */
+static const char *describe_cycle(struct arena *arena, const struct use_chain *chain, const char *name)
+{
+    const char *text = name;
+    for (; chain; chain = chain->asked_by) {
+        text = arena_printf(arena, "%s uses %s", chain->name, text);
+        if (strcmp(chain->name, name) == 0)
+            break;
+    }
+    return text;
+}
+
+static void suggest_profile(struct policy *policy, struct spot spot, const char *name, struct diags *diags)
+{
+    struct profile_finder finder = profile_finder_for(policy, spot.source->asked_by);
+    const char *closest = profile_closest(&finder, name);
+    if (closest)
+        diag_error(diags, spot, NULL, "there is no profile '%s' (did you mean '%s'?)", name, closest);
+    else
+        diag_error(diags, spot, "`bawn profiles` lists them", "there is no profile '%s'", name);
+}
+
+/* The same profile may be asked for twice, but a repository that is not trusted must not make it count only half. */
+static bool already_read(const struct policy *policy, const char *name, bool only_tightens)
+{
+    for (size_t i = 0; i < policy->sources.count; i++) {
+        const struct source *source = policy->sources.at[i];
+        if (source->is_profile && strcmp(source->name, name) == 0 &&
+            (only_tightens || !source->only_tightens))
+            return true;
+    }
+    return false;
+}
+
+static void use_in_chain(struct policy *policy, struct spot spot, const char *name,
+                         const struct use_chain *chain, struct diags *diags)
+{
+    if (spot.source->without_network && text_starts_with(name, "net/"))
+        return;
+    for (const struct use_chain *link = chain; link; link = link->asked_by) {
+        if (strcmp(link->name, name) == 0) {
+            diag_error(diags, spot, "take one of these lines out", "profiles use each other in a circle: %s",
+                       describe_cycle(policy->arena, chain, name));
+            return;
+        }
+    }
+    unsigned depth = chain ? chain->depth + 1 : 1;
+    if (depth > USE_DEEPEST) {
+        diag_error(diags, spot, NULL, "`use` is nested more than %d deep", USE_DEEPEST);
+        return;
+    }
+    struct profile_finder finder = profile_finder_for(policy, spot.source->asked_by);
+    struct source *source = arena_new(policy->arena, struct source);
+    struct err err;
+    int found = profile_find(&finder, name, source, &err);
+    if (found < 0)
+        diag_error(diags, spot, err.hint[0] ? err.hint : NULL, "%s", err.message);
+    else if (found == 0)
+        suggest_profile(policy, spot, name, diags);
+    if (found <= 0)
+        return;
+    source->asked_by = spot.source->asked_by;
+    source->only_tightens = spot.source->only_tightens;
+    source->without_network = spot.source->without_network;
+    source->workspace = spot.source->workspace;
+    if (source->asked_by != LAYER_REPOSITORY && !fs_has_name(&policy->profiles_in_use, name))
+        vec_push(&policy->profiles_in_use, name);
+    const struct fs_place *place = NULL;
+    if (*source->name == '/' && fs_resolve(policy->request.fs, source->name, &place, &err) == 0)
+        freeze_policy_file(policy, place);
+    struct use_chain link = {name, chain, depth};
+    if (!already_read(policy, source->name, source->only_tightens))
+        read_source(policy, source, &link, diags);
+}
+
+/* Is there room for so many more? Where there is not, that is said. */
+static bool has_room(const struct policy *policy, size_t count, const struct rule *first, struct diags *diags)
+{
+    if (policy->rules.count + count <= RULES_MOST)
+        return true;
+    if (count)
+        diag_error(diags, spot_of_rule(first), "grant directories, not files one by one",
+                   "all layers together have more than %d rules", RULES_MOST);
+    return false;
+}
+
+/* A profile's rules come before those of the file that uses it, so that in the same layer the user of it decides. */
+static void add_in_chain(struct policy *policy, const rule_list *rules, const struct use_chain *chain,
+                         struct diags *diags)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        if (rules->at[i].verb == VERB_USE)
+            use_in_chain(policy, spot_of_rule(&rules->at[i]), rules->at[i].text, chain, diags);
+    }
+    if (!has_room(policy, rules->count, rules->at, diags))
+        return;
+    for (size_t i = 0; i < rules->count; i++)
+        vec_push(&policy->rules, rules->at[i]);
+}
+
+/* The same for a profile that was parsed when bawn was built. */
+static void add_builtin_rules(struct policy *policy, const struct source *source,
+                              const struct use_chain *chain, struct diags *diags)
+{
+    const struct builtin_profile *builtin = source->builtin;
+    for (size_t i = 0; i < builtin->rule_count; i++) {
+        if (builtin->rules[i].verb != VERB_USE)
+            continue;
+        struct rule use = builtin_rule_of(source, &builtin->rules[i]);
+        use_in_chain(policy, spot_of_rule(&use), use.text, chain, diags);
+    }
+    struct rule first = builtin_rule_of(source, builtin->rules);
+    if (!has_room(policy, builtin->rule_count, &first, diags))
+        return;
+    vec_reserve(&policy->rules, builtin->rule_count);
+    for (size_t i = 0; i < builtin->rule_count; i++)
+        vec_push(&policy->rules, builtin_rule_of(source, &builtin->rules[i]));
+}
+
+static void read_source(struct policy *policy, const struct source *source, const struct use_chain *chain,
+                        struct diags *diags)
+{
+    vec_push(&policy->sources, source);
+    if (source->builtin) {
+        add_builtin_rules(policy, source, chain, diags);
+        return;
+    }
+    rule_list rules = {0};
+    parse_source(policy->arena, source, &rules, diags);
+    add_in_chain(policy, &rules, chain, diags);
+    vec_free(&rules);
+}
+
+void compose_source(struct policy *policy, const struct source *source, struct diags *diags)
+{
+    read_source(policy, source, NULL, diags);
+}
+
+void add_found_rule(struct policy *policy, enum verb verb, const struct source *source, const char *path)
+{
+    struct rule rule = {
+        .verb = verb,
+        .source = source,
+        .written = path,
+        .path = {.start = START_ROOT,
+                 .pattern = pattern_quote(policy->arena, path + 1),
+                 .is_directory = fs_kind(policy->request.fs, path) != FILE_REGULAR},
+    };
+    vec_push(&policy->rules, rule);
+}
+
+/*
+ * A policy that lies in a tree which the sandbox may write, or is reached through a link in one (dotfiles as the
+ * workspace), could be rewritten from inside and hold at the next start: the file and every link on the way are frozen.
+ */
+void freeze_policy_file(struct policy *policy, const struct fs_place *place)
+{
+    static const struct source own = {
+        .name = "bawn itself", .layer = LAYER_ADMIN, .asked_by = LAYER_ADMIN, .is_profile = true};
+    add_found_rule(policy, VERB_FREEZE, &own, place->real);
+    for (const struct fs_link *link = place->links; link; link = link->next)
+        add_found_rule(policy, VERB_FREEZE, &own, link->path);
+}
+
+void use_profile(struct policy *policy, struct spot spot, const char *name, struct diags *diags)
+{
+    use_in_chain(policy, spot, name, NULL, diags);
+}
+
+void add_rules(struct policy *policy, const rule_list *rules, struct diags *diags)
+{
+    add_in_chain(policy, rules, NULL, diags);
+}
