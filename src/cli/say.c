@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ttydefaults.h>
@@ -78,7 +77,7 @@ void say_diags(const struct world *world, const struct style *style, const struc
 
 static const struct world *world_of(const struct speaker *speaker)
 {
-    return (const struct world *)((const char *)speaker - offsetof(struct world, speaker));
+    return speaker->context;
 }
 
 static void speaker_say(const struct speaker *speaker, const char *message, const char *hint)
@@ -185,6 +184,7 @@ static void speaker_show_progress(const struct speaker *speaker, const char *lin
 void world_set_speaker(struct world *world)
 {
     world->speaker = (struct speaker){
+        .context = world,
         .is_read = world->err_is_terminal,
         .can_answer = world->in_is_terminal && world->err_is_terminal,
         .has_colours = style_for_err(world).colours,
