@@ -131,6 +131,7 @@ static int undo_list(const struct world *world, struct choice *choice)
 /* The way from what a session left to what was there before it, or at one of its checkpoints. */
 struct undo_target {
     struct way way;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct tree) trees; /* whose entries the way borrows, beside those of the choice */
     bool is_checkpoint;
     struct timespec taken; /* of the checkpoint */
@@ -449,9 +450,9 @@ int cmd_undo(const struct world *world, const struct args *args)
     bool only_looks = args->flags & (FLAG(LIST) | FLAG(PRUNE));
     int status = only_looks ? choose_here(world, args, &choice) : choose_begin(world, args, &choice);
     if (status == 0)
-        status = args->flags & FLAG(LIST)    ? undo_list(world, &choice)
-                 : args->flags & FLAG(PRUNE) ? prune_now(world, &choice)
-                                             : undo(world, args, &choice);
+        status = (args->flags & FLAG(LIST))    ? undo_list(world, &choice)
+                 : (args->flags & FLAG(PRUNE)) ? prune_now(world, &choice)
+                                               : undo(world, args, &choice);
     choose_end(&choice);
     return status;
 }

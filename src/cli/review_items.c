@@ -306,10 +306,10 @@ static void settle_others(const struct review *review, const bool *were_asked)
             inside++;
             dropped += review->decisions->at[j].course == COURSE_DROPPED;
         }
-        bool is_directory = inside && change_is_shown(&decision->judged.change);
+        bool has_inside = inside && change_is_shown(&decision->judged.change);
         if (!choose_has_path(review->choice, path) || decision->course == COURSE_CONFLICT)
             decision->course = COURSE_DONE;
-        else if (is_directory)
+        else if (has_inside)
             decision->course = dropped == inside ? COURSE_DROPPED : COURSE_GO;
         else
             decision->course = all_go ? COURSE_GO : COURSE_DONE;

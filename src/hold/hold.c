@@ -39,6 +39,7 @@
  */
 #include "hold/hold.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -180,12 +181,17 @@ bool hold_stand_in(struct hold *hold, size_t operation)
 
 int hold_sweep(struct hold *hold, struct err *err)
 {
+    int result = 0;
     for (size_t i = 0; i < hold->plan->operations.count; i++) {
         const struct operation *operation = &hold->plan->operations.at[i];
         if (operation->kind != OP_FREEZE || !hold_operation(hold, i).missing)
             continue;
-        int moved = aside_move(hold->arena, hold->session->folder_fd, operation->path, err);
+        struct err why = {0};
+        int moved = aside_move(hold->arena, hold->session->folder_fd, operation->path, &why);
         if (moved < 0)
+            *err = why;
+        result = moved < 0 ? -1 : result;
+        if (moved < 0 && why.errnum != EACCES)
             return -1;
         if (moved > 0)
             hold_note(
@@ -195,7 +201,7 @@ int hold_sweep(struct hold *hold, struct err *err)
                              "%s` shows it",
                              operation->path, hold->session->name));
     }
-    return 0;
+    return result;
 }
 
 /* The first new setting that makes git run something; "" where the text cannot be parsed; NULL: there is none. */

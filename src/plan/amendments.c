@@ -72,7 +72,7 @@ struct operations amended_operations(struct arena *arena, const struct operation
     memcpy(all.at, planned->at, planned->count * sizeof(*all.at));
     for (size_t i = planned->count; i < all.count; i++)
         all.at[i] = amended_operation(planned, amendments, i);
-    for (size_t i = 0; amendments && i < amendments->changes.count; i++)
+    for (size_t i = 0; i < amendments->changes.count; i++)
         apply(&amendments->changes.at[i], &all.at[amendments->changes.at[i].number]);
     return all;
 }

@@ -21,6 +21,7 @@ struct page {
     const char *home;      /* shown as ~; may be NULL */
     const char *integrity; /* a sentence: is the hash chain intact? */
     bool is_whole;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct journal_record) records;
     const struct changed *changed;
 };

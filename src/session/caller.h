@@ -27,8 +27,8 @@ struct machine {
 /* How the engine speaks to a person. cli/ implements it; the engine prints nothing itself. */
 struct speaker {
     const void *context; /* of whoever implements it */
-    bool is_read;    /* a person reads it on a terminal: results are worth a line, not only problems */
-    bool can_answer; /* that person can be asked as well */
+    bool is_read;        /* a person reads it on a terminal: results are worth a line, not only problems */
+    bool can_answer;     /* that person can be asked as well */
     bool has_colours;
     void (*say)(const struct speaker *speaker, const char *message, const char *hint); /* hint may be NULL */
     void (*show)(const struct speaker *speaker, const struct buf *text);               /* as it is */

@@ -1,5 +1,6 @@
 #include "supervise/watch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -49,12 +50,21 @@ static void watch_way_to(const struct watch *watch, const char *path)
     }
 }
 
+/*
+ * A directory that the command closed to its owner cannot be looked into, and nothing can be made in it. When it is opened, a new
+ * name is seen as ever; at the end of the run bawn opens it and looks again.
+ */
+static int sweep(const struct watch *watch, struct err *err)
+{
+    return hold_sweep(watch->hold, err) == 0 || err->errnum == EACCES ? 0 : -1;
+}
+
 /* In this order: what comes between the look and the watch would be seen by neither. */
 static int look_again(const struct watch *watch, struct err *err)
 {
     for (size_t i = 0; i < watch->awaited.count; i++)
         watch_way_to(watch, watch->awaited.at[i].path);
-    return hold_sweep(watch->hold, err);
+    return sweep(watch, err);
 }
 
 /* Files are watched for writing too once their pin has fallen: somebody inside may have them open. */
@@ -203,7 +213,7 @@ static int moment_is_over(void *self, short events, struct err *err)
         if (--watch->looks_left == 0)
             return end_looking(watch, err);
         ring_for_next_look(watch);
-        return hold_sweep(watch->hold, err);
+        return sweep(watch, err);
     }
     struct wanted wanted = {0};
     read_events(watch, &wanted);

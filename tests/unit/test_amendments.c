@@ -9,16 +9,16 @@ static struct operation made[] = {
     {.kind = OP_FREEZE, .path = "/w/config", .missing = true},
     {.kind = OP_SEED, .path = "/cache"},
 };
-static const struct operations planned = {.at = made, .count = array_len(made), .degraded = 1U << WALL_ROOT};
+static const struct operations in_plan = {.at = made, .count = array_len(made), .degraded = 1U << WALL_ROOT};
 
 TEST(without_amendments_the_plan_is_used)
 {
     struct arena arena = {0};
     struct amendments none = {0};
-    CHECK(amended_operations(&arena, &planned, NULL).at == made);
-    CHECK(amended_operations(&arena, &planned, &none).at == made);
-    CHECK_INT(amended_count(&planned, NULL), 3);
-    CHECK(amended_operation(&planned, NULL, 1).missing);
+    CHECK(amended_operations(&arena, &in_plan, NULL).at == made);
+    CHECK(amended_operations(&arena, &in_plan, &none).at == made);
+    CHECK_INT(amended_count(&in_plan, NULL), 3);
+    CHECK(amended_operation(&in_plan, NULL, 1).missing);
     arena_free(&arena);
 }
 
@@ -31,11 +31,11 @@ TEST(amendments_are_seen_and_the_plan_stays)
     amend_copy(&amendments, 0, "/copy");
     amend_layer(&amendments, 2, "/layer");
     amend_hide(&amendments, "/w/socket");
-    struct operations all = amended_operations(&arena, &planned, &amendments);
+    struct operations all = amended_operations(&arena, &in_plan, &amendments);
     CHECK_INT(all.count, 4);
-    CHECK_INT(all.degraded, planned.degraded);
+    CHECK_INT(all.degraded, in_plan.degraded);
     for (size_t i = 0; i < all.count; i++) {
-        struct operation one = amended_operation(&planned, &amendments, i);
+        struct operation one = amended_operation(&in_plan, &amendments, i);
         CHECK_INT(one.kind, all.at[i].kind);
         CHECK_STR(one.path, all.at[i].path);
         CHECK(one.missing == all.at[i].missing && one.source == all.at[i].source &&
