@@ -29,13 +29,17 @@ enum {
     MOST_LOOKS = 256,
     LOOKS_OF_AN_INTERVAL = 8, /* then it is twice as long, */
     MOST_DOUBLINGS = 3,       /* up to eight moments */
+    MOMENTS_BETWEEN_BLIND_LOOKS = 10,
     MOST_LOOKED_FOR = 64,
     MOST_COVERED =
         256, /* hidden ones among them: that one was replaced, the mounts tell, and most are only replaced */
 };
 
-/* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
-static void watch_way_to(const struct watch *watch, const char *path)
+/*
+ * Watches the directory that is there and in which the path, or the next directory on the way to it, would appear. Returns false
+ * where that directory is closed to its owner: the kernel watches only what can be read.
+ */
+static bool watch_way_to(const struct watch *watch, const char *path)
 {
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
         char directory[PATH_LONGEST], by_descriptor[64];
@@ -44,26 +48,38 @@ static void watch_way_to(const struct watch *watch, const char *path)
         if (fd < 0)
             continue;
         snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
-        inotify_add_watch(watch->inotify_fd, by_descriptor,
-                          IN_CREATE | IN_MOVED_TO | IN_MASK_ADD | IN_ONLYDIR);
-        return;
+        return inotify_add_watch(watch->inotify_fd, by_descriptor,
+                                 IN_CREATE | IN_MOVED_TO | IN_MASK_ADD | IN_ONLYDIR) >= 0 ||
+               errno != EACCES;
     }
+    return true;
 }
 
-/*
- * A directory that the command closed to its owner cannot be looked into, and nothing can be made in it. When it is opened, a new
- * name is seen as ever; at the end of the run bawn opens it and looks again.
- */
+static void ring_in_moments(const struct watch *watch, long moments)
+{
+    struct itimerspec soon = {.it_value = {.tv_nsec = MOMENT_NANOSECONDS * moments}};
+    timerfd_settime(watch->timer_fd, 0, &soon, NULL);
+}
+
+/* A directory that the command closed to its owner may not be searched: nothing can be made in it as long as it is so. */
 static int sweep(const struct watch *watch, struct err *err)
 {
     return hold_sweep(watch->hold, err) == 0 || err->errnum == EACCES ? 0 : -1;
 }
 
-/* In this order: what comes between the look and the watch would be seen by neither. */
-static int look_again(const struct watch *watch, struct err *err)
+/*
+ * Watches first, then looks: what appears in between is seen. A directory that cannot be watched is looked into again and again
+ * until it can be: the command may have closed it in order to open it later.
+ */
+static int look_again(struct watch *watch, struct err *err)
 {
+    bool are_watched = true;
     for (size_t i = 0; i < watch->awaited.count; i++)
-        watch_way_to(watch, watch->awaited.at[i].path);
+        are_watched &= watch_way_to(watch, watch->awaited.at[i].path);
+    if (!are_watched && watch->timer_fd >= 0) {
+        watch->looks_left = 1;
+        ring_in_moments(watch, MOMENTS_BETWEEN_BLIND_LOOKS);
+    }
     return sweep(watch, err);
 }
 
@@ -135,7 +151,7 @@ static bool read_events(const struct watch *watch, struct wanted *wanted)
 }
 
 /* Looks at whatever the events ask for. What cannot be moved aside, or comes back a thousand times, ends the run. */
-static int act(const struct watch *watch, const struct wanted *wanted, struct err *err)
+static int act(struct watch *watch, const struct wanted *wanted, struct err *err)
 {
     if (wanted->pins)
         pins_check(watch->pins);
@@ -157,12 +173,6 @@ static bool comes_soon_after_the_last(struct watch *watch)
     clock_gettime(CLOCK_MONOTONIC, &now);
     watch->last = now;
     return timespec_between(last, now) < MOMENT_NANOSECONDS;
-}
-
-static void ring_in_moments(const struct watch *watch, long moments)
-{
-    struct itimerspec soon = {.it_value = {.tv_nsec = MOMENT_NANOSECONDS * moments}};
-    timerfd_settime(watch->timer_fd, 0, &soon, NULL);
 }
 
 static void ring_for_next_look(const struct watch *watch)
