@@ -431,7 +431,7 @@ struct run_request args_request(const struct args *args)
         .review = args->flags & FLAG(REVIEW),
         .review_all = args->flags & FLAG(REVIEW_ALL),
         .discard = args->flags & FLAG(DISCARD),
-        .branch = args->flags & FLAG(BRANCH) ? args->branch : NULL,
+        .branch = (args->flags & FLAG(BRANCH)) ? args->branch : NULL,
         .checkpoint_seconds = args->checkpoint_seconds,
         .log_exec = args->flags & FLAG(RECORD_EXEC),
         .keep_flagged = args->flags & FLAG(KEEP_FLAGGED),

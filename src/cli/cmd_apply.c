@@ -34,10 +34,10 @@ static const char *hold_back(void *context, const struct change *change)
 
 static enum conflicts conflicts_of(const struct args *args)
 {
-    return args->flags & FLAG(MARKERS) ? CONFLICTS_MARK
-           : args->flags & FLAG(MERGE) ? CONFLICTS_MERGE
-           : args->flags & FLAG(OURS)  ? CONFLICTS_OURS
-                                       : CONFLICTS_STAY;
+    return (args->flags & FLAG(MARKERS)) ? CONFLICTS_MARK
+           : (args->flags & FLAG(MERGE)) ? CONFLICTS_MERGE
+           : args->flags & FLAG(OURS)    ? CONFLICTS_OURS
+                                         : CONFLICTS_STAY;
 }
 
 static int apply(const struct world *world, const struct args *args, struct choice *choice)
@@ -78,7 +78,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .question =
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
-        .holds_back = args->flags & FLAG(ALLOW_RISKY) ? NULL : hold_back,
+        .holds_back = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : hold_back,
         .context = &approval,
     };
     status = dialogue_out(world, choice, &dialogue);

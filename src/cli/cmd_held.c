@@ -121,7 +121,7 @@ int cmd_held(const struct world *world, const struct args *args)
         say_problem(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
         status = EXIT_BAD_INPUT;
     } else if (status == 0) {
-        status = args->flags & FLAG(KEEP) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
+        status = (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
     }
     loaded_free(&loaded);
     return status;

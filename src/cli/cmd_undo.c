@@ -408,7 +408,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
                        .keeps_objects = true,
                        .keeps_refs = record->mode == RECORD_LIVE,
                        .overwrites = args->flags & FLAG(THEIRS)},
-        .conflicts = args->flags & FLAG(MERGE) ? CONFLICTS_MERGE : CONFLICTS_STAY,
+        .conflicts = (args->flags & FLAG(MERGE)) ? CONFLICTS_MERGE : CONFLICTS_STAY,
         .asks = !(args->flags & FLAG(YES)),
         .question = target->is_checkpoint ? "Go back to it?"
                                           : arena_printf(arena, "Take back what %s changed, %s?",
@@ -426,7 +426,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     return status;
 }
 
-static int undo(const struct world *world, const struct args *args, struct choice *choice)
+static int undo_session(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = NULL;
     int status = choose_session(world, args, choice, &record);
@@ -452,7 +452,7 @@ int cmd_undo(const struct world *world, const struct args *args)
     if (status == 0)
         status = (args->flags & FLAG(LIST))    ? undo_list(world, &choice)
                  : (args->flags & FLAG(PRUNE)) ? prune_now(world, &choice)
-                                               : undo(world, args, &choice);
+                                               : undo_session(world, args, &choice);
     choose_end(&choice);
     return status;
 }
