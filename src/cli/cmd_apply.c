@@ -81,7 +81,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .holds_back = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : hold_back,
         .context = &approval,
     };
-    status = dialogue_out(world, choice, &dialogue);
+    status = dialogue_run_all(world, choice, &dialogue);
     if (dialogue.is_complete)
         mark_state(choice, record->name, dialogue.is_void ? STATE_DISCARDED : STATE_DONE);
     dialogue_free(&dialogue);

@@ -415,7 +415,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
                                                          record->name, age_text(arena, record->ended)),
         .done = "taken back",
     };
-    int status = dialogue_out(world, choice, &dialogue);
+    int status = dialogue_run_all(world, choice, &dialogue);
     dialogue_free(&dialogue);
     if (dialogue.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);

@@ -400,7 +400,7 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
     return ran ? ran : status;
 }
 
-int dialogue_out(const struct world *world, struct choice *choice, struct dialogue *dialogue)
+int dialogue_run_all(const struct world *world, struct choice *choice, struct dialogue *dialogue)
 {
     struct err err = {0};
     decision_list decisions;

@@ -35,7 +35,7 @@ struct dialogue {
 };
 
 /* Returns the exit status. */
-int dialogue_out(const struct world *world, struct choice *choice, struct dialogue *dialogue);
+int dialogue_run_all(const struct world *world, struct choice *choice, struct dialogue *dialogue);
 
 /* The last step of it: carries out what is decided to go, and says what was left alone. */
 int dialogue_run(const struct world *world, const struct choice *choice, struct dialogue *dialogue,

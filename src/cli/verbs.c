@@ -62,7 +62,7 @@ static const struct verb_entry verb_table[] = {
                  "\n"
                  "Shows what CMD could write, read and reach here, and which line of which file says so.\n"
                  "\n"
-                 "  --plan    the list of operations that a run would dialogue out\n"
+                 "  --plan    the list of operations that a run would carry out\n"
                  "  --json    the plan as JSON (see docs/PLAN.md)\n"
                  "  --brief   the text that tells an agent where it is\n"
                  "  --all     sealed places too that do not exist on this machine\n"

@@ -106,17 +106,19 @@ static int begin_guard(struct run *run, struct err *err)
 }
 
 /*
- * Must the session and its snapshot be there before the plan is handed over? Where something is put into them, or where
- * bawn itself puts something into the workspace, of which the snapshot must know nothing. Otherwise they are made while the
- * child raises its walls.
+ * Must the capture begin before the plan is handed over? It must where what is written goes elsewhere, since the child has to be told
+ * where, and where bawn itself puts something into the session or the workspace. Only the snapshot of a live run may be taken while
+ * the child raises its walls.
  */
-static bool keeps_before_launch(const struct run *run)
+static bool captures_before_launch(const struct run *run)
 {
+    const struct run_request *request = &run->request;
     const struct plan *plan = &run->loaded.plan;
+    bool is_live = !request->review && !request->discard && !request->nested && !request->branch;
     bool makes = hold_needs_stub(plan);
     for (size_t i = 0; !makes && i < plan->operations.count; i++)
         makes = plan->operations.at[i].make;
-    return makes || home_needs_session(plan) || run->request.review || run->request.discard;
+    return !is_live || makes || home_needs_session(plan);
 }
 
 static int begin_capture(struct run *run, struct err *err)
@@ -172,7 +174,7 @@ int run_prepare(struct run *run, struct err *err)
     if (run->later_fd >= 0)
         loop_add(&run->loop, run->later_fd, POLLIN, do_later, run);
     clock_gettime(CLOCK_MONOTONIC, &run->began);
-    if (keeps_before_launch(run) && begin_capture(run, err) < 0)
+    if (captures_before_launch(run) && begin_capture(run, err) < 0)
         return -1;
     return begin_network(run, err) < 0 || begin_home(run, err) < 0 || begin_guard(run, err) < 0 ||
                    capture_add_places(&run->guard.hold, run->capture, err) < 0
@@ -230,15 +232,15 @@ static void end_checkpoints(struct run *run)
 }
 
 /*
- * The snapshot is taken while the child raises its walls. Where it finds a socket that must be hidden, the child was handed operations
- * that do not: another child is started, with the amendments as they are now.
+ * The snapshot is taken while the child raises its walls. Whatever it amends, such as a socket to hide, the child was not told:
+ * another child is started, with the amendments as they are now.
  */
-static int keep_after_launch(struct run *run, struct err *err)
+static int capture_after_launch(struct run *run, struct err *err)
 {
-    size_t hidden = run->amendments.hidden.count;
+    size_t known = amendments_count(&run->amendments);
     if (begin_capture(run, err) < 0)
         return -1;
-    if (run->amendments.hidden.count == hidden)
+    if (amendments_count(&run->amendments) == known)
         return 0;
     launch_abandon(&run->launched);
     return launch_start(&run->launch, &run->launched, err);
@@ -248,7 +250,7 @@ int run_start(struct run *run, struct err *err)
 {
     if (hold_read(&run->guard.hold, err) < 0)
         return -1;
-    if (!run->capture && keep_after_launch(run, err) < 0)
+    if (!run->capture && capture_after_launch(run, err) < 0)
         return -1;
     if (begin_checkpoints(run, err) < 0)
         return -1;

@@ -131,3 +131,15 @@ def test_nested(place):
     assert place.run("unshare", "-Ur", "true", cwd=project.path, flags=()).returncode != 0
     assert "nested-1" in project.bawn("sessions"), project.bawn("sessions")
     same(place.run("sh", "-c", "echo x >>a", cwd=project.path, flags=("--nested", "--read-only")).returncode, 2)
+
+
+@claim("--nested: nothing reaches the host where there is no repository, and no file that bawn would have to make first")
+def test_nested_without_git(place):
+    project = Project(place, "nested-plain")
+    script = "echo x >>a; echo made >made"
+    for flags in (("--nested",), ("--nested", "--net", "off"), ("--nested", "--net", "off", "--fresh-home")):
+        same(place.run("sh", "-c", script, cwd=project.path, flags=flags).returncode, 0)
+        same([project.read("a"), (project.path / "made").exists()], ["one\n", False])
+    assert project.bawn("sessions").count("waiting") == 3, project.bawn("sessions")
+    same(place.run("sh", "-c", script, cwd=project.path, flags=("--net", "off")).returncode, 0)  # the control: a live run
+    same([project.read("a"), (project.path / "made").exists()], ["one\nx\n", True])
