@@ -12,7 +12,7 @@ static bool is_trusted(void *context, const char *workspace, const char *text, s
     return trust_holds(&loaded->fs, loaded->request.starts[START_DATA], workspace, text, size);
 }
 
-/* As the XDG specification says: an absolute path counts, anything else is as if it were not set. */
+/* The XDG specification: a value that is not an absolute path counts as unset. */
 static const char *folder(const struct caller *caller, struct loaded *loaded, const char *variable,
                           const char *default_in_home)
 {
@@ -99,7 +99,7 @@ int load_policy(const struct caller *caller, const struct run_request *asked, st
     return 0;
 }
 
-/* What a file seems to be when it cannot be looked at would decide what is open and what is not. */
+/* ENOMEM, EMFILE and EIO must not be read as "file absent": that would decide which paths are open. */
 static int check_looks(const struct caller *caller, const struct loaded *loaded)
 {
     struct err err;

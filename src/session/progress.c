@@ -38,7 +38,7 @@ struct progress *progress_begin(struct progress_line *line, const struct speaker
 
 void progress_end(const struct progress_line *line)
 {
-    /* A child may have written the line, of which nothing is known here. */
+    /* A child may have written the line, which is not known here. */
     if (line->speaker && milliseconds_since(line->began) >= PATIENCE_MILLISECONDS)
         line->speaker->show_progress(line->speaker, "");
 }
