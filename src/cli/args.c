@@ -8,7 +8,7 @@
 #include "report/time_text.h"
 
 static const struct {
-    const char *name, *other; /* another spelling, or NULL */
+    const char *name, *other; /* a second spelling, or NULL */
     flag_set flag;
 } plain_flags[] = {
 #define PLAIN(id, name, other) {name, other, FLAG(id)},
@@ -24,7 +24,7 @@ static const struct {
     flag_set flag;
     size_t field; /* in struct args */
     const char *wanted;
-    bool may_lack; /* without '=', it is "" */
+    bool may_lack; /* without '=' the value is "" */
 } valued_flags[] = {
 #define PLAIN(id, name, other)
 #define VALUED(id, name, field, wanted, may_lack)                                                            \
@@ -35,7 +35,7 @@ static const struct {
 #undef SET
 };
 
-/* Flags that people know from other tools, and what they are called here. */
+/* Flags of other tools, and their equivalents here. */
 static const struct {
     const char *theirs, *ours;
 } known_elsewhere[] = {
@@ -89,10 +89,10 @@ static const struct {
     {"--yolo", "nothing of that name: it is the agent's own flag and goes after the command"},
 };
 
-/* "--read=X" is "--read" and "X". */
+/* "--read=X" split into "--read" and "X". */
 struct spelled_flag {
     char *name;
-    const char *value; /* NULL: the next argument is it */
+    const char *value; /* NULL: the value is the next argument */
 };
 
 static struct spelled_flag split_flag(struct arena *arena, const char *argument)
@@ -112,7 +112,7 @@ static flag_set plain_flag(const char *name)
     return 0;
 }
 
-/* Its place in the table; the table's end where it is none of those that are allowed. */
+/* The index in valued_flags; the table's length if no allowed flag has this name. */
 static size_t valued_flag(const char *name, flag_set allowed)
 {
     size_t i = 0;
@@ -122,7 +122,7 @@ static size_t valued_flag(const char *name, flag_set allowed)
     return i;
 }
 
-/* The verb of the language that a flag stands for, or VERB_COUNT. --policy is VERB_NONE: a whole file of rules. */
+/* The verb of the policy language that a flag stands for, or VERB_COUNT. --policy FILE is VERB_NONE. */
 static enum verb policy_flag(const char *name)
 {
     if (strcmp(name, "--policy") == 0)
@@ -131,7 +131,7 @@ static enum verb policy_flag(const char *name)
     return verb == VERB_NONE || verb_is_of_profiles(verb) ? VERB_COUNT : verb;
 }
 
-/* The flag, without its dashes, that was probably meant. */
+/* The most similar flag, without its dashes. */
 static const char *closest_flag(const char *name, flag_set allowed)
 {
     const char *words[VERB_COUNT + 2 * array_len(plain_flags) + array_len(valued_flags) + 2];
@@ -189,10 +189,10 @@ struct parser {
     struct arena *arena;
     struct args *args;
     char **at;                      /* the next argument */
-    const struct verb_entry *named; /* the verb, once its name was read */
+    const struct verb_entry *named; /* the verb, after its name was read */
 };
 
-/* "landlock,seccomp": walls that the caller does without where they cannot be raised. */
+/* Parses "landlock,seccomp": walls that the run may do without. */
 static int parse_walls(struct parser *parser, const char *names)
 {
     while (true) {
@@ -214,7 +214,7 @@ static int parse_walls(struct parser *parser, const char *names)
     }
 }
 
-/* The value of a flag: after its '=', or the next argument. NULL, with a sentence said, where there is none. */
+/* The value of a flag: after its '=', or the next argument. Without one, says so and returns NULL. */
 static const char *value_of(struct parser *parser, const struct spelled_flag *flag, const char *wanted)
 {
     if (!flag->value && !*parser->at) {
@@ -235,7 +235,7 @@ static int parse_valued(struct parser *parser, const struct spelled_flag *flag, 
     return value ? 0 : EXIT_BAD_INPUT;
 }
 
-/* At an argument that begins with '-'. */
+/* Parses an argument that begins with '-'. */
 static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
@@ -273,7 +273,7 @@ static int parse_flag(struct parser *parser)
     return 0;
 }
 
-/* At a word that is not a flag. Returns -1 where it begins the command. */
+/* Parses a word that is not a flag. Returns -1 if the command begins with it. */
 static int parse_word(struct parser *parser, const struct verb_entry *verbs)
 {
     if (!parser->named) {
@@ -300,9 +300,9 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
     return 0;
 }
 
-/* --- flags that are right by themselves and contradict each other ---------------------------------------------------- */
+/* --- flags that contradict each other ----------------------------------------------------------------------------- */
 
-/* Of the answers to a conflict one can be given. */
+/* At most one answer to a conflict can be given. */
 static int check_conflicts(const struct world *world, const struct args *args)
 {
     flag_set answers = args->flags & (FLAG(THEIRS) | FLAG(OURS) | FLAG(MERGE) | FLAG(MARKERS));
@@ -338,7 +338,7 @@ static int check_modes(const struct world *world, const struct args *args)
     return EXIT_BAD_INPUT;
 }
 
-/* Only what is written at once has states in between. */
+/* Checkpoints need a run that writes the workspace directly. */
 static int check_checkpoint(const struct world *world, struct arena *arena, struct args *args)
 {
     if (!args->checkpoint)
@@ -357,7 +357,7 @@ static int check_checkpoint(const struct world *world, struct arena *arena, stru
     return EXIT_BAD_INPUT;
 }
 
-/* Of what was typed, does all go together? Returns 0, or the exit status after having said what does not. */
+/* Do the flags fit together? Returns 0, or the exit status after saying what is wrong. */
 static int agree(const struct world *world, struct arena *arena, struct args *args)
 {
     int status = check_modes(world, args);
@@ -366,13 +366,12 @@ static int agree(const struct world *world, struct arena *arena, struct args *ar
     return status ? status : check_conflicts(world, args);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------- */
+/* --- the whole command line --------------------------------------------------------------------------------------- */
 
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args)
 {
-    *ret_args = (struct args){
-        .verbs = verbs, .verb = verbs, .typed = arguments}; /* the first one is the default: run */
+    *ret_args = (struct args){.verbs = verbs, .verb = verbs, .typed = arguments};
     struct parser parser = {world, arena, ret_args, arguments + (count > 0), NULL};
     while (*parser.at) {
         const char *argument = *parser.at;
@@ -400,7 +399,7 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
     return agree(world, arena, ret_args);
 }
 
-/* NULL for verbs that take the rules of the language, --workspace among them. */
+/* The hint for a verb without rule flags, which cannot take --workspace; NULL for the others. */
 static const char *workspace_remedy(const struct verb_entry *verb)
 {
     if (!verb || verb->flags & FLAG(POLICY))

@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "cli/say.h"
 
-/* The session of that name, whichever workspace it is of; NULL: there is none. */
+/* The session of that name, in any workspace; NULL: none. */
 static const struct record *find_named(int sessions_fd, struct arena *arena, const char *name)
 {
     if (sessions_fd < 0 || strchr(name, '/') || *name == '.')
@@ -44,7 +44,7 @@ static int add_path(const struct world *world, struct choice *choice, const char
     return 0;
 }
 
-/* What is to be known when the policy is: the sessions, and which of them the words name. */
+/* Fills in the sessions, and which of them the words name. The policy is loaded. */
 static int find_sessions(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct loaded *loaded = &choice->loaded;
@@ -68,7 +68,7 @@ static int find_sessions(const struct world *world, const struct args *args, str
     return status;
 }
 
-/* What a session wrote is judged by the policy of its workspace, wherever that is asked. */
+/* The changes of a session are judged by the policy of its workspace, not of the current directory. */
 static int load_of_session(const struct world *world, struct loaded *here, const struct record *record,
                            struct loaded *loaded)
 {
@@ -115,7 +115,7 @@ static bool waits(const struct record *record)
     return record->mode == RECORD_REVIEW && record->state == STATE_WAITING;
 }
 
-/* Asks the person at the terminal which of several is meant, the latest first; NULL: none of them. */
+/* Asks the person which session is meant, latest first; NULL: none of them. */
 static const struct record *ask_which(const struct world *world, const struct choice *choice)
 {
     auto_buf struct buf out = {0};

@@ -1,4 +1,4 @@
-/* Brings what a session kept aside into the workspace. */
+/* `bawn apply`: brings the changes of a session with --review into the workspace. */
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/review.h"
@@ -10,8 +10,8 @@ struct approval {
     struct patch patch;
 };
 
-/* Why a change needs a person's approval first. On a terminal the person is asked; elsewhere the change waits. */
-static const char *hold_back(void *context, const struct change *change)
+/* Why a change needs a person's approval. On a terminal the person is asked; elsewhere the change waits. */
+static const char *needs_approval(void *context, const struct change *change)
 {
     const struct approval *approval = context;
     const struct world *world = approval->world;
@@ -78,7 +78,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .question =
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
-        .holds_back = args->flags & FLAG(ALLOW_RISKY) ? NULL : hold_back,
+        .needs_approval = args->flags & FLAG(ALLOW_RISKY) ? NULL : needs_approval,
         .context = &approval,
     };
     status = dialogue_out(world, choice, &dialogue);

@@ -9,7 +9,7 @@
 #include "policy/profile.h"
 #include "session/load.h"
 
-/* A file on its own is read as what its place says it is. */
+/* A single file has the layer that its path suggests. */
 static void guess_layer(struct source *source)
 {
     source->layer = LAYER_USER;
@@ -107,7 +107,7 @@ static void print_result(const struct world *world, const struct loaded *loaded,
     fprintf(world->out, "%s\n", buf_text(&out));
 }
 
-/* Every file that would apply here. */
+/* The files that would apply here. */
 static size_t count_files(const struct policy *policy)
 {
     size_t files = 0;
@@ -116,7 +116,7 @@ static size_t count_files(const struct policy *policy)
     return files;
 }
 
-/* Rules that somebody wrote: those that bawn found for itself are not the reader's business. */
+/* Rules that a person wrote, without those that bawn found itself. */
 static size_t count_rules(const struct policy *policy)
 {
     size_t rules = 0;

@@ -1,4 +1,4 @@
-/* Shows what a session changed, or would change. */
+/* `bawn diff`: shows the changes of a session. */
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/choose.h"
@@ -8,7 +8,7 @@
 #include "report/patch.h"
 #include "session/caller.h"
 
-/* The named session, or the latest of this workspace that changed anything. */
+/* The named session, or the latest one here with changes. */
 static const struct record *choose_shown(const struct choice *choice)
 {
     if (choice->named)
@@ -22,7 +22,7 @@ static const struct record *choose_shown(const struct choice *choice)
     return NULL;
 }
 
-/* Objects, refs and the index say nothing to a person; what is risky among them is shown all the same. */
+/* Objects, refs and the index mean nothing to a person, so only their risky changes are shown. */
 static bool is_of_repository(const struct choice *choice, const struct patch *patch,
                              const struct change *change)
 {
@@ -56,7 +56,7 @@ static void print(const struct world *world, const struct args *args, const stru
         if (as_json) {
             patch_add_json(patch, change, &json);
         } else if (args->flags & FLAG(NAME_ONLY)) {
-            /* For programs too: a name with a newline in it must not look like two. */
+            /* Escaped, because a name with a newline must not look like two. */
             style_add(&patch->style, &out, COLOUR_PLAIN, change->path);
             buf_add_char(&out, '\n');
         } else if (args->flags & FLAG(STAT)) {
@@ -112,7 +112,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     compare_find_renames(&changes);
     struct progress_line line;
     struct progress *progress = progress_begin(&line, &world->speaker, "comparing files");
-    /* A terminal, or the pager on it, shows the changes themselves. */
+    /* On a terminal the output itself shows the progress. */
     print(&pager.world, args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
     progress_end(&line);
     pager_end(&pager);

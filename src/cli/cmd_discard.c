@@ -1,4 +1,4 @@
-/* Throws away what a session kept aside. */
+/* `bawn discard`: throws away the changes of a session with --review. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static int discard_all(const struct world *world, const struct args *args, const
     return EXIT_FINE;
 }
 
-/* The session no longer changes those paths; the rest waits on. */
+/* Removes these paths from the record; the other changes still wait. */
 static int discard_paths(const struct world *world, const struct args *args, struct choice *choice,
                          const struct record *record)
 {
@@ -72,7 +72,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
     return status;
 }
 
-/* What was committed is on the branch already, and stays there. */
+/* Removes the worktree. Commits are on the branch already, and stay. */
 static int discard_worktree(const struct world *world, const struct args *args, struct choice *choice,
                             const struct record *record)
 {
@@ -92,7 +92,7 @@ static int discard_worktree(const struct world *world, const struct args *args, 
     return EXIT_FINE;
 }
 
-/* Why a killed session cannot be put right, as a sentence; NULL: it can, or it was not killed. */
+/* Why a killed session cannot be repaired; NULL if it can, or was not killed. */
 static const char *why_stranded(const struct choice *choice, const struct record *record)
 {
     struct arena *arena = choice->loaded.policy.arena;

@@ -1,4 +1,4 @@
-/* Reports what this machine supports, wall by wall, and what would help. */
+/* `bawn doctor`: reports what this machine supports, wall by wall, and what would help. */
 #include <stdio.h>
 #include <string.h>
 

@@ -21,7 +21,7 @@ static int open_session(struct loaded *loaded, const char *name)
                : -1;
 }
 
-/* One session's files, or with NULL all sessions'. */
+/* Lists the files that a session holds aside. */
 static void list(const struct world *world, struct loaded *loaded, const char *session, struct json *json,
                  struct buf *out)
 {

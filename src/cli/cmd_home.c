@@ -1,4 +1,4 @@
-/* The private homes of this workspace: one an agent. */
+/* `bawn home`: the private homes of this workspace, one for each agent. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { MOST_AGENTS = 256, SHOWN_IN_LIST = 200 };
 
-/* A home of this workspace that exists. */
+/* An existing home of this workspace. */
 struct found {
     const char *agent;
     const char *path;
@@ -74,7 +74,7 @@ static int list(const struct world *world, const struct args *args, struct homes
     return EXIT_FINE;
 }
 
-/* The path below the home: "~/x", the home's own path before it (the shell has replaced ~), or neither. */
+/* The path relative to the home. The word may begin with "~/" or with the home's path, which the shell puts in. */
 static const char *below_home(const struct homes *homes, const char *path)
 {
     const char *home = homes->loaded.request.home, *spelled = homes->loaded.request.home_spelled;
@@ -84,7 +84,7 @@ static const char *below_home(const struct homes *homes, const char *path)
     return top && path[strlen(top)] == '/' ? path + strlen(top) + 1 : path;
 }
 
-/* Which home is meant: "AGENT:PATH", or the only one that has such a file. Returns NULL after having said why not. */
+/* Finds the home of "AGENT:PATH", or the only home that has such a file. NULL after saying what is wrong. */
 static const struct found *choose(const struct world *world, struct homes *homes, const char *asked,
                                   const char **ret_path)
 {

@@ -1,4 +1,4 @@
-/* Writes a first .bawn for the repository here: everything in it is a comment, until its owner says otherwise. */
+/* `bawn init`: writes a .bawn for the repository in which every rule is commented out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "kernel/beneath.h"
 #include "session/load.h"
 
-/* Names that often hold what is no business of an agent's. */
+/* Names that often contain secrets. */
 static const char *const secret_names[] = {
     ".env",    ".env.local",       ".env.production",      ".env.prod",
     "secrets", "credentials.json", "service-account.json", "terraform.tfstate"};
@@ -30,7 +30,7 @@ static void add_toolchains(const struct loaded *loaded, struct buf *out)
     buf_add_str(out, any ? ".\n" : "# None of the known toolchains was found here.\n");
 }
 
-/* "# hide     .env  secrets/": what is there, or an example. */
+/* "# hide     .env  secrets/": the files that exist here, or an example. */
 static void add_secrets(const struct loaded *loaded, struct buf *out)
 {
     const char *workspace = loaded->policy.workspaces.at[0].path;

@@ -1,10 +1,10 @@
-/* What a session did, and then its changes one by one: applied, left or thrown away. */
+/* `bawn review`: reports a session, then asks about its changes one by one. */
 #include "cli/commands.h"
 #include "cli/review.h"
 #include "cli/say.h"
 #include "report/summary.h"
 
-/* The named session, else what waits here, else the latest run that changed the workspace itself. */
+/* The named session, else the one that waits, else the latest live run with changes. */
 static int choose_reviewed(const struct world *world, const struct choice *choice,
                            const struct record **ret_record)
 {
@@ -25,13 +25,16 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
     return 0;
 }
 
-/* What cannot be settled here, with the reason: before anybody was asked, or because it would break a repository. */
-static void say_left_alone(const struct review *review, bool is_settled)
+/*
+ * Lists the changes that cannot be applied or undone, with the reason. `is_after`: those found only after the
+ * answers, because they would break a repository.
+ */
+static void say_left_alone(const struct review *review, bool is_after)
 {
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < review->decisions->count; i++) {
         const struct decision *decision = &review->decisions->at[i];
-        if (decision->course != COURSE_HELD || decision->breaks != is_settled ||
+        if (decision->course != COURSE_HELD || decision->breaks != is_after ||
             !change_is_shown(&decision->judged.change))
             continue;
         buf_add_str(&out, "  cannot be settled: ");
@@ -57,7 +60,7 @@ static bool confirm(struct review *review)
     return review_question(review, &nothing, question, "yn", "  y  do it       n  nothing happens\n") == 'y';
 }
 
-static int settle(struct review *review, const struct record *record)
+static int carry_out(struct review *review, const struct record *record)
 {
     const struct world *world = review->world;
     struct err err = {0};
@@ -66,7 +69,7 @@ static int settle(struct review *review, const struct record *record)
         return EXIT_FINE;
     }
     struct review_tally tally = review_count(review);
-    if (review_settle(review, &err) < 0) {
+    if (review_decide(review, &err) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
     }
@@ -134,7 +137,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
     vec_free(&changes);
     review_collect(&review);
     say_left_alone(&review, false);
-    int status = settle(&review, record);
+    int status = carry_out(&review, record);
     review_free(&review);
     dialogue_free(&dialogue);
     vec_free(&decisions);

@@ -1,4 +1,4 @@
-/* Runs a command behind the walls, and tells what came of it. */
+/* `bawn run`: runs a command behind the walls and reports the result. */
 #include <inttypes.h>
 
 #include "cli/commands.h"
@@ -6,13 +6,13 @@
 #include "session/hook.h"
 #include "session/run.h"
 
-/* A command of the user's, once all is recorded and nothing of the session is at work any more. */
+/* Runs the command of --on-exit, after the session has ended. */
 static void run_hook(const struct world *world, const char *command, const struct run_summary *summary)
 {
     struct arena *arena = summary->plan->policy->arena;
     auto_buf struct buf text = {0};
     run_summary_add_line(summary, &text);
-    text.size -= text.size > 0; /* the line's end */
+    text.size -= text.size > 0; /* the newline */
     struct hook hook = {
         .command = command,
         .text = arena_copy(arena, text.bytes, text.size),

@@ -1,4 +1,4 @@
-/* Lists sessions: those that run, what waits, what was changed or undone, and how each ended. */
+/* `bawn sessions`: lists sessions with their state. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 struct listed {
     const char *name;
     bool is_running;
-    bool is_unrepaired; /* its bawn was killed, and putting it right failed */
-    bool has_record;    /* it has left something that verbs speak of */
+    bool is_unrepaired; /* its bawn was killed, and the repair failed */
+    bool has_record;    /* it has changes to apply or undo */
     struct record record;
     struct glance glance;
 };
@@ -85,7 +85,7 @@ static const char *mode_of(const struct listed *listed)
     return listed->glance.mode ? listed->glance.mode : "live";
 }
 
-/* How long nothing was written to its journal. */
+/* Time since the last record in its journal. */
 static int64_t idle_seconds(const struct listed *listed)
 {
     struct timespec now;
@@ -145,7 +145,7 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
     if (listed->glance.refusal) {
         buf_printf(out, "%24s", "");
         style_add(style, out, COLOUR_DIM, event_label(listed->glance.refusal_event));
-        buf_printf(out, ": %s\n", listed->glance.refusal); /* printable already */
+        buf_printf(out, ": %s\n", listed->glance.refusal); /* already printable */
     }
 }
 

@@ -1,4 +1,4 @@
-/* Prints functions for a shell that make an agent's name mean that agent in bawn. */
+/* `bawn shell-init`: prints shell functions, so that an agent's name runs the agent in bawn. */
 #include <string.h>
 
 #include "base/path.h"
@@ -16,7 +16,7 @@ static const struct {
     {"fish", "function %s --wraps %s\n    command bawn -- %s $argv\nend\n"},
 };
 
-/* A name that needs no quotes in any shell. Profiles of the user's own may match anything. */
+/* Does the name need no quotes in any shell? The user's own profiles may match any name. */
 static bool is_plain(const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -50,7 +50,7 @@ static void add_function(struct buf *out, size_t shell, const char *command)
     }
 }
 
-/* The commands of all agents' profiles that the caller has. */
+/* Adds a function for each agent that is on the caller's PATH. */
 static void add_agents(struct loaded *loaded, size_t shell, struct buf *out)
 {
     struct profile_finder finder = {
@@ -79,7 +79,7 @@ int cmd_shell_init(const struct world *world, const struct args *args)
         return EXIT_BAD_INPUT;
     }
     if (text_equal(caller_variable(&world->caller, "BAWN"), "1"))
-        return EXIT_FINE; /* inside, an agent's name means the agent */
+        return EXIT_FINE; /* inside, the name means the agent itself */
     struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     auto_buf struct buf out = {0};

@@ -1,4 +1,4 @@
-/* Shows the policy that holds here: as a listing, a plan, JSON or the briefing of an agent. */
+/* `bawn show`: shows the policy that applies here, as a listing, a plan, JSON or a briefing. */
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "report/messages.h"

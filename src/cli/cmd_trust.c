@@ -8,7 +8,7 @@
 #include "session/load.h"
 #include "trust/trust.h"
 
-/* What the repository's file, and the profiles it uses, would add once it is trusted. */
+/* Lists the grants that the repository's .bawn and its profiles add once trusted. */
 static size_t add_widenings(const struct loaded *loaded, const struct style *style, struct buf *out)
 {
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* Takes back what a session changed: all of it, or back to a checkpoint. */
+/* `bawn undo`: takes back the changes of a session, or goes back to one of its checkpoints. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
 
-/* Does what it changed stand in the workspace, to be taken back? */
+/* Are its changes in the workspace, so that they can be taken back? */
 static bool undo_is_possible(const struct record *record)
 {
     bool has_changed =
@@ -20,7 +20,7 @@ static bool undo_is_possible(const struct record *record)
     return has_changed && record->state == STATE_DONE && record->changes;
 }
 
-/* --- what can be undone: --list ---------------------------------------------------------------------------------------- */
+/* --- --list ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t bytes_in(const struct tree *tree)
 {
@@ -81,7 +81,7 @@ static const char *remark_on(struct arena *arena, const struct record *record)
     return *record->of ? arena_printf(arena, "%s of %s", record_mode_name(record->mode), record->of) : "";
 }
 
-/* A session that can be undone, and each that has checkpoints to go to. */
+/* Adds a session that can be undone or has checkpoints, with its checkpoints. */
 static void add_session(const struct choice *choice, const struct style *style, struct buf *out,
                         const struct record *record)
 {
@@ -126,17 +126,15 @@ static int undo_list(const struct world *world, struct choice *choice)
     return EXIT_FINE;
 }
 
-/* --- back to a checkpoint: --to ----------------------------------------------------------------------------------------- */
+/* --- --to: back to a checkpoint ----------------------------------------------------------------------------------- */
 
-/* The way from what a session left to what was there before it, or at one of its checkpoints. */
+/* The trees to go from and to: from the end of a session to its start or one of its checkpoints. */
 struct undo_target {
     struct way way;
-    VEC(struct tree) trees; /* whose entries the way borrows, beside those of the choice */
+    VEC(struct tree) trees; /* the way points into these trees, and into those of the choice */
     bool is_checkpoint;
-    struct timespec taken; /* of the checkpoint */
+    struct timespec taken; /* the checkpoint's time */
 };
-
-/* --- which run ---------------------------------------------------------------------------------------------------- */
 
 static bool is_over(const struct record *record)
 {
@@ -167,16 +165,14 @@ static int undo_choose_run(const struct world *world, const struct choice *choic
     return EXIT_BAD_INPUT;
 }
 
-/* --- the way there ------------------------------------------------------------------------------------------------ */
-
-/* The trees under two names, for as long as the target is. */
-static void keep_trees(struct undo_target *target, struct tree before, struct tree after)
+/* The target owns the trees from now on. */
+static void own_trees(struct undo_target *target, struct tree before, struct tree after)
 {
     vec_push(&target->trees, before);
     vec_push(&target->trees, after);
 }
 
-/* What undos have taken back of this session since, the oldest first. */
+/* Continues the way with the undos of this session, oldest first. */
 static void follow_undos(const struct choice *choice, const struct record *record, struct undo_target *target)
 {
     record_list records;
@@ -193,14 +189,14 @@ static void follow_undos(const struct choice *choice, const struct record *recor
         struct tree before = {0}, after = {0};
         bool is_whole = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
                         tree_load(fd, "after", &after, &ignored) > 0;
-        keep_trees(target, before, after);
+        own_trees(target, before, after);
         if (is_whole)
             way_continue(&target->way, &before, &after);
     }
     vec_free(&records);
 }
 
-/* The last checkpoint at or before a moment; 0: none is as old. */
+/* The last checkpoint at or before the time; 0: all are later. */
 static uint64_t find_checkpoint(int folder_fd, time_t moment, struct timespec *ret_taken)
 {
     checkpoint_list checkpoints;
@@ -247,7 +243,7 @@ static int undo_find_target(const struct world *world, const struct choice *choi
         return status;
     uint64_t number = to ? find_checkpoint(choice->folder_fd, moment, &ret_target->taken) : 0;
     int found = number ? checkpoint_load(choice->folder_fd, number, &before, &after, &err) : 0;
-    keep_trees(ret_target, before, after);
+    own_trees(ret_target, before, after);
     if (found < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;
@@ -278,7 +274,7 @@ static const struct record *latest(const struct choice *choice)
     return NULL;
 }
 
-/* A session that ran at the same time: which of the two changed a file cannot be told. */
+/* A session that ran at the same time: bawn cannot tell which of the two changed a file. */
 static const struct record *find_overlap(const struct choice *choice, const struct record *record)
 {
     for (size_t i = 0; i < choice->records.count; i++) {
@@ -318,7 +314,10 @@ static int prune_now(const struct world *world, const struct choice *choice)
     return EXIT_FINE;
 }
 
-/* The session that was undone is marked so; where that was an undo itself, what it undid holds again. */
+/*
+ * Marks the session as undone. Undoing an undo restores the state of the session it undid; undoing an apply makes
+ * the review wait again.
+ */
 static void mark_undone(const struct choice *choice, const struct record *record)
 {
     mark_state(choice, record->name, STATE_UNDONE);
@@ -329,17 +328,17 @@ static void mark_undone(const struct choice *choice, const struct record *record
 }
 
 /*
- * Where an apply brought a part of a file, what the session began with became that part. With the apply undone it begins
- * with what was there before it, so that all of it waits again.
+ * If an apply brought only some hunks of a file, the review's "before" became that partial text. After the apply is
+ * undone, "before" is again the text before the apply, so that all hunks wait.
  */
-static void give_back(const struct world *world, const struct choice *choice, const char *name)
+static void restore_before(const struct world *world, const struct choice *choice, const char *name)
 {
     struct err err = {0};
     auto_tree struct tree before = {0};
     revision_list revisions = {0};
     auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return; /* it is long forgotten */
+        return; /* it has been pruned */
     int result = tree_load(fd, "before", &before, &err);
     for (size_t i = 0; result > 0 && i < before.entries.count; i++) {
         const struct entry *began = &before.entries.at[i];
@@ -355,7 +354,7 @@ static void give_back(const struct world *world, const struct choice *choice, co
     vec_free(&revisions);
 }
 
-/* Of two runs at one time nobody can tell which changed a file. Returns 0, or the exit status. */
+/* Refuses if another run overlaps. Returns 0, or the exit status. */
 static int refuse_overlap(const struct world *world, const struct choice *choice, const struct record *record)
 {
     const struct record *overlap = find_overlap(choice, record);
@@ -371,7 +370,7 @@ static int refuse_overlap(const struct world *world, const struct choice *choice
     return EXIT_REFUSED;
 }
 
-/* The session that is meant. Returns 0, or the exit status. */
+/* Chooses the session to undo. Returns 0, or the exit status. */
 static int choose_session(const struct world *world, const struct args *args, const struct choice *choice,
                           const struct record **ret_record)
 {
@@ -419,9 +418,9 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     if (dialogue.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);
     else if (dialogue.is_complete)
-        mark_state(choice, record->name, STATE_DONE); /* what is left of it can be taken back */
+        mark_state(choice, record->name, STATE_DONE); /* the rest of its changes can still be undone */
     if (record->mode == RECORD_APPLY && dialogue.has_run)
-        give_back(world, choice, record->of);
+        restore_before(world, choice, record->of);
     return status;
 }
 

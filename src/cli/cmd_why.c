@@ -1,4 +1,4 @@
-/* Answers which rule decides about each path, host and variable that is named. */
+/* `bawn why`: reports which rule decides each named path, host and variable. */
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "report/policy_text.h"

@@ -29,7 +29,7 @@ int cmd_sessions(const struct world *world, const struct args *args);
 int cmd_undo(const struct world *world, const struct args *args);
 int cmd_help(const struct world *world, const struct args *args);
 
-/* What `bawn doctor` says about such a machine; returns the exit status. */
+/* The report of `bawn doctor` on such a machine; returns the exit status. */
 struct host_caps;
 int doctor_report(const struct world *world, const struct host_caps *caps, bool as_json);
 

@@ -91,7 +91,10 @@ static void speaker_show(const struct speaker *speaker, const struct buf *text)
     put(world_of(speaker)->err, text);
 }
 
-/* Those with which a line is ended and mended. Others would let what the terminal is made to answer look like an answer of its user. */
+/*
+ * Resets the editing keys of the line. With other keys, an answer of the terminal itself could look like the
+ * user's.
+ */
 static void set_usual_keys(struct termios *modes)
 {
     static const struct {
@@ -106,8 +109,8 @@ static void set_usual_keys(struct termios *modes)
 }
 
 /*
- * The terminal as a person expects it: the command may have left it in another mode, and what was typed so far, or what the
- * terminal itself was made to answer, was not meant for this question. Returns the modes that are to be set after the answer.
+ * Prepares the terminal for a question: the command may have left it in another mode. Drops input from before the
+ * question, typed or sent by the terminal. Returns the modes to set after the answer.
  */
 static struct termios ready_terminal(const struct world *world)
 {
@@ -132,8 +135,8 @@ static void be_interrupted(int number)
 }
 
 /*
- * Returns false at the end of what is typed, and on Ctrl-C. That is held back until it is waited for: also one that comes in the
- * moment after the question is an answer to it.
+ * Returns false at the end of input and on Ctrl-C. SIGINT is blocked except in ppoll, so that a Ctrl-C right after
+ * the question counts as its answer.
  */
 static bool hear_answer(const struct world *world, char *answer, int most)
 {
@@ -147,7 +150,7 @@ static bool hear_answer(const struct world *world, char *answer, int most)
     sigset_t while_waiting = before;
     sigdelset(&while_waiting, SIGINT);
     bool is_heard = ppoll(&typed, 1, NULL, &while_waiting) > 0 && fgets(answer, most, world->in) != NULL;
-    /* The rest of a long line is no answer to the next question. */
+    /* Drops the rest of a long line: it does not answer the next question. */
     for (int byte = '\0'; is_heard && strlen(answer) + 1 == (size_t)most && byte != '\n' && byte != EOF;)
         byte = answer[most - 2] == '\n' ? '\n' : fgetc(world->in);
     sigaction(SIGINT, &usual, NULL);
@@ -167,7 +170,7 @@ static bool speaker_ask(const struct speaker *speaker, const char *question, cha
     return is_heard;
 }
 
-/* Nothing is shown while another job has the terminal. A line that wrapped could not be taken back. */
+/* Shows nothing while another job has the terminal. The line is cut, because a wrapped line cannot be erased. */
 static void speaker_show_progress(const struct speaker *speaker, const char *line)
 {
     enum { USUAL_COLUMNS = 80, MOST_COLUMNS = 200 };

@@ -1,4 +1,4 @@
-/* Printing to the person at the terminal, and asking: text on the streams, problems on standard error, yes or no. */
+/* Printing and asking: text on the streams, problems on standard error, yes or no. */
 #pragma once
 
 #include "base/err.h"
@@ -6,14 +6,14 @@
 #include "cli/world.h"
 #include "policy/diag.h"
 
-/* Colours only for a terminal that can show them, and only if the user has not set NO_COLOR. */
+/* Colours only on a terminal that supports them, unless NO_COLOR is set. */
 struct style style_for_out(const struct world *world);
 struct style style_for_err(const struct world *world);
 
 /* Writes the whole buffer, whatever bytes it holds. */
 void put(FILE *stream, const struct buf *buf);
 
-/* Asks the person at the terminal a question; any answer but yes is no. */
+/* Asks a question; any answer but yes is no. */
 bool ask(const struct world *world, const char *question);
 void ask_begin(const struct world *world, const char *question); /* the same in two steps */
 bool ask_end(const struct world *world);
@@ -22,5 +22,5 @@ bool ask_end(const struct world *world);
 void say_problem(const struct world *world, const char *message, const char *hint);
 void say_err(const struct world *world, const struct err *err);
 
-/* What is wrong with a policy, on standard error. */
+/* Prints the mistakes in a policy on standard error. */
 void say_diags(const struct world *world, const struct style *style, const struct diags *diags);

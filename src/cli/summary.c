@@ -25,7 +25,7 @@ bool summary_is_wanted(const struct world *world, const struct args *args)
            (!(args->flags & FLAG(QUIET)) && (world->err_is_terminal || is_in_ci(world)));
 }
 
-/* GitHub makes the file for this. A symlink in its place was put there by somebody else. */
+/* GitHub creates this file. A symlink in its place is somebody else's. */
 static void write_step_summary(const struct world *world, const struct run_summary *summary, const char *path)
 {
     auto_fd int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);

@@ -7,8 +7,7 @@
 
 struct git_asker {
     const struct caller *caller;
-    const struct launch
-        *launch; /* of the run: its arguments are overwritten in git's sandbox as well */
+    const struct launch *launch; /* of the run: its arguments are overwritten in git's sandbox as well */
 };
 
 /* One call of git in a sandbox, without a session and without watches. */

@@ -278,7 +278,8 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
     struct stat status_of_link;
     bool has_link = lstat(arena_printf(arena, "%s/.git", branch->tree), &status_of_link) == 0;
     bool is_made = has_link && git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
-    if (has_link && (!is_made || is_another_worktree(branch->tree, link_to(arena, branch->workspace, branch->admin))))
+    if (has_link &&
+        (!is_made || is_another_worktree(branch->tree, link_to(arena, branch->workspace, branch->admin))))
         return refuse(
             caller,
             arena_printf(arena, "%s holds another worktree, or one that git has forgotten", branch->tree),
@@ -343,7 +344,7 @@ static bool passes(const struct passing *passing, const struct entry *before, co
     path += strlen(worktree);
     if (strcmp(path, "HEAD") == 0)
         return is_file && has_content(passing, after,
-                                     arena_printf(passing->arena, "ref: refs/heads/%s\n", passing->name));
+                                      arena_printf(passing->arena, "ref: refs/heads/%s\n", passing->name));
     for (size_t i = 0; i < array_len(own); i++) {
         if (strcmp(path, own[i]) == 0)
             return is_file == (strcmp(path, "logs") != 0);
@@ -411,7 +412,8 @@ static int bring_in(struct arena *arena, const char *store, struct captured_tree
     return result;
 }
 
-int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *captured, struct err *err)
+int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *captured,
+               struct err *err)
 {
     struct record *record = &captured->record;
     int folder_fd = captured->session.folder_fd;

@@ -29,7 +29,7 @@ struct speaker {
     bool can_answer; /* the person can be asked */
     bool has_colours;
     void (*say)(const struct speaker *speaker, const char *message, const char *hint); /* hint may be NULL */
-    void (*show)(const struct speaker *speaker, const struct buf *text);               /* prints the text unchanged */
+    void (*show)(const struct speaker *speaker, const struct buf *text); /* prints the text unchanged */
     /* Returns false without an answer: at the end of input and on Ctrl-C. */
     bool (*ask)(const struct speaker *speaker, const char *question, char *ret_answer, int size);
     void (*show_progress)(const struct speaker *speaker, const char *line); /* "" erases the line */

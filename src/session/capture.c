@@ -243,7 +243,8 @@ static int begin_workspaces(const struct caller *caller, const struct loaded *lo
         const struct workspace *workspace = &loaded->policy.workspaces.at[i];
         struct captured_tree tree = {.covered = workspace->path,
                                      .record = {.mode = mode, .workspace = workspace->path, .prefix = ""}};
-        if (!is_captured(capture, tree.covered) && begin_tree(caller, loaded, session, capture, tree, err) < 0)
+        if (!is_captured(capture, tree.covered) &&
+            begin_tree(caller, loaded, session, capture, tree, err) < 0)
             return -1;
     }
     for (size_t i = 0; mode != RECORD_LIVE && i < loaded->policy.workspaces.count; i++) {

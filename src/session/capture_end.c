@@ -14,7 +14,7 @@
 
 /* Writes the record of a live tree. A session without changes leaves only its journal. */
 static int record_live(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
-                     struct flags *flags, struct err *err)
+                       struct flags *flags, struct err *err)
 {
     auto_tree struct tree end = {0};
     int folder_fd = tree->session.folder_fd;
@@ -112,7 +112,7 @@ static void say_branch(const struct caller *caller, struct arena *arena, const s
 }
 
 static void say_changes(const struct caller *caller, const struct loaded *loaded,
-                     const struct captured_tree *tree)
+                        const struct captured_tree *tree)
 {
     const struct record *record = &tree->record;
     struct arena *arena = loaded->policy.arena;

@@ -14,9 +14,9 @@ struct hook_fact {
 };
 
 struct hook {
-    const char *const *program;                  /* a program and its arguments, run without a shell; or NULL */
-    const char *command;                         /* a shell command; NULL or "": a desktop message */
-    const char *text;                            /* one printable sentence, passed as BAWN_TEXT */
+    const char *const *program; /* a program and its arguments, run without a shell; or NULL */
+    const char *command;        /* a shell command; NULL or "": a desktop message */
+    const char *text;           /* one printable sentence, passed as BAWN_TEXT */
     struct hook_fact facts[HOOK_FACTS_MOST + 1]; /* the last one has no name */
 };
 

@@ -14,11 +14,10 @@
 struct run_request {
     const struct argument *rules; /* --read PATH and the like, in order */
     size_t rule_count;
-    const char *const *command; /* ended by NULL; NULL or empty: no command */
-    const char *agent; /* use this agent's profile; NULL: the one that matches the command */
-    const char
-        *workspace_remedy; /* hint if there is no workspace; NULL: name one with --workspace */
-    wall_set degraded;     /* walls that may be given up */
+    const char *const *command;   /* ended by NULL; NULL or empty: no command */
+    const char *agent;            /* use this agent's profile; NULL: the one that matches the command */
+    const char *workspace_remedy; /* hint if there is no workspace; NULL: name one with --workspace */
+    wall_set degraded;            /* walls that may be given up */
     bool read_only, full_access, fresh_home, nested;
     bool review, review_all, discard; /* capture changes aside, of every tree, or throw them away */
     const char *branch;               /* write the worktree of this branch; NULL: none */

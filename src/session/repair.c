@@ -47,7 +47,7 @@ static void say(const struct caller *caller, const struct session *session, cons
 }
 
 static int finish_replacing(const struct caller *caller, const struct loaded *loaded,
-                           const struct session *session, struct record *record, struct err *err)
+                            const struct session *session, struct record *record, struct err *err)
 {
     struct replaced replaced = {0};
     struct arena *arena = loaded->policy.arena;
@@ -304,7 +304,7 @@ static void set_aside(const struct attempt *attempt, struct arena *arena, const 
                arena_printf(arena, "the session %s could not be repaired: %s", attempt->name, why->message),
                arena_printf(arena, "%s%s%s", why->hint, *why->hint ? ". Then " : "",
                             can_retry ? "the next bawn command tries again"
-                                     : "`bawn sessions --repair` tries again"));
+                                      : "`bawn sessions --repair` tries again"));
 }
 
 /* If a person asked for the repair, it has no time limit. Returns whether all repairs succeeded. */

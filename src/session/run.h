@@ -21,9 +21,8 @@
 
 /* The result of a run. Its pointers are valid until run_finish. */
 struct run_result {
-    const struct loaded
-        *loaded;                /* NULL: refused before it began, there is nothing to report */
-    struct run_summary summary; /* includes the exit status */
+    const struct loaded *loaded; /* NULL: refused before it began, there is nothing to report */
+    struct run_summary summary;  /* includes the exit status */
     struct changed changed;
     struct left left; /* found only if a person reads it */
 };
