@@ -163,16 +163,14 @@ static int refuse_flag(const struct world *world, struct arena *arena, const str
     const char *message = verb ? arena_printf(arena, "`bawn %s` has no flag %s", verb->name, name)
                                : arena_printf(arena, "there is no flag %s", name);
     for (size_t i = 0; i < array_len(known_elsewhere); i++) {
-        if (strcmp(name, known_elsewhere[i].theirs) == 0) {
-            say_problem(world, message, arena_printf(arena, "here it is %s", known_elsewhere[i].ours));
-            return EXIT_BAD_INPUT;
-        }
+        if (strcmp(name, known_elsewhere[i].theirs) == 0)
+            return say_bad_input(world, message,
+                                 arena_printf(arena, "here it is %s", known_elsewhere[i].ours));
     }
     const char *closest = closest_flag(name, allowed);
     const char *help =
         arena_printf(arena, "`bawn %s%s--help` lists them", verb ? verb->name : "", verb ? " " : "");
-    say_problem(world, message, closest ? arena_printf(arena, "did you mean --%s?", closest) : help);
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world, message, closest ? arena_printf(arena, "did you mean --%s?", closest) : help);
 }
 
 static const struct verb_entry *find_verb(const struct verb_entry *verbs, const char *name)
@@ -201,11 +199,10 @@ static int parse_walls(struct parser *parser, const char *names)
         enum wall wall = wall_from_name(name);
         if (wall == WALL_COUNT) {
             const char *closest = wall_closest(name);
-            say_problem(
+            return say_bad_input(
                 parser->world, arena_printf(parser->arena, "there is no wall '%s' to give up", name),
                 closest ? arena_printf(parser->arena, "did you mean %s? There are %s", closest, wall_list())
                         : arena_printf(parser->arena, "there are %s", wall_list()));
-            return EXIT_BAD_INPUT;
         }
         parser->args->degraded |= 1u << wall;
         if (!names[size])
@@ -253,13 +250,11 @@ static int parse_flag(struct parser *parser)
     if (plain & allowed) {
         bool is_all = plain == FLAG(REVIEW) && flag.value && strcmp(flag.value, "all") == 0;
         parser->args->flags |= is_all ? FLAG(REVIEW_ALL) : 0;
-        if (flag.value && !is_all) {
-            say_problem(parser->world,
-                        arena_printf(parser->arena, "%s takes no value%s", flag.name,
-                                     plain == FLAG(REVIEW) ? " but `all`" : ""),
-                        NULL);
-            return EXIT_BAD_INPUT;
-        }
+        if (flag.value && !is_all)
+            return say_bad_input(parser->world,
+                                 arena_printf(parser->arena, "%s takes no value%s", flag.name,
+                                              plain == FLAG(REVIEW) ? " but `all`" : ""),
+                                 NULL);
         parser->args->flags |= plain;
         return 0;
     }
@@ -285,13 +280,11 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         parser->at++;
         flag_set refused = parser->args->flags & ~(parser->named->flags | FLAG(HELP));
         bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG(POLICY));
-        if (refused || rules_refused) {
-            say_problem(parser->world,
-                        arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
-                                     parser->named->name),
-                        NULL);
-            return EXIT_BAD_INPUT;
-        }
+        if (refused || rules_refused)
+            return say_bad_input(parser->world,
+                                 arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
+                                              parser->named->name),
+                                 NULL);
         return 0;
     }
     if (!parser->named->words)
@@ -308,34 +301,27 @@ static int check_conflicts(const struct world *world, const struct args *args)
     flag_set answers = args->flags & (FLAG(THEIRS) | FLAG(OURS) | FLAG(MERGE) | FLAG(MARKERS));
     if ((answers & (answers - 1)) == 0)
         return 0;
-    say_problem(world, "--theirs, --ours, --merge and --markers contradict each other",
-                "leave all but one of them out");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world, "--theirs, --ours, --merge and --markers contradict each other",
+                         "leave all but one of them out");
 }
 
 static int check_modes(const struct world *world, const struct args *args)
 {
     bool is_aside = args->flags & (FLAG(REVIEW) | FLAG(DISCARD));
     if (args->flags & FLAG(BRANCH) &&
-        args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS))) {
-        say_problem(world, "--branch is a mode of its own, and goes with no other", "leave one of them out");
-        return EXIT_BAD_INPUT;
-    }
-    if (is_aside && (args->flags & FLAG(REVIEW) && args->flags & FLAG(DISCARD))) {
-        say_problem(world, "--review and --discard contradict each other", "leave one of them out");
-        return EXIT_BAD_INPUT;
-    }
-    if (is_aside && args->flags & (FLAG(READ_ONLY) | FLAG(FULL_ACCESS))) {
-        say_problem(world, "what is written cannot be kept aside with --read-only or --full-access",
-                    "leave one of them out");
-        return EXIT_BAD_INPUT;
-    }
+        args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS)))
+        return say_bad_input(world, "--branch is a mode of its own, and goes with no other",
+                             "leave one of them out");
+    if (is_aside && (args->flags & FLAG(REVIEW) && args->flags & FLAG(DISCARD)))
+        return say_bad_input(world, "--review and --discard contradict each other", "leave one of them out");
+    if (is_aside && args->flags & (FLAG(READ_ONLY) | FLAG(FULL_ACCESS)))
+        return say_bad_input(world, "what is written cannot be kept aside with --read-only or --full-access",
+                             "leave one of them out");
     if (!(args->flags & FLAG(FULL_ACCESS) && args->flags & (FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
-    say_problem(world,
-                "--full-access and a mode that keeps the host's files as they are contradict each other",
-                "leave one of them out");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world, "--full-access and a mode that keeps the host's files as they are contradict each other",
+        "leave one of them out");
 }
 
 /* Checkpoints need a run that writes the workspace directly. */
@@ -343,18 +329,15 @@ static int check_checkpoint(const struct world *world, struct arena *arena, stru
 {
     if (!args->checkpoint)
         return 0;
-    if (!duration_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
-        say_problem(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
-                    "a number and one of s, m, h, d: --checkpoint 15m");
-        return EXIT_BAD_INPUT;
-    }
+    if (!duration_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0)
+        return say_bad_input(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
+                             "a number and one of s, m, h, d: --checkpoint 15m");
     if (!(args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(BRANCH) | FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
-    say_problem(
+    return say_bad_input(
         world,
         "--checkpoint is for a run that writes the workspace itself, and goes with no mode that does not",
         "leave one of them out");
-    return EXIT_BAD_INPUT;
 }
 
 /* Do the flags fit together? Returns 0, or the exit status after saying what is wrong. */
@@ -390,12 +373,10 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
             return status;
     }
     ret_args->command = (const char *const *)parser.at;
-    if (*parser.at && !ret_args->verb->takes_command) {
-        say_problem(world,
-                    arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
-                    arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
-        return EXIT_BAD_INPUT;
-    }
+    if (*parser.at && !ret_args->verb->takes_command)
+        return say_bad_input(
+            world, arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
+            arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
     return agree(world, arena, ret_args);
 }
 

@@ -33,12 +33,10 @@ static int add_path(const struct world *world, struct choice *choice, const char
 {
     struct arena *arena = choice->loaded.policy.arena;
     const char *path = path_clean(arena, choice->directory, word);
-    if (!path_is_beneath(path, choice->workspace)) {
-        say_problem(world,
-                    arena_printf(arena, "%s is neither a session nor a path in %s", word, choice->workspace),
-                    "`bawn sessions` lists the sessions");
-        return EXIT_BAD_INPUT;
-    }
+    if (!path_is_beneath(path, choice->workspace))
+        return say_bad_input(
+            world, arena_printf(arena, "%s is neither a session nor a path in %s", word, choice->workspace),
+            "`bawn sessions` lists the sessions");
     const char *relative = path + strlen(choice->workspace);
     vec_push(&choice->paths, relative + (*relative == '/'));
     return 0;
@@ -58,10 +56,8 @@ static int find_sessions(const struct world *world, const struct args *args, str
                         : loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path
                                                           : loaded->request.directory;
     if (choice->sessions_fd >= 0 &&
-        record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+        record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0)
+        return say_refused(world, &err);
     int status = 0;
     for (size_t i = choice->named ? 1 : 0; i < args->words.count && status == 0; i++)
         status = add_path(world, choice, args->words.at[i]);
@@ -74,11 +70,11 @@ static int load_of_session(const struct world *world, struct loaded *here, const
 {
     if (fs_kind(&here->fs, record->workspace) == FILE_DIRECTORY)
         return load_there(&world->caller, record->workspace, loaded);
-    say_problem(world,
-                arena_printf(&here->arena, "the workspace of %s, %s, is not there any more", record->name,
-                             record->workspace),
-                arena_printf(&here->arena, "`bawn discard %s` throws away what waits of it", record->name));
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world,
+        arena_printf(&here->arena, "the workspace of %s, %s, is not there any more", record->name,
+                     record->workspace),
+        arena_printf(&here->arena, "`bawn discard %s` throws away what waits of it", record->name));
 }
 
 int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice)
@@ -151,10 +147,9 @@ static int refuse_several(const struct world *world, const struct choice *choice
         latest = choice->records.at[i].name;
         buf_printf(&names, "%s%s", names.size ? ", " : "", latest);
     }
-    say_problem(world,
-                arena_printf(arena, "several sessions wait in %s: %s", choice->workspace, buf_text(&names)),
-                arena_printf(arena, "name one: `bawn %s %s`", verb, latest));
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world, arena_printf(arena, "several sessions wait in %s: %s", choice->workspace, buf_text(&names)),
+        arena_printf(arena, "name one: `bawn %s %s`", verb, latest));
 }
 
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,
@@ -179,17 +174,15 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
     if (count > 1)
         return refuse_several(world, choice, verb);
     if (choice->named && session_is_set_aside(arena, choice->state, choice->named->name))
-        say_problem(world, arena_printf(arena, "%s could not be repaired", choice->named->name),
-                    "`bawn sessions --repair` tries again");
-    else if (choice->named)
-        say_problem(world,
-                    arena_printf(arena, "nothing of %s waits: it is %s", choice->named->name,
-                                 record_state_name(choice->named->state)),
-                    "`bawn sessions` lists the sessions");
-    else
-        say_problem(world, arena_printf(arena, "no session waits in %s", choice->workspace),
-                    "`bawn --review CMD` keeps aside what CMD writes");
-    return EXIT_BAD_INPUT;
+        return say_bad_input(world, arena_printf(arena, "%s could not be repaired", choice->named->name),
+                             "`bawn sessions --repair` tries again");
+    if (choice->named)
+        return say_bad_input(world,
+                             arena_printf(arena, "nothing of %s waits: it is %s", choice->named->name,
+                                          record_state_name(choice->named->state)),
+                             "`bawn sessions` lists the sessions");
+    return say_bad_input(world, arena_printf(arena, "no session waits in %s", choice->workspace),
+                         "`bawn --review CMD` keeps aside what CMD writes");
 }
 
 int choose_open(const struct world *world, struct choice *choice, const struct record *record)
@@ -206,8 +199,7 @@ int choose_open(const struct world *world, struct choice *choice, const struct r
         err_set(&err, "the session %s has no record of its changes", record->name);
     if (before > 0 && after > 0)
         return 0;
-    say_err(world, &err);
-    return EXIT_REFUSED;
+    return say_refused(world, &err);
 }
 
 bool choose_has_path(const struct choice *choice, const char *path)

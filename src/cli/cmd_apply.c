@@ -53,10 +53,8 @@ static int apply(const struct world *world, const struct args *args, struct choi
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
-    if (store_open(choice->store, &store, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (store_open(choice->store, &store, &err) < 0)
+        return say_refused(world, &err);
     struct approval approval = {
         .world = world,
         .patch = {.policy = &choice->loaded.policy,

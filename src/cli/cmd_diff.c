@@ -82,22 +82,18 @@ static void print(const struct world *world, const struct args *args, const stru
 static int show(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = choose_shown(choice);
-    if (!record) {
-        say_problem(world,
-                    arena_printf(choice->loaded.policy.arena, "no session has changed anything in %s",
-                                 choice->workspace),
-                    "`bawn sessions --all` lists those of other workspaces");
-        return EXIT_BAD_INPUT;
-    }
+    if (!record)
+        return say_bad_input(world,
+                             arena_printf(choice->loaded.policy.arena,
+                                          "no session has changed anything in %s", choice->workspace),
+                             "`bawn sessions --all` lists those of other workspaces");
     int status = choose_open(world, choice, record);
     if (status)
         return status;
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
-    if (store_open(choice->store, &store, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (store_open(choice->store, &store, &err) < 0)
+        return say_refused(world, &err);
     struct pager pager;
     pager_begin(world, &pager);
     struct patch patch = {

@@ -54,13 +54,12 @@ static int discard_paths(const struct world *world, const struct args *args, str
         arena_printf(choice->loaded.policy.arena, "Throw away %zu of the %llu files that %s wrote?", shown,
                      (unsigned long long)record->changes, record->name);
     if (shown == 0) {
-        say_problem(world, arena_printf(choice->loaded.policy.arena, "%s wrote nothing there", record->name),
-                    "`bawn diff --name-only` lists what it wrote");
-        status = EXIT_BAD_INPUT;
+        status = say_bad_input(
+            world, arena_printf(choice->loaded.policy.arena, "%s wrote nothing there", record->name),
+            "`bawn diff --name-only` lists what it wrote");
     } else if (is_agreed(world, args, question)) {
         if (dialogue_revise(choice, &dialogue, &err) < 0) {
-            say_err(world, &err);
-            status = EXIT_REFUSED;
+            status = say_refused(world, &err);
         } else {
             if (dialogue.is_void)
                 mark_state(choice, record->name, STATE_DISCARDED);
@@ -83,10 +82,8 @@ static int discard_worktree(const struct world *world, const struct args *args, 
                                 "Remove the worktree of the branch %s, with what is not committed there?",
                                 record->of)))
         return EXIT_FINE;
-    if (branch_remove(arena, choice->state, record, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (branch_remove(arena, choice->state, record, &err) < 0)
+        return say_refused(world, &err);
     mark_state(choice, record->name, STATE_DISCARDED);
     fprintf(world->out, "The worktree is removed. The branch %s stays.\n", record->of);
     return EXIT_FINE;
@@ -115,10 +112,8 @@ static int discard_stranded(const struct world *world, const struct args *args, 
         return EXIT_FINE;
     auto_fd int fd =
         openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && (copy_is_there(fd) ? copy_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (fd >= 0 && (copy_is_there(fd) ? copy_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0)
+        return say_refused(world, &err);
     mark_state(choice, record->name, STATE_DISCARDED);
     session_give_up(choice->loaded.policy.arena, choice->state, record->name);
     fprintf(world->out, "%s is given up.\n", record->name);

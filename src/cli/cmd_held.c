@@ -114,12 +114,12 @@ int cmd_held(const struct world *world, const struct args *args)
     int status = load_request(&world->caller, &loaded);
     auto_fd int fd = status == 0 && args->words.count ? open_session(&loaded, args->words.at[0]) : -1;
     if (status == 0 && args->words.count && fd < 0) {
-        say_problem(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
-                    "`bawn held` lists those that hold something");
-        status = EXIT_BAD_INPUT;
+        status =
+            say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
+                          "`bawn held` lists those that hold something");
     } else if (status == 0 && args->flags & FLAG(KEEP) && fd < 0) {
-        say_problem(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
-        status = EXIT_BAD_INPUT;
+        status =
+            say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
     } else if (status == 0) {
         status = args->flags & FLAG(KEEP) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
     }

@@ -120,10 +120,8 @@ static const struct found *choose(const struct world *world, struct homes *homes
 
 static int fetch(const struct world *world, const struct args *args, struct homes *homes)
 {
-    if (args->words.count < 2 || args->words.count > 3) {
-        say_problem(world, "`bawn home fetch` wants a path, and may be given a destination", NULL);
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count < 2 || args->words.count > 3)
+        return say_bad_input(world, "`bawn home fetch` wants a path, and may be given a destination", NULL);
     struct arena *arena = &homes->loaded.arena;
     const char *path = NULL;
     const struct found *found = choose(world, homes, args->words.at[1], &path);
@@ -141,10 +139,8 @@ static int fetch(const struct world *world, const struct args *args, struct home
     int failed = directory < 0 ? err_sys(&err, errno, "cannot open the directory of %s", target)
                  : home_fd < 0 ? err_sys(&err, errno, "cannot open %s", found->path)
                                : left_fetch(home_fd, path, directory, path_name(target), &err);
-    if (failed) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (failed)
+        return say_refused(world, &err);
     struct style style = style_for_out(world);
     style.home = homes->loaded.request.home;
     auto_buf struct buf out = {0};
@@ -186,16 +182,14 @@ static int reset(const struct world *world, const struct args *args, struct home
     buf_add_char(&question, '?');
     int status = EXIT_FINE;
     if (!chosen.count) {
-        say_problem(
+        status = say_bad_input(
             world,
             agent ? arena_printf(&homes->loaded.arena, "%s has no private home in this workspace", agent)
                   : "there is no private home for this workspace",
             "`bawn home` lists what there is");
-        status = EXIT_BAD_INPUT;
     } else if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
-        say_problem(world, "nobody can be asked here, so nothing was thrown away",
-                    "`bawn home reset --yes` does not ask");
-        status = EXIT_BAD_INPUT;
+        status = say_bad_input(world, "nobody can be asked here, so nothing was thrown away",
+                               "`bawn home reset --yes` does not ask");
     } else if (!(args->flags & FLAG(YES)) && !ask(world, buf_text(&question))) {
         fputs("Nothing was thrown away.\n", world->out);
     } else {
@@ -230,7 +224,6 @@ int cmd_home(const struct world *world, const struct args *args)
         loaded_free(&homes.loaded);
         return status;
     }
-    say_problem(world, "`bawn home` takes list, fetch or reset, and no more words than those need",
-                "`bawn home --help` shows how");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world, "`bawn home` takes list, fetch or reset, and no more words than those need",
+                         "`bawn home --help` shows how");
 }

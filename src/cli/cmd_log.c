@@ -234,9 +234,8 @@ static int open_session(struct view *view)
                                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (view->journal_fd >= 0)
         return 0;
-    say_problem(view->world, arena_printf(arena, "there is no session %s", view->name),
-                "`bawn sessions --all` lists those that there are");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(view->world, arena_printf(arena, "there is no session %s", view->name),
+                         "`bawn sessions --all` lists those that there are");
 }
 
 /* "-" is standard output. O_NOFOLLOW, because a sandbox may have put a symlink there. */
@@ -271,12 +270,10 @@ static int show(struct view *view)
 {
     flag_set flags = view->args->flags;
     uint64_t seconds = 0;
-    if (view->args->since && !duration_parse(view->args->since, &seconds)) {
-        say_problem(view->world,
-                    arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
-                    "a number and one of s, m, h, d, w: --since 2h");
-        return EXIT_BAD_INPUT;
-    }
+    if (view->args->since && !duration_parse(view->args->since, &seconds))
+        return say_bad_input(
+            view->world, arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
+            "a number and one of s, m, h, d, w: --since 2h");
     view->since = view->args->since ? time(NULL) - (time_t)seconds : 0;
     view->kinds = ((flags & FLAG(LOG_NET)) ? EVENT_NET : 0U) |
                   ((flags & FLAG(LOG_FILES)) ? EVENT_FILES : 0U) |

@@ -280,18 +280,16 @@ static int find_manner(const struct world *world, const struct args *args, struc
     }
     if (manner->command.count == 0) {
         const char *closest = profile_closest(&finder, manner->profile);
-        say_problem(world, arena_printf(&loaded->arena, "there is no agent '%s'", agent),
-                    closest && text_starts_with(closest, "agent/")
-                        ? arena_printf(&loaded->arena, "did you mean %s?", path_name(closest))
-                        : "`bawn profiles` lists them");
-        return EXIT_BAD_INPUT;
+        return say_bad_input(world, arena_printf(&loaded->arena, "there is no agent '%s'", agent),
+                             closest && text_starts_with(closest, "agent/")
+                                 ? arena_printf(&loaded->arena, "did you mean %s?", path_name(closest))
+                                 : "`bawn profiles` lists them");
     }
-    if (manner->hosts.count == 0) {
-        say_problem(world, arena_printf(&loaded->arena, "the profile of %s names no page for a login", agent),
-                    arena_printf(&loaded->arena, "log in inside, as %s does it: `bawn %s`", agent,
-                                 manner->command.at[0]));
-        return EXIT_BAD_INPUT;
-    }
+    if (manner->hosts.count == 0)
+        return say_bad_input(
+            world, arena_printf(&loaded->arena, "the profile of %s names no page for a login", agent),
+            arena_printf(&loaded->arena, "log in inside, as %s does it: `bawn %s`", agent,
+                         manner->command.at[0]));
     manner->command.count = 1; /* the other names are those of packages */
     profile_words(&finder, manner->profile, VERB_LOGIN, &manner->command);
     add_words(args, manner);
@@ -387,11 +385,11 @@ static int find_logins(const struct world *world, const struct args *args, const
     }
     if (status || ret_files->count)
         return status;
-    say_problem(world,
-                arena_printf(&loaded->arena, "the login of %s is kept in the private home of each workspace",
-                             run.agent),
-                arena_printf(&loaded->arena, "log in there: `bawn %s`", manner->command.at[0]));
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world,
+                         arena_printf(&loaded->arena,
+                                      "the login of %s is kept in the private home of each workspace",
+                                      run.agent),
+                         arena_printf(&loaded->arena, "log in there: `bawn %s`", manner->command.at[0]));
 }
 
 /* Reports the result of the login. */
@@ -434,8 +432,7 @@ static int log_in(const struct world *world, const struct args *args, const stru
                               .page_fd = -1,
                               .signal_fd = -1};
         if (login_prepare(&login, &err) < 0 || start_run(&login, manner, &err) < 0) {
-            say_err(world, &err);
-            status = EXIT_REFUSED;
+            status = say_refused(world, &err);
         } else {
             status = tell_end(world, &loaded, login.agent, &files, login_attend(&login));
         }
@@ -448,15 +445,11 @@ static int log_in(const struct world *world, const struct args *args, const stru
 
 int cmd_login(const struct world *world, const struct args *args)
 {
-    if (args->words.count != 1) {
-        say_problem(world, "`bawn login` wants the name of one agent", "`bawn profiles` lists them");
-        return EXIT_BAD_INPUT;
-    }
-    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
-        say_problem(world, "nobody can be asked here which page may be opened",
-                    "`bawn login --yes` does not ask");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count != 1)
+        return say_bad_input(world, "`bawn login` wants the name of one agent", "`bawn profiles` lists them");
+    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal)
+        return say_bad_input(world, "nobody can be asked here which page may be opened",
+                             "`bawn login --yes` does not ask");
     struct loaded loaded = {0};
     struct manner manner = {0};
     struct err err = {0};

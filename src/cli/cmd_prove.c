@@ -112,10 +112,8 @@ static int show(const struct world *world, const struct args *args, struct proof
     put(world->out, &out);
     fflush(world->out);
     struct err err = {0};
-    if (args->report && proof_write_page(proof, args->report, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (args->report && proof_write_page(proof, args->report, &err) < 0)
+        return say_refused(world, &err);
     return proof->counts[RULING_ESCAPED] ? EXIT_ESCAPED : EXIT_FINE;
 }
 
@@ -227,10 +225,8 @@ static int prove_and_remove(const struct world *world, const struct args *args, 
     pid_t parent = getpid(), child = lock < 0 ? -1 : fork();
     if (lock >= 0 && child < 0)
         err_sys(&err, errno, "cannot make a process");
-    if (child < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (child < 0)
+        return say_refused(world, &err);
     if (child > 0)
         return wait_and_remove(targets, missing, child, &blocked);
     sigprocmask(SIG_UNBLOCK, &blocked, NULL);
@@ -261,11 +257,9 @@ static bool is_own_folder(const char *path)
 
 int cmd_prove(const struct world *world, const struct args *args)
 {
-    if (args->report && !can_write_beside(args->report)) {
-        say_problem(world, "the folder for the report is not there, or cannot be written",
-                    "give --report a file in another one");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->report && !can_write_beside(args->report))
+        return say_bad_input(world, "the folder for the report is not there, or cannot be written",
+                             "give --report a file in another one");
     const struct run_request request = args_request(args);
     struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);

@@ -69,10 +69,8 @@ static int carry_out(struct review *review, const struct record *record)
         return EXIT_FINE;
     }
     struct review_tally tally = review_count(review);
-    if (review_decide(review, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (review_decide(review, &err) < 0)
+        return say_refused(world, &err);
     say_left_alone(review, true);
     struct dialogue *dialogue = review->dialogue;
     dialogue->is_complete = review->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
@@ -117,17 +115,13 @@ int review_session(const struct world *world, const struct args *args, struct ch
                             .is_live = is_live,
                             .by_hunks = args->flags & FLAG(PATCH)};
     decision_list decisions = {0};
-    if (!keys_begin(world, &review.keys)) {
-        say_problem(world,
-                    arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
-                    "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` settle them");
-        return EXIT_BAD_INPUT;
-    }
+    if (!keys_begin(world, &review.keys))
+        return say_bad_input(
+            world, arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
+            "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` settle them");
     if (store_open(choice->store, &store, &err) < 0 ||
-        transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+        transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0)
+        return say_refused(world, &err);
     review.decisions = &decisions;
     change_list changes;
     compare_trees(&choice->before, &choice->after, &changes);

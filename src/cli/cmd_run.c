@@ -29,18 +29,14 @@ static void run_hook(const struct world *world, const char *command, const struc
 
 int cmd_run(const struct world *world, const struct args *args)
 {
-    if (!*args->command && (args->rules.count || args->verb_is_named)) {
-        say_problem(world, "there is no command to run", "`bawn --help` shows how one is given");
-        return EXIT_BAD_INPUT;
-    }
+    if (!*args->command && (args->rules.count || args->verb_is_named))
+        return say_bad_input(world, "there is no command to run", "`bawn --help` shows how one is given");
     if (!*args->command)
         return cmd_help(world, args);
-    if (args->flags & FLAG(FULL_ACCESS) && !(args->flags & FLAG(I_KNOW))) {
-        say_problem(
+    if (args->flags & FLAG(FULL_ACCESS) && !(args->flags & FLAG(I_KNOW)))
+        return say_bad_input(
             world, "--full-access takes the walls around your files away",
             "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
-        return EXIT_BAD_INPUT;
-    }
     struct run_request request = args_request(args);
     request.wants_changes = summary_is_wanted(world, args);
     struct run run;

@@ -73,11 +73,9 @@ int cmd_shell_init(const struct world *world, const struct args *args)
     while (args->words.count == 1 && shell < array_len(shells) &&
            strcmp(args->words.at[0], shells[shell].name) != 0)
         shell++;
-    if (args->words.count != 1 || shell == array_len(shells)) {
-        say_problem(world, "which shell? There are bash, zsh and fish",
-                    "`bawn shell-init --help` says where the line belongs");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count != 1 || shell == array_len(shells))
+        return say_bad_input(world, "which shell? There are bash, zsh and fish",
+                             "`bawn shell-init --help` says where the line belongs");
     if (text_equal(caller_variable(&world->caller, "BAWN"), "1"))
         return EXIT_FINE; /* inside, the name means the agent itself */
     struct loaded loaded = {0};

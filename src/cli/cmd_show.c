@@ -10,8 +10,8 @@ int cmd_show(const struct world *world, const struct args *args)
     struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0 && args->flags & FLAG(BRIEF) && args->flags & (FLAG(PLAN) | FLAG(JSON))) {
-        say_problem(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
-        status = EXIT_BAD_INPUT;
+        status =
+            say_bad_input(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
     } else if (status == 0) {
         auto_buf struct buf out = {0};
         struct style style = style_for_out(world);

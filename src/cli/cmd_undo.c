@@ -154,15 +154,14 @@ static int undo_choose_run(const struct world *world, const struct choice *choic
         *ret_record = found;
         return 0;
     }
-    say_problem(world,
-                !found ? arena_printf(arena, "there is no run to go back in, in %s", choice->workspace)
-                : found->mode != RECORD_LIVE
-                    ? arena_printf(arena,
-                                   "%s has no checkpoints: it is no run that wrote the workspace itself",
-                                   found->name)
-                    : arena_printf(arena, "%s has not ended yet", found->name),
-                "`bawn undo --list` lists what can be undone");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world,
+        !found ? arena_printf(arena, "there is no run to go back in, in %s", choice->workspace)
+        : found->mode != RECORD_LIVE
+            ? arena_printf(arena, "%s has no checkpoints: it is no run that wrote the workspace itself",
+                           found->name)
+            : arena_printf(arena, "%s has not ended yet", found->name),
+        "`bawn undo --list` lists what can be undone");
 }
 
 /* The target owns the trees from now on. */
@@ -214,21 +213,19 @@ static int check_moment(const struct world *world, const struct choice *choice, 
                         const char *to, time_t *ret_moment)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    if (!time_parse(to, time(NULL), ret_moment)) {
-        say_problem(world, arena_printf(arena, "'%s' is no time", to),
-                    "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
-        return EXIT_BAD_INPUT;
-    }
+    if (!time_parse(to, time(NULL), ret_moment))
+        return say_bad_input(world, arena_printf(arena, "'%s' is no time", to),
+                             "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
     if (*ret_moment >= record->began.tv_sec && *ret_moment <= record->ended.tv_sec + 59)
         return 0;
     bool is_before = *ret_moment < record->began.tv_sec;
-    say_problem(world,
-                arena_printf(arena, "%s %s %s, and that is %s", record->name, is_before ? "began" : "ended",
-                             time_text(arena, is_before ? record->began : record->ended),
-                             is_before ? "later" : "earlier"),
-                is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
-                          : "`bawn undo --list` lists what it can go back to");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world,
+                         arena_printf(arena, "%s %s %s, and that is %s", record->name,
+                                      is_before ? "began" : "ended",
+                                      time_text(arena, is_before ? record->began : record->ended),
+                                      is_before ? "later" : "earlier"),
+                         is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
+                                   : "`bawn undo --list` lists what it can go back to");
 }
 
 static int undo_find_target(const struct world *world, const struct choice *choice,
@@ -244,10 +241,8 @@ static int undo_find_target(const struct world *world, const struct choice *choi
     uint64_t number = to ? find_checkpoint(choice->folder_fd, moment, &ret_target->taken) : 0;
     int found = number ? checkpoint_load(choice->folder_fd, number, &before, &after, &err) : 0;
     own_trees(ret_target, before, after);
-    if (found < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (found < 0)
+        return say_refused(world, &err);
     ret_target->is_checkpoint = found > 0;
     way_to_checkpoint(&choice->before, &choice->after, &before, &after, &ret_target->way);
     if (record->mode == RECORD_LIVE)
@@ -300,10 +295,8 @@ static int prune_now(const struct world *world, const struct choice *choice)
     if (status)
         return status;
     if (choice->sessions_fd >= 0 &&
-        pruning_run(&world->caller, &choice->loaded, &limits, choice->sessions_fd, true, &pruned, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+        pruning_run(&world->caller, &choice->loaded, &limits, choice->sessions_fd, true, &pruned, &err) < 0)
+        return say_refused(world, &err);
     size_t count = pruned.sessions.count;
     fprintf(world->out, "%zu session%s forgotten%s%s, %s freed.\n", count, count == 1 ? "" : "s",
             count ? ": " : "", pruned_names(arena, &pruned), size_text(arena, pruned.bytes));
@@ -382,11 +375,10 @@ static int choose_session(const struct world *world, const struct args *args, co
         *ret_record = record;
         return 0;
     }
-    say_problem(world,
-                record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
-                       : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
-                "`bawn undo --list` lists what can be");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world,
+                         record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
+                                : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
+                         "`bawn undo --list` lists what can be");
 }
 
 static int undo_to(const struct world *world, const struct args *args, struct choice *choice,

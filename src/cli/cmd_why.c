@@ -27,11 +27,9 @@ static int answer_all(const struct world *world, const struct args *args, const 
 
 int cmd_why(const struct world *world, const struct args *args)
 {
-    if (args->words.count == 0) {
-        say_problem(world, "`bawn why` wants a path, a host or a $NAME after it",
-                    "`bawn why ~/.ssh` is an example");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count == 0)
+        return say_bad_input(world, "`bawn why` wants a path, a host or a $NAME after it",
+                             "`bawn why ~/.ssh` is an example");
     const struct run_request request = args_request(args);
     struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);

@@ -365,8 +365,7 @@ int dialogue_run(const struct world *world, const struct choice *choice, struct 
     dialogue->is_complete &= left == 0;
     if (left < 0 || dialogue_revise(choice, dialogue, &err) < 0) {
         dialogue->is_complete = false;
-        say_err(world, &err);
-        return EXIT_REFUSED;
+        return say_refused(world, &err);
     }
     return left ? 1 : EXIT_FINE;
 }
@@ -382,10 +381,8 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
 {
     struct err err = {0};
     choose_changes(choice, dialogue, decisions);
-    if (dialogue_exclude_broken(choice, dialogue, decisions, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (dialogue_exclude_broken(choice, dialogue, decisions, &err) < 0)
+        return say_refused(world, &err);
     struct tally tally = count_changes(decisions);
     drop_unused(&dialogue->afters, decisions, NULL);
     show(world, dialogue, decisions);
@@ -409,10 +406,8 @@ int dialogue_out(const struct world *world, struct choice *choice, struct dialog
     dialogue->transition.progress = progress_begin(&line, &world->speaker, "looking at files");
     int decided = transition_decide(&dialogue->transition, choice->loaded.policy.arena, &decisions, &err);
     progress_end(&line);
-    if (decided < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (decided < 0)
+        return say_refused(world, &err);
     int status = resolve_conflicts(world, choice, dialogue, &decisions);
     if (status == 0)
         status = dialogue_chosen(world, choice, dialogue, &decisions);

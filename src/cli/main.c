@@ -74,10 +74,8 @@ int main(int argument_count, char **arguments)
                     "look whether the machine has memory and descriptors left");
         return EXIT_REFUSED;
     }
-    if (!directory || *directory != '/') {
-        say_problem(&world, "the current directory cannot be found", "change into one that exists");
-        return EXIT_BAD_INPUT;
-    }
+    if (!directory || *directory != '/')
+        return say_bad_input(&world, "the current directory cannot be found", "change into one that exists");
     char account[4096];
     world.caller.account_home = account_home(&world, account, sizeof(account));
     int status = bawn_main(&world, argument_count, arguments);

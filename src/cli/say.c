@@ -67,6 +67,18 @@ void say_err(const struct world *world, const struct err *err)
     say_problem(world, err->message, err->hint);
 }
 
+int say_bad_input(const struct world *world, const char *message, const char *hint)
+{
+    say_problem(world, message, hint);
+    return EXIT_BAD_INPUT;
+}
+
+int say_refused(const struct world *world, const struct err *err)
+{
+    say_err(world, err);
+    return EXIT_REFUSED;
+}
+
 void say_diags(const struct world *world, const struct style *style, const struct diags *diags)
 {
     auto_buf struct buf out = {0};

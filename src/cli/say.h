@@ -22,5 +22,9 @@ bool ask_end(const struct world *world);
 void say_problem(const struct world *world, const char *message, const char *hint);
 void say_err(const struct world *world, const struct err *err);
 
+/* The same, and return the exit status: EXIT_BAD_INPUT or EXIT_REFUSED. */
+int say_bad_input(const struct world *world, const char *message, const char *hint);
+int say_refused(const struct world *world, const struct err *err);
+
 /* Prints the mistakes in a policy on standard error. */
 void say_diags(const struct world *world, const struct style *style, const struct diags *diags);
