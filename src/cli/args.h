@@ -87,9 +87,12 @@ typedef uint64_t flag_set;
 
 struct args;
 
+/* Carries out a verb; returns the exit status. */
+typedef int verb_function(const struct world *world, const struct args *args);
+
 struct verb_entry {
     const char *name;
-    int (*run)(const struct world *world, const struct args *args);
+    verb_function *run;
     flag_set flags;      /* the flags it takes, beside --help */
     const char *words;   /* placeholder of its words; NULL: it takes none */
     bool repairs;        /* it deals with sessions: killed ones are repaired first */

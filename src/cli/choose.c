@@ -77,9 +77,28 @@ static int load_of_session(const struct world *world, struct loaded *here, const
         arena_printf(&here->arena, "`bawn discard %s` throws away what waits of it", record->name));
 }
 
-int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice)
+static int act_and_free(const struct world *world, const struct args *args, choice_function *act, int status,
+                        struct choice *choice)
 {
-    *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
+    if (status == 0)
+        status = find_sessions(world, args, choice);
+    if (status == 0)
+        status = act(world, args, choice);
+    tree_free(&choice->before);
+    tree_free(&choice->after);
+    if (choice->folder_fd >= 0)
+        close(choice->folder_fd);
+    if (choice->sessions_fd >= 0)
+        close(choice->sessions_fd);
+    vec_free(&choice->records);
+    vec_free(&choice->paths);
+    loaded_free(&choice->loaded);
+    return status;
+}
+
+int choose_then(const struct world *world, const struct args *args, choice_function *act)
+{
+    struct choice choice = {.sessions_fd = -1, .folder_fd = -1};
     const struct run_request place = args_place(args);
     struct loaded here = {0};
     int status = load_request(&world->caller, &here);
@@ -87,23 +106,21 @@ int choose_begin(const struct world *world, const struct args *args, struct choi
     const struct record *named =
         args->words.count ? find_named(sessions_fd, &here.arena, args->words.at[0]) : NULL;
     if (status == 0)
-        status = named ? load_of_session(world, &here, named, &ret_choice->loaded)
-                       : load_plan(&world->caller, &place, &ret_choice->loaded);
-    if (status == 0) {
-        ret_choice->directory = arena_str(ret_choice->loaded.policy.arena, here.request.directory);
-        status = find_sessions(world, args, ret_choice);
-    }
+        status = named ? load_of_session(world, &here, named, &choice.loaded)
+                       : load_plan(&world->caller, &place, &choice.loaded);
+    if (status == 0)
+        choice.directory = arena_str(choice.loaded.policy.arena, here.request.directory);
     loaded_free(&here);
-    return status;
+    return act_and_free(world, args, act, status, &choice);
 }
 
-int choose_here(const struct world *world, const struct args *args, struct choice *ret_choice)
+int choose_here_then(const struct world *world, const struct args *args, choice_function *act)
 {
-    *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
+    struct choice choice = {.sessions_fd = -1, .folder_fd = -1};
     const struct run_request place = args_place(args);
-    int status = load_policy(&world->caller, &place, &ret_choice->loaded);
-    ret_choice->directory = ret_choice->loaded.request.directory;
-    return status ? status : find_sessions(world, args, ret_choice);
+    int status = load_policy(&world->caller, &place, &choice.loaded);
+    choice.directory = choice.loaded.request.directory;
+    return act_and_free(world, args, act, status, &choice);
 }
 
 static bool waits(const struct record *record)
@@ -211,17 +228,4 @@ bool choose_has_path(const struct choice *choice, const char *path)
             return true;
     }
     return choice->paths.count == 0;
-}
-
-void choose_end(struct choice *choice)
-{
-    tree_free(&choice->before);
-    tree_free(&choice->after);
-    if (choice->folder_fd >= 0)
-        close(choice->folder_fd);
-    if (choice->sessions_fd >= 0)
-        close(choice->sessions_fd);
-    vec_free(&choice->records);
-    vec_free(&choice->paths);
-    loaded_free(&choice->loaded);
 }

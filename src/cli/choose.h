@@ -18,15 +18,16 @@ struct choice {
     struct tree before, after;
 };
 
-/*
- * Lists the sessions, and loads the policy of the named session's workspace or of this one. Returns 0, or the exit
- * status after saying what is wrong.
- */
-int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice);
+typedef int choice_function(const struct world *world, const struct args *args, struct choice *choice);
 
-/* The same for verbs that judge nothing by the policy: mistakes in it are not said, and no workspace is needed. */
-int choose_here(const struct world *world, const struct args *args, struct choice *ret_choice);
-void choose_end(struct choice *choice);
+/*
+ * Lists the sessions, loads the policy of the named session's workspace or of this one, and calls `act`. Returns the
+ * exit status: that of `act`, or another after saying what is wrong.
+ */
+int choose_then(const struct world *world, const struct args *args, choice_function *act);
+
+/* For verbs that judge nothing by the policy: mistakes in it are not said, and no workspace is needed. */
+int choose_here_then(const struct world *world, const struct args *args, choice_function *act);
 
 /* The session whose changes wait: the named one, or the only one here. Returns 0, or the exit status. */
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,

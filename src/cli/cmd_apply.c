@@ -58,7 +58,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
     struct approval approval = {
         .world = world,
         .patch = {.policy = &choice->loaded.policy,
-                  .style = style_for_out(world),
+                  .style = style_for_out(world, NULL),
                   .store = &store,
                   .arena = arena},
     };
@@ -88,10 +88,5 @@ static int apply(const struct world *world, const struct args *args, struct choi
 
 int cmd_apply(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_begin(world, args, &choice);
-    if (status == 0)
-        status = apply(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_then(world, args, apply);
 }

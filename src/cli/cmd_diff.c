@@ -98,7 +98,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     pager_begin(world, &pager);
     struct patch patch = {
         .policy = &choice->loaded.policy,
-        .style = style_for_out(world),
+        .style = style_for_out(world, NULL),
         .store = &store,
         .arena = choice->loaded.policy.arena,
         .is_raw = !world->out_is_terminal,
@@ -118,10 +118,5 @@ static int show(const struct world *world, const struct args *args, struct choic
 
 int cmd_diff(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_begin(world, args, &choice);
-    if (status == 0)
-        status = show(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_then(world, args, show);
 }

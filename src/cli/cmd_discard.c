@@ -137,10 +137,5 @@ static int discard(const struct world *world, const struct args *args, struct ch
 
 int cmd_discard(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_here(world, args, &choice);
-    if (status == 0)
-        status = discard(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_here_then(world, args, discard);
 }

@@ -27,8 +27,7 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
 {
     auto_fd int fd = open_session(loaded, session);
     held_list all = {0};
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
+    struct style style = style_for_out(world, loaded->request.home);
     if (fd >= 0)
         aside_find(&loaded->arena, fd, &all);
     for (size_t i = 0; i < all.count; i++) {

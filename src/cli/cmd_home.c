@@ -50,8 +50,7 @@ static int open_home(const struct world *world, const struct found *found)
 
 static int list(const struct world *world, const struct args *args, struct homes *homes)
 {
-    struct style style = style_for_out(world);
-    style.home = homes->loaded.request.home;
+    struct style style = style_for_out(world, homes->loaded.request.home);
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < homes->found.count; i++) {
         const struct found *found = &homes->found.at[i];
@@ -141,8 +140,7 @@ static int fetch(const struct world *world, const struct args *args, struct home
                                : left_fetch(home_fd, path, directory, path_name(target), &err);
     if (failed)
         return say_refused(world, &err);
-    struct style style = style_for_out(world);
-    style.home = homes->loaded.request.home;
+    struct style style = style_for_out(world, homes->loaded.request.home);
     auto_buf struct buf out = {0};
     style_add_path(&style, &out, COLOUR_BOLD, target);
     buf_add_str(&out, " came from the sandbox: look at it before you use it.\n");

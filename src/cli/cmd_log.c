@@ -301,7 +301,7 @@ int cmd_log(const struct world *world, const struct args *args)
         .world = world,
         .args = args,
         .loaded = &loaded,
-        .style = style_for_out(world),
+        .style = style_for_out(world, NULL),
         .sessions_fd = -1,
         .folder_fd = -1,
         .journal_fd = -1,

@@ -27,7 +27,6 @@
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "policy/parse.h"
-#include "policy/profile.h"
 #include "session/hook.h"
 #include "session/load.h"
 #include "supervise/control.h"
@@ -268,11 +267,7 @@ static int find_manner(const struct world *world, const struct args *args, struc
                        struct manner *manner)
 {
     const char *agent = args->words.at[0];
-    struct profile_finder finder = {
-        .fs = &loaded->fs,
-        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
-        .admin_directory = "/etc/bawn/profiles",
-    };
+    struct profile_finder finder = load_finder(loaded);
     manner->profile = arena_printf(&loaded->arena, "agent/%s", agent);
     if (profile_name_is_valid(manner->profile)) {
         profile_words(&finder, manner->profile, VERB_MATCH, &manner->command);
@@ -396,8 +391,7 @@ static int find_logins(const struct world *world, const struct args *args, const
 static int tell_end(const struct world *world, struct loaded *loaded, const char *agent,
                     const fs_names *files, int status)
 {
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
+    struct style style = style_for_out(world, loaded->request.home);
     const char *stored = NULL;
     for (size_t i = 0; i < files->count && !stored; i++)
         stored = access(files->at[i], F_OK) == 0 ? files->at[i] : NULL;

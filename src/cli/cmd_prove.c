@@ -101,7 +101,7 @@ static const char *hash_plan(struct loaded *loaded, const char *const *command)
 
 static int show(const struct world *world, const struct args *args, struct proof *proof)
 {
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < proof->findings.count; i++)
         proof->counts[proof->findings.at[i].ruling]++;

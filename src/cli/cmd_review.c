@@ -94,7 +94,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
     auto_store struct store store = STORE_NONE;
     bool is_live = record->mode == RECORD_LIVE;
     struct patch patch = {.policy = &choice->loaded.policy,
-                          .style = style_for_out(world),
+                          .style = style_for_out(world, NULL),
                           .store = &store,
                           .arena = choice->loaded.policy.arena};
     struct dialogue dialogue = {
@@ -149,10 +149,5 @@ static int review(const struct world *world, const struct args *args, struct cho
 
 int cmd_review(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_begin(world, args, &choice);
-    if (status == 0)
-        status = review(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_then(world, args, review);
 }

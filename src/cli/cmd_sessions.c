@@ -149,11 +149,10 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
     }
 }
 
-static void list(const struct world *world, const struct args *args, const struct choice *choice)
+static int list(const struct world *world, const struct args *args, struct choice *choice)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    struct style style = style_for_out(world);
-    style.home = choice->loaded.request.home;
+    struct style style = style_for_out(world, choice->loaded.request.home);
     bool all = args->flags & FLAG(ALL);
     listed_list sessions = {0};
     collect(choice, all, &sessions);
@@ -175,6 +174,7 @@ static void list(const struct world *world, const struct args *args, const struc
     }
     put(world->out, &out);
     vec_free(&sessions);
+    return EXIT_FINE;
 }
 
 static int repair(const struct world *world)
@@ -191,12 +191,5 @@ static int repair(const struct world *world)
 
 int cmd_sessions(const struct world *world, const struct args *args)
 {
-    if (args->flags & FLAG(REPAIR))
-        return repair(world);
-    struct choice choice;
-    int status = choose_here(world, args, &choice);
-    if (status == 0)
-        list(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return args->flags & FLAG(REPAIR) ? repair(world) : choose_here_then(world, args, list);
 }

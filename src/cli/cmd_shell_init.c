@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "policy/profile.h"
 #include "session/load.h"
 
 static const struct {
@@ -53,11 +52,7 @@ static void add_function(struct buf *out, size_t shell, const char *command)
 /* Adds a function for each agent that is on the caller's PATH. */
 static void add_agents(struct loaded *loaded, size_t shell, struct buf *out)
 {
-    struct profile_finder finder = {
-        .fs = &loaded->fs,
-        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
-        .admin_directory = "/etc/bawn/profiles",
-    };
+    struct profile_finder finder = load_finder(loaded);
     fs_names commands = {0};
     profile_commands(&finder, &commands);
     for (size_t i = 0; i < commands.count; i++) {

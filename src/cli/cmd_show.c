@@ -14,8 +14,7 @@ int cmd_show(const struct world *world, const struct args *args)
             say_bad_input(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
     } else if (status == 0) {
         auto_buf struct buf out = {0};
-        struct style style = style_for_out(world);
-        style.home = loaded.request.home;
+        struct style style = style_for_out(world, loaded.request.home);
         if (args->flags & FLAG(BRIEF))
             briefing_add(&loaded.plan, args->flags & (FLAG(REVIEW) | FLAG(DISCARD)), &out);
         else if (args->flags & FLAG(JSON))

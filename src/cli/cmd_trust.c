@@ -29,8 +29,7 @@ static size_t add_widenings(const struct loaded *loaded, const struct style *sty
 static int pin(const struct world *world, const struct args *args, struct loaded *loaded,
                const struct workspace *workspace)
 {
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
+    struct style style = style_for_out(world, loaded->request.home);
     auto_buf struct buf out = {0};
     style_add_path(&style, &out, COLOUR_BOLD, workspace->own_policy->name);
     if (workspace->is_trusted) {

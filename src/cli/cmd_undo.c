@@ -113,7 +113,7 @@ static void add_session(const struct choice *choice, const struct style *style, 
 
 static int undo_list(const struct world *world, struct choice *choice)
 {
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     for (size_t i = choice->records.count; i--;)
         add_session(choice, &style, &out, &choice->records.at[i]);
@@ -434,15 +434,13 @@ static int undo(const struct world *world, const struct args *args, struct choic
     return status;
 }
 
+static int list_or_prune(const struct world *world, const struct args *args, struct choice *choice)
+{
+    return args->flags & FLAG(LIST) ? undo_list(world, choice) : prune_now(world, choice);
+}
+
 int cmd_undo(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    bool only_looks = args->flags & (FLAG(LIST) | FLAG(PRUNE));
-    int status = only_looks ? choose_here(world, args, &choice) : choose_begin(world, args, &choice);
-    if (status == 0)
-        status = args->flags & FLAG(LIST)    ? undo_list(world, &choice)
-                 : args->flags & FLAG(PRUNE) ? prune_now(world, &choice)
-                                             : undo(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return args->flags & (FLAG(LIST) | FLAG(PRUNE)) ? choose_here_then(world, args, list_or_prune)
+                                                    : choose_then(world, args, undo);
 }

@@ -5,8 +5,7 @@
 
 static int answer_all(const struct world *world, const struct args *args, const struct loaded *loaded)
 {
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
+    struct style style = style_for_out(world, loaded->request.home);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     bool as_json = args->flags & FLAG(JSON);

@@ -231,7 +231,7 @@ static void add_left(struct buf *out, const struct style *style, const char *pat
 
 static void show(const struct world *world, const struct dialogue *dialogue, const decision_list *decisions)
 {
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     size_t listed = 0, more = 0, in_git = 0;
     for (size_t i = 0; i < decisions->count; i++) {
@@ -312,7 +312,7 @@ static void report_result(const struct world *world, const struct dialogue *dial
                           const struct record *record, const struct replaced *replaced)
 {
     auto_buf struct buf out = {0};
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     for (size_t i = 0; i < replaced->left_alone.count; i++)
         add_left(&out, &style, replaced->left_alone.at[i].path, replaced->left_alone.at[i].why);
     buf_printf(&out, "%llu file%s %s. `bawn undo %s` reverses that.\n", (unsigned long long)record->changes,

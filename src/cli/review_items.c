@@ -219,13 +219,9 @@ static struct buf compose(const struct item *item, const char *answers)
     return text;
 }
 
-struct hunk_tally {
-    size_t yes, no, out;
-};
-
-static struct hunk_tally count_hunks(const struct item *item)
+static struct review_tally count_hunks(const struct item *item)
 {
-    struct hunk_tally tally = {0};
+    struct review_tally tally = {0};
     for (size_t i = 0; i < item->hunk_answers.count; i++) {
         tally.yes += item->hunk_answers.at[i] == ANSWER_YES;
         tally.out += item->hunk_answers.at[i] == ANSWER_OUT;
@@ -237,7 +233,7 @@ static struct hunk_tally count_hunks(const struct item *item)
 /* A review: some hunks are applied, some still wait, some are dropped. */
 static void decide_hunks(struct revising *revising, struct item *item, struct decision *decision)
 {
-    struct hunk_tally tally = count_hunks(item);
+    struct review_tally tally = count_hunks(item);
     decision->course = tally.yes ? COURSE_GO : tally.no ? COURSE_HELD : COURSE_DROPPED;
     if (tally.yes && tally.no + tally.out) {
         struct buf now = compose(item, "y");
@@ -252,7 +248,7 @@ static void decide_hunks(struct revising *revising, struct item *item, struct de
 /* A live run: some hunks are taken back. */
 static void decide_live_hunks(struct revising *revising, struct item *item, struct decision *decision)
 {
-    struct hunk_tally tally = count_hunks(item);
+    struct review_tally tally = count_hunks(item);
     decision->course = tally.out ? COURSE_GO : COURSE_HELD;
     if (tally.out && tally.yes + tally.no) {
         struct buf rest = compose(item, "yn");
@@ -371,7 +367,8 @@ struct review_tally review_count(const struct review *review)
     struct review_tally tally = {0};
     for (size_t i = 0; i < review->items.count; i++) {
         const struct item *item = &review->items.at[i];
-        struct hunk_tally hunks = item->answer == ANSWER_HUNKS ? count_hunks(item) : (struct hunk_tally){0};
+        struct review_tally hunks =
+            item->answer == ANSWER_HUNKS ? count_hunks(item) : (struct review_tally){0};
         tally.yes += hunks.yes || item->answer == ANSWER_YES || item->answer == ANSWER_MERGE ||
                      item->answer == ANSWER_THEIRS;
         tally.out += hunks.out || item->answer == ANSWER_OUT;

@@ -21,9 +21,9 @@ static bool colours_wanted(const struct world *world, bool is_terminal)
     return is_terminal && !(no_color && *no_color) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
-struct style style_for_out(const struct world *world)
+struct style style_for_out(const struct world *world, const char *home)
 {
-    return (struct style){.colours = colours_wanted(world, world->out_is_terminal)};
+    return (struct style){.colours = colours_wanted(world, world->out_is_terminal), .home = home};
 }
 
 struct style style_for_err(const struct world *world)
@@ -77,13 +77,6 @@ int say_refused(const struct world *world, const struct err *err)
 {
     say_err(world, err);
     return EXIT_REFUSED;
-}
-
-void say_diags(const struct world *world, const struct style *style, const struct diags *diags)
-{
-    auto_buf struct buf out = {0};
-    report_add_diags(&out, style, diags);
-    put(world->err, &out);
 }
 
 /* --- the engine's speaker -------------------------------------------------------------------------------------------- */

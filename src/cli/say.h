@@ -4,10 +4,9 @@
 #include "base/err.h"
 #include "base/style.h"
 #include "cli/world.h"
-#include "policy/diag.h"
 
-/* Colours only on a terminal that supports them, unless NO_COLOR is set. */
-struct style style_for_out(const struct world *world);
+/* Colours only on a terminal that supports them, unless NO_COLOR is set. `home`, unless NULL, is shown as ~. */
+struct style style_for_out(const struct world *world, const char *home);
 struct style style_for_err(const struct world *world);
 
 /* Writes the whole buffer, whatever bytes it holds. */
@@ -25,6 +24,3 @@ void say_err(const struct world *world, const struct err *err);
 /* The same, and return the exit status: EXIT_BAD_INPUT or EXIT_REFUSED. */
 int say_bad_input(const struct world *world, const char *message, const char *hint);
 int say_refused(const struct world *world, const struct err *err);
-
-/* Prints the mistakes in a policy on standard error. */
-void say_diags(const struct world *world, const struct style *style, const struct diags *diags);

@@ -8,6 +8,7 @@
 
 #include "plan/plan.h"
 #include "policy/policy.h"
+#include "policy/profile.h"
 #include "session/caller.h"
 
 /* A request, as the command line states it. Zero is the ordinary live run behind all walls. */
@@ -52,11 +53,17 @@ int load_policy(const struct caller *caller, const struct run_request *request, 
 /* Composes the policy and makes the plan. Says mistakes; with an error among them, returns the exit status. */
 int load_plan(const struct caller *caller, const struct run_request *request, struct loaded *loaded);
 
-/* The same for another workspace. */
+/* Says the mistakes that load_policy collected. */
+void load_say_diags(const struct speaker *speaker, const struct loaded *loaded);
+
+/* The same as load_plan for another workspace. */
 int load_there(const struct caller *caller, const char *workspace, struct loaded *loaded);
 
 /* Reads a settings file of the user's, which has no rules. NULL if it is absent or larger than `most`. */
 char *load_settings(const struct loaded *loaded, const char *name, size_t most);
+
+/* Finds profiles of the user, the administrator and the program. */
+struct profile_finder load_finder(struct loaded *loaded);
 
 /* The folder of the content store. */
 const char *load_store(const struct loaded *loaded, struct arena *arena);
