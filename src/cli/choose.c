@@ -10,23 +10,28 @@
 #include "base/path.h"
 #include "cli/say.h"
 
+int sessions_open(struct loaded *loaded)
+{
+    return open(arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]),
+                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int session_open(int sessions_fd, const char *name)
+{
+    bool is_name = *name && *name != '.' && !strchr(name, '/');
+    return is_name ? openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
 /* The session of that name, in any workspace; NULL: none. */
 static const struct record *find_named(int sessions_fd, struct arena *arena, const char *name)
 {
-    if (sessions_fd < 0 || strchr(name, '/') || *name == '.')
-        return NULL;
-    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(sessions_fd, name);
     struct record *record = arena_new(arena, struct record);
     struct err ignored;
     if (fd < 0 || record_load(fd, arena, record, &ignored) <= 0)
         return NULL;
     record->name = name;
     return record;
-}
-
-static int open_sessions(struct arena *arena, const char *state)
-{
-    return open(arena_printf(arena, "%s/bawn/sessions", state), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int add_path(const struct world *world, struct choice *choice, const char *word)
@@ -45,12 +50,12 @@ static int add_path(const struct world *world, struct choice *choice, const char
 /* Fills in the sessions, and which of them the words name. The policy is loaded. */
 static int find_sessions(const struct world *world, const struct args *args, struct choice *choice)
 {
-    const struct loaded *loaded = &choice->loaded;
+    struct loaded *loaded = &choice->loaded;
     struct arena *arena = loaded->policy.arena;
     struct err err = {0};
     choice->state = loaded->request.starts[START_STATE];
     choice->store = load_store(loaded, arena);
-    choice->sessions_fd = open_sessions(arena, choice->state);
+    choice->sessions_fd = sessions_open(loaded);
     choice->named = args->words.count ? find_named(choice->sessions_fd, arena, args->words.at[0]) : NULL;
     choice->workspace = choice->named                     ? choice->named->workspace
                         : loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path
@@ -102,7 +107,7 @@ int choose_then(const struct world *world, const struct args *args, choice_funct
     const struct run_request place = args_place(args);
     struct loaded here = {0};
     int status = load_request(&world->caller, &here);
-    auto_fd int sessions_fd = status ? -1 : open_sessions(&here.arena, here.request.starts[START_STATE]);
+    auto_fd int sessions_fd = status ? -1 : sessions_open(&here);
     const struct record *named =
         args->words.count ? find_named(sessions_fd, &here.arena, args->words.at[0]) : NULL;
     if (status == 0)
@@ -205,8 +210,7 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
 int choose_open(const struct world *world, struct choice *choice, const struct record *record)
 {
     struct err err = {0};
-    choice->folder_fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    choice->folder_fd = session_open(choice->sessions_fd, record->name);
     int before = -1, after = -1;
     if (choice->folder_fd < 0)
         err_sys(&err, errno, "cannot open the session %s", record->name);

@@ -18,6 +18,10 @@ struct choice {
     struct tree before, after;
 };
 
+/* Opens the directory of all sessions, or of one of them. Returns -1 if there is none. */
+int sessions_open(struct loaded *loaded);
+int session_open(int sessions_fd, const char *name);
+
 typedef int choice_function(const struct world *world, const struct args *args, struct choice *choice);
 
 /*

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "session/load.h"
@@ -19,8 +20,7 @@ static void find_running(struct loaded *loaded, name_list *ret_names)
 {
     const char *state = loaded->request.starts[START_STATE];
     DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
-    auto_fd int sessions_fd =
-        open(arena_printf(&loaded->arena, "%s/bawn/sessions", state), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int sessions_fd = sessions_open(loaded);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         if (*entry->d_name != '.' && record_is_busy(sessions_fd, entry->d_name))
             vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "journal/session.h"
@@ -223,12 +224,8 @@ static const char *choose(const struct world *world, const struct args *args, st
 static int open_session(struct view *view)
 {
     struct arena *arena = &view->loaded->arena;
-    const char *sessions = arena_printf(arena, "%s/bawn/sessions", view->loaded->request.starts[START_STATE]);
-    bool is_name = !strchr(view->name, '/') && *view->name != '.';
-    view->sessions_fd = is_name ? open(sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    view->folder_fd = view->sessions_fd < 0 ? -1
-                                            : openat(view->sessions_fd, view->name,
-                                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    view->sessions_fd = sessions_open(view->loaded);
+    view->folder_fd = session_open(view->sessions_fd, view->name);
     view->journal_fd = view->folder_fd < 0 ? -1
                                            : openat(view->folder_fd, SESSION_JOURNAL,
                                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -56,13 +56,6 @@ static void run_inside(void *context, const char *const *command)
     _exit(run.result.summary.status);
 }
 
-static uint64_t milliseconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
-
 /* Are changes captured aside? --nested alone means --review=all. */
 static bool captures_aside(const struct args *args)
 {
@@ -143,14 +136,15 @@ static int prove(const struct world *world, const struct args *args, struct load
         .inside_is_host_tree = args->flags & FLAG(FULL_ACCESS),
     };
     proof.policy_hash = hash_plan(loaded, args->command);
-    uint64_t began = milliseconds();
+    struct timespec began;
+    clock_gettime(CLOCK_MONOTONIC, &began);
     int status = EXIT_REFUSED;
     if (targets_make(targets, &err) < 0 ||
         catalogue_read(targets->program, targets->arena, &proof.catalogue, &err) < 0 ||
         judge(&battery, &proof.findings, &err) < 0) {
         say_err(world, &err);
     } else {
-        proof.milliseconds = milliseconds() - began;
+        proof.milliseconds = (uint64_t)milliseconds_since(began);
         status = show(world, args, &proof);
     }
     vec_free(&proof.findings);

@@ -86,8 +86,7 @@ static void add_session(const struct choice *choice, const struct style *style, 
                         const struct record *record)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    auto_fd int fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(choice->sessions_fd, record->name);
     auto_tree struct tree before = {0}, after = {0};
     struct err ignored;
     checkpoint_list checkpoints = {0};
@@ -183,8 +182,7 @@ static void follow_undos(const struct choice *choice, const struct record *recor
         const struct record *undo = &records.at[i];
         if (undo->mode != RECORD_UNDO || undo->state != STATE_DONE || strcmp(undo->of, record->name) != 0)
             continue;
-        auto_fd int fd =
-            openat(choice->sessions_fd, undo->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int fd = session_open(choice->sessions_fd, undo->name);
         struct tree before = {0}, after = {0};
         bool is_whole = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
                         tree_load(fd, "after", &after, &ignored) > 0;
@@ -329,7 +327,7 @@ static void restore_before(const struct world *world, const struct choice *choic
     struct err err = {0};
     auto_tree struct tree before = {0};
     revision_list revisions = {0};
-    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(choice->sessions_fd, name);
     if (fd < 0)
         return; /* it has been pruned */
     int result = tree_load(fd, "before", &before, &err);

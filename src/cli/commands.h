@@ -12,21 +12,3 @@ verb_function cmd_allow, cmd_apply, cmd_check, cmd_diff, cmd_discard, cmd_doctor
 /* The report of `bawn doctor` on such a machine; returns the exit status. */
 struct host_caps;
 int doctor_report(const struct world *world, const struct host_caps *caps, bool as_json);
-
-/* --- summary --- */
-
-/*
- * Prints the summary of a run on standard error:
- *
- *   on a terminal    a few lines, or none if there is nothing to tell
- *   with --json      one line of JSON
- *   if CI is set     one sentence
- *   in a pipe        nothing
- *
- * A step of GitHub's gets Markdown as well, in the file that it names.
- */
-
-void summary_print(const struct world *world, const struct args *args, const struct run_summary *summary);
-
-/* Will the summary list the changed files? Finding them takes time. */
-bool summary_is_wanted(const struct world *world, const struct args *args);

@@ -16,7 +16,7 @@ enum { MOST_LISTED = 20 };
 
 void mark_state(const struct choice *choice, const char *name, enum record_state state)
 {
-    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(choice->sessions_fd, name);
     struct record record;
     struct err ignored;
     if (fd < 0 || record_load(fd, choice->loaded.policy.arena, &record, &ignored) <= 0)

@@ -62,7 +62,8 @@ void caller_say_err(const struct caller *caller, const struct err *err);
 /* Looks at the real machine. Only the walls asked about are tested, so a run that gives none up pays nothing. */
 void machine_look(wall_set asked, struct machine *ret_machine);
 
-/* --- progress --- */
+/* Since a moment of CLOCK_MONOTONIC. */
+int64_t milliseconds_since(struct timespec moment);
 
 /*
  * A progress line on the terminal for an operation that takes longer than a second. Each update overwrites the

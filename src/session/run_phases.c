@@ -294,13 +294,6 @@ static void end_home(struct run *run, struct left *ret_left)
         caller_say_err(&run->caller, &err);
 }
 
-static uint64_t milliseconds_since(struct timespec began)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000);
-}
-
 void run_end(struct run *run, struct outcome outcome)
 {
     struct run_result *result = &run->result;
@@ -309,7 +302,7 @@ void run_end(struct run *run, struct outcome outcome)
         .plan = &run->loaded.plan,
         .session = run->session.name,
         .status = outcome.status,
-        .milliseconds = milliseconds_since(run->began),
+        .milliseconds = (uint64_t)milliseconds_since(run->began),
         .changed = &result->changed,
         .used = &run->network.used,
         .refused = &run->network.refused,
