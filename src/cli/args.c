@@ -8,7 +8,7 @@
 #include "report/time_text.h"
 
 static const struct {
-    const char *name, *other; /* another spelling, or NULL */
+    const char *name, *other; /* a second spelling, or NULL */
     flag_set flag;
 } plain_flags[] = {
 #define PLAIN(id, name, other) {name, other, FLAG(id)},
@@ -24,7 +24,7 @@ static const struct {
     flag_set flag;
     size_t field; /* in struct args */
     const char *wanted;
-    bool may_lack; /* without '=', it is "" */
+    bool may_lack; /* without '=' the value is "" */
 } valued_flags[] = {
 #define PLAIN(id, name, other)
 #define VALUED(id, name, field, wanted, may_lack)                                                            \
@@ -35,7 +35,7 @@ static const struct {
 #undef SET
 };
 
-/* Flags that people know from other tools, and what they are called here. */
+/* Flags of other tools, and their equivalents here. */
 static const struct {
     const char *theirs, *ours;
 } known_elsewhere[] = {
@@ -89,10 +89,10 @@ static const struct {
     {"--yolo", "nothing of that name: it is the agent's own flag and goes after the command"},
 };
 
-/* "--read=X" is "--read" and "X". */
+/* "--read=X" split into "--read" and "X". */
 struct spelled_flag {
     char *name;
-    const char *value; /* NULL: the next argument is it */
+    const char *value; /* NULL: the value is the next argument */
 };
 
 static struct spelled_flag split_flag(struct arena *arena, const char *argument)
@@ -112,7 +112,7 @@ static flag_set plain_flag(const char *name)
     return 0;
 }
 
-/* Its place in the table; the table's end where it is none of those that are allowed. */
+/* The index in valued_flags; the table's length if no allowed flag has this name. */
 static size_t valued_flag(const char *name, flag_set allowed)
 {
     size_t i = 0;
@@ -122,7 +122,7 @@ static size_t valued_flag(const char *name, flag_set allowed)
     return i;
 }
 
-/* The verb of the language that a flag stands for, or VERB_COUNT. --policy is VERB_NONE: a whole file of rules. */
+/* The verb of the policy language that a flag stands for, or VERB_COUNT. --policy FILE is VERB_NONE. */
 static enum verb policy_flag(const char *name)
 {
     if (strcmp(name, "--policy") == 0)
@@ -131,7 +131,7 @@ static enum verb policy_flag(const char *name)
     return verb == VERB_NONE || verb_is_of_profiles(verb) ? VERB_COUNT : verb;
 }
 
-/* The flag, without its dashes, that was probably meant. */
+/* The most similar flag, without its dashes. */
 static const char *closest_flag(const char *name, flag_set allowed)
 {
     const char *words[VERB_COUNT + 2 * array_len(plain_flags) + array_len(valued_flags) + 2];
@@ -163,16 +163,14 @@ static int refuse_flag(const struct world *world, struct arena *arena, const str
     const char *message = verb ? arena_printf(arena, "`bawn %s` has no flag %s", verb->name, name)
                                : arena_printf(arena, "there is no flag %s", name);
     for (size_t i = 0; i < array_len(known_elsewhere); i++) {
-        if (strcmp(name, known_elsewhere[i].theirs) == 0) {
-            say_problem(world, message, arena_printf(arena, "here it is %s", known_elsewhere[i].ours));
-            return EXIT_BAD_INPUT;
-        }
+        if (strcmp(name, known_elsewhere[i].theirs) == 0)
+            return say_bad_input(world, message,
+                                 arena_printf(arena, "here it is %s", known_elsewhere[i].ours));
     }
     const char *closest = closest_flag(name, allowed);
     const char *help =
         arena_printf(arena, "`bawn %s%s--help` lists them", verb ? verb->name : "", verb ? " " : "");
-    say_problem(world, message, closest ? arena_printf(arena, "did you mean --%s?", closest) : help);
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world, message, closest ? arena_printf(arena, "did you mean --%s?", closest) : help);
 }
 
 static const struct verb_entry *find_verb(const struct verb_entry *verbs, const char *name)
@@ -189,10 +187,10 @@ struct parser {
     struct arena *arena;
     struct args *args;
     char **at;                      /* the next argument */
-    const struct verb_entry *named; /* the verb, once its name was read */
+    const struct verb_entry *named; /* the verb, after its name was read */
 };
 
-/* "landlock,seccomp": walls that the caller does without where they cannot be raised. */
+/* Parses "landlock,seccomp": walls that the run may do without. */
 static int parse_walls(struct parser *parser, const char *names)
 {
     while (true) {
@@ -201,11 +199,10 @@ static int parse_walls(struct parser *parser, const char *names)
         enum wall wall = wall_from_name(name);
         if (wall == WALL_COUNT) {
             const char *closest = wall_closest(name);
-            say_problem(
+            return say_bad_input(
                 parser->world, arena_printf(parser->arena, "there is no wall '%s' to give up", name),
                 closest ? arena_printf(parser->arena, "did you mean %s? There are %s", closest, wall_list())
                         : arena_printf(parser->arena, "there are %s", wall_list()));
-            return EXIT_BAD_INPUT;
         }
         parser->args->degraded |= 1u << wall;
         if (!names[size])
@@ -214,7 +211,7 @@ static int parse_walls(struct parser *parser, const char *names)
     }
 }
 
-/* The value of a flag: after its '=', or the next argument. NULL, with a sentence said, where there is none. */
+/* The value of a flag: after its '=', or the next argument. Without one, says so and returns NULL. */
 static const char *value_of(struct parser *parser, const struct spelled_flag *flag, const char *wanted)
 {
     if (!flag->value && !*parser->at) {
@@ -235,7 +232,7 @@ static int parse_valued(struct parser *parser, const struct spelled_flag *flag, 
     return value ? 0 : EXIT_BAD_INPUT;
 }
 
-/* At an argument that begins with '-'. */
+/* Parses an argument that begins with '-'. */
 static int parse_flag(struct parser *parser)
 {
     struct spelled_flag flag = split_flag(parser->arena, *parser->at++);
@@ -253,13 +250,11 @@ static int parse_flag(struct parser *parser)
     if (plain & allowed) {
         bool is_all = plain == FLAG(REVIEW) && flag.value && strcmp(flag.value, "all") == 0;
         parser->args->flags |= is_all ? FLAG(REVIEW_ALL) : 0;
-        if (flag.value && !is_all) {
-            say_problem(parser->world,
-                        arena_printf(parser->arena, "%s takes no value%s", flag.name,
-                                     plain == FLAG(REVIEW) ? " but `all`" : ""),
-                        NULL);
-            return EXIT_BAD_INPUT;
-        }
+        if (flag.value && !is_all)
+            return say_bad_input(parser->world,
+                                 arena_printf(parser->arena, "%s takes no value%s", flag.name,
+                                              plain == FLAG(REVIEW) ? " but `all`" : ""),
+                                 NULL);
         parser->args->flags |= plain;
         return 0;
     }
@@ -273,7 +268,7 @@ static int parse_flag(struct parser *parser)
     return 0;
 }
 
-/* At a word that is not a flag. Returns -1 where it begins the command. */
+/* Parses a word that is not a flag. Returns -1 if the command begins with it. */
 static int parse_word(struct parser *parser, const struct verb_entry *verbs)
 {
     if (!parser->named) {
@@ -285,13 +280,11 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         parser->at++;
         flag_set refused = parser->args->flags & ~(parser->named->flags | FLAG(HELP));
         bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG(POLICY));
-        if (refused || rules_refused) {
-            say_problem(parser->world,
-                        arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
-                                     parser->named->name),
-                        NULL);
-            return EXIT_BAD_INPUT;
-        }
+        if (refused || rules_refused)
+            return say_bad_input(parser->world,
+                                 arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
+                                              parser->named->name),
+                                 NULL);
         return 0;
     }
     if (!parser->named->words)
@@ -300,64 +293,54 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
     return 0;
 }
 
-/* --- flags that are right by themselves and contradict each other ---------------------------------------------------- */
+/* --- flags that contradict each other ----------------------------------------------------------------------------- */
 
-/* Of the answers to a conflict one can be given. */
+/* At most one answer to a conflict can be given. */
 static int check_conflicts(const struct world *world, const struct args *args)
 {
     flag_set answers = args->flags & (FLAG(THEIRS) | FLAG(OURS) | FLAG(MERGE) | FLAG(MARKERS));
     if ((answers & (answers - 1)) == 0)
         return 0;
-    say_problem(world, "--theirs, --ours, --merge and --markers contradict each other",
-                "leave all but one of them out");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world, "--theirs, --ours, --merge and --markers contradict each other",
+                         "leave all but one of them out");
 }
 
 static int check_modes(const struct world *world, const struct args *args)
 {
     bool is_aside = args->flags & (FLAG(REVIEW) | FLAG(DISCARD));
     if (args->flags & FLAG(BRANCH) &&
-        args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS))) {
-        say_problem(world, "--branch is a mode of its own, and goes with no other", "leave one of them out");
-        return EXIT_BAD_INPUT;
-    }
-    if (is_aside && (args->flags & FLAG(REVIEW) && args->flags & FLAG(DISCARD))) {
-        say_problem(world, "--review and --discard contradict each other", "leave one of them out");
-        return EXIT_BAD_INPUT;
-    }
-    if (is_aside && args->flags & (FLAG(READ_ONLY) | FLAG(FULL_ACCESS))) {
-        say_problem(world, "what is written cannot be kept aside with --read-only or --full-access",
-                    "leave one of them out");
-        return EXIT_BAD_INPUT;
-    }
+        args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS)))
+        return say_bad_input(world, "--branch is a mode of its own, and goes with no other",
+                             "leave one of them out");
+    if (is_aside && (args->flags & FLAG(REVIEW) && args->flags & FLAG(DISCARD)))
+        return say_bad_input(world, "--review and --discard contradict each other", "leave one of them out");
+    if (is_aside && args->flags & (FLAG(READ_ONLY) | FLAG(FULL_ACCESS)))
+        return say_bad_input(world, "what is written cannot be kept aside with --read-only or --full-access",
+                             "leave one of them out");
     if (!(args->flags & FLAG(FULL_ACCESS) && args->flags & (FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
-    say_problem(world,
-                "--full-access and a mode that keeps the host's files as they are contradict each other",
-                "leave one of them out");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world, "--full-access and a mode that keeps the host's files as they are contradict each other",
+        "leave one of them out");
 }
 
-/* Only what is written at once has states in between. */
+/* Checkpoints need a run that writes the workspace directly. */
 static int check_checkpoint(const struct world *world, struct arena *arena, struct args *args)
 {
     if (!args->checkpoint)
         return 0;
-    if (!duration_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0) {
-        say_problem(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
-                    "a number and one of s, m, h, d: --checkpoint 15m");
-        return EXIT_BAD_INPUT;
-    }
+    if (!duration_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0)
+        return say_bad_input(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
+                             "a number and one of s, m, h, d: --checkpoint 15m");
     if (!(args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(BRANCH) | FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
-    say_problem(
+    return say_bad_input(
         world,
         "--checkpoint is for a run that writes the workspace itself, and goes with no mode that does not",
         "leave one of them out");
-    return EXIT_BAD_INPUT;
 }
 
-/* Of what was typed, does all go together? Returns 0, or the exit status after having said what does not. */
+/* Do the flags fit together? Returns 0, or the exit status after saying what is wrong. */
 static int agree(const struct world *world, struct arena *arena, struct args *args)
 {
     int status = check_modes(world, args);
@@ -366,13 +349,12 @@ static int agree(const struct world *world, struct arena *arena, struct args *ar
     return status ? status : check_conflicts(world, args);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------- */
+/* --- the whole command line --------------------------------------------------------------------------------------- */
 
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args)
 {
-    *ret_args = (struct args){
-        .verbs = verbs, .verb = verbs, .typed = arguments}; /* the first one is the default: run */
+    *ret_args = (struct args){.verbs = verbs, .verb = verbs, .typed = arguments};
     struct parser parser = {world, arena, ret_args, arguments + (count > 0), NULL};
     while (*parser.at) {
         const char *argument = *parser.at;
@@ -391,16 +373,14 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
             return status;
     }
     ret_args->command = (const char *const *)parser.at;
-    if (*parser.at && !ret_args->verb->takes_command) {
-        say_problem(world,
-                    arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
-                    arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
-        return EXIT_BAD_INPUT;
-    }
+    if (*parser.at && !ret_args->verb->takes_command)
+        return say_bad_input(
+            world, arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
+            arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
     return agree(world, arena, ret_args);
 }
 
-/* NULL for verbs that take the rules of the language, --workspace among them. */
+/* The hint for a verb without rule flags, which cannot take --workspace; NULL for the others. */
 static const char *workspace_remedy(const struct verb_entry *verb)
 {
     if (!verb || verb->flags & FLAG(POLICY))

@@ -1,6 +1,6 @@
 /*
- * The command line, taken apart. Everything from the first word that is not bawn's on belongs to the command; `--` says
- * so explicitly, also for a program that bears a verb's name.
+ * The parsed command line. The command begins at the first word that is not bawn's. `--` ends bawn's part
+ * explicitly, for a program that has the name of a verb.
  */
 #pragma once
 
@@ -9,8 +9,9 @@
 #include "session/load.h"
 
 /*
- * Every flag that is not a rule of the language, in one list. PLAIN(ID, NAME, SHORT) has no value; VALUED(ID, NAME, FIELD, WANTED,
- * MAY_LACK) puts its value into that field of struct args, and MAY_LACK lets it stand without one; SET(ID) is set by another flag.
+ * All flags except the rules of the policy language. PLAIN(ID, NAME, SHORT) has no value. VALUED(ID, NAME, FIELD,
+ * WANTED, MAY_LACK) stores its value in that field of struct args; MAY_LACK makes the value optional. SET(ID) is
+ * set by another flag.
  */
 #define FLAGS(PLAIN, VALUED, SET)                                                                            \
     PLAIN(HELP, "--help", "-h")                                                                              \
@@ -18,7 +19,7 @@
     PLAIN(QUIET, "--quiet", NULL)                                                                            \
     PLAIN(FOLLOW, "--follow", NULL)                                                                          \
     PLAIN(RECORD_EXEC, "--log-exec", NULL)                                                                   \
-    PLAIN(LOG_NET, "--net", NULL) /* elsewhere a rule */                                                     \
+    PLAIN(LOG_NET, "--net", NULL) /* a rule for other verbs */                                               \
     PLAIN(LOG_FILES, "--files", NULL)                                                                        \
     PLAIN(LOG_EXEC, "--exec", NULL)                                                                          \
     PLAIN(PLAN, "--plan", NULL)                                                                              \
@@ -31,7 +32,7 @@
     PLAIN(NESTED, "--nested", NULL)                                                                          \
     PLAIN(I_KNOW, "--i-know", NULL)                                                                          \
     PLAIN(FULL_ACCESS, "--full-access", NULL)                                                                \
-    PLAIN(DEGRADE, "--degrade", NULL) /* takes the names of walls */                                         \
+    PLAIN(DEGRADE, "--degrade", NULL) /* with the names of walls */                                          \
     PLAIN(FRESH_HOME, "--fresh-home", NULL)                                                                  \
     PLAIN(KEEP, "--keep", NULL)                                                                              \
     PLAIN(KEEP_FLAGGED, "--keep-flagged", NULL)                                                              \
@@ -42,7 +43,7 @@
     PLAIN(PRUNE, "--prune", NULL)                                                                            \
     PLAIN(REPAIR, "--repair", NULL)                                                                          \
     PLAIN(LIST, "--list", NULL)                                                                              \
-    PLAIN(THEIRS, "--theirs", "--force") /* what the user has changed since is overwritten */                \
+    PLAIN(THEIRS, "--theirs", "--force") /* overwrites files that the user has changed since */              \
     PLAIN(OURS, "--ours", NULL)                                                                              \
     PLAIN(MERGE, "--merge", NULL)                                                                            \
     PLAIN(MARKERS, "--markers", NULL)                                                                        \
@@ -62,7 +63,7 @@
     VALUED(GREP, "--grep", grep, "a text", false)                                                            \
     VALUED(ON_EXIT, "--on-exit", on_exit, "a command", false)                                                \
     SET(REVIEW_ALL) /* --review=all */                                                                       \
-    SET(POLICY)     /* the rules of the language as flags: --read, --net … */
+    SET(POLICY)     /* all rule flags: --read, --net … */
 
 enum flag_number {
 #define PLAIN(id, name, other)                    FLAG_NUMBER_##id,
@@ -74,11 +75,11 @@ enum flag_number {
 #undef SET
 };
 
-/* A bit each: FLAG(JSON) | FLAG(ALL). */
+/* A bit for each flag: FLAG(JSON) | FLAG(ALL). */
 typedef uint64_t flag_set;
 #define FLAG(id) (UINT64_C(1) << FLAG_NUMBER_##id)
 
-/* What is told of a run, and how it is run. */
+/* Flags about the report of a run, and the modes of a run. */
 #define FLAGS_ENDING (FLAG(NOTIFY) | FLAG(QUIET) | FLAG(ON_EXIT) | FLAG(JSON) | FLAG(RECORD_EXEC))
 #define FLAGS_MODES                                                                                          \
     (FLAG(FRESH_HOME) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS) | FLAG(I_KNOW) | FLAG(DEGRADE) |  \
@@ -86,45 +87,48 @@ typedef uint64_t flag_set;
 
 struct args;
 
+/* Carries out a verb; returns the exit status. */
+typedef int verb_function(const struct world *world, const struct args *args);
+
 struct verb_entry {
     const char *name;
-    int (*run)(const struct world *world, const struct args *args);
-    flag_set flags;      /* those it takes, beside --help */
-    const char *words;   /* what its own words are called; NULL: it takes none */
-    bool repairs;        /* it deals with sessions: those whose bawn was killed are put right first */
-    bool takes_command;  /* words (or what follows --) are a command to run */
+    verb_function *run;
+    flag_set flags;      /* the flags it takes, beside --help */
+    const char *words;   /* placeholder of its words; NULL: it takes none */
+    bool repairs;        /* it deals with sessions: killed ones are repaired first */
+    bool takes_command;  /* the remaining words are a command to run */
     const char *summary; /* for `bawn --help` */
     const char *usage;   /* for `bawn VERB --help` */
 };
 
 struct args {
-    const struct verb_entry *verbs; /* all of them, ended by one without a name */
+    const struct verb_entry *verbs; /* all verbs; the last entry has no name */
     const struct verb_entry *verb;
-    bool verb_is_named; /* false: a command was given, or nothing at all */
+    bool verb_is_named; /* false: a command or nothing was given */
     flag_set flags;
-    wall_set degraded;   /* by --degrade */
-    const char *branch;  /* by --branch */
-    const char *notify;  /* a command of the user's; "": the desktop's own means */
-    const char *agent;   /* by --agent; NULL: the command says it */
-    const char *on_exit; /* likewise; NULL: none */
+    wall_set degraded;   /* --degrade */
+    const char *branch;  /* --branch */
+    const char *notify;  /* --notify: a shell command; "": a desktop message */
+    const char *agent;   /* --agent; NULL: found from the command */
+    const char *on_exit; /* --on-exit; NULL: none */
     const char *since, *grep, *report;
-    const char *checkpoint;      /* by --checkpoint … */
-    uint64_t checkpoint_seconds; /* … and as a number; 0: none is wanted */
-    const char *to;              /* by --to; NULL: the beginning */
+    const char *checkpoint;      /* --checkpoint … */
+    uint64_t checkpoint_seconds; /* … in seconds; 0: none */
+    const char *to;              /* --to; NULL: the beginning */
     VEC(struct argument) rules;
     VEC(const char *) words;
-    char **typed;               /* all of it, with the program's name; ended by NULL */
-    const char *const *command; /* ended by NULL; empty where there is none */
+    char **typed;               /* argv, ended by NULL */
+    const char *const *command; /* ended by NULL; empty: no command */
 };
 
-/* Returns 0, or the exit status after having said what is wrong. */
+/* Returns 0, or the exit status after saying what is wrong. */
 int args_parse(const struct world *world, const struct verb_entry *verbs, int count, char **arguments,
                struct arena *arena, struct args *ret_args);
 
-/* What is asked for, as the engine wants it. */
+/* The request, as the engine needs it. */
 struct run_request args_request(const struct args *args);
 
-/* Only the place: the policy that holds here, whatever else was typed. */
+/* A request without flags: for the policy that applies here. */
 struct run_request args_place(const struct args *args);
 
 void args_free(struct args *args);

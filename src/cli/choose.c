@@ -10,12 +10,22 @@
 #include "base/path.h"
 #include "cli/say.h"
 
-/* The session of that name, whichever workspace it is of; NULL: there is none. */
+int sessions_open(struct loaded *loaded)
+{
+    return open(arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]),
+                O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int session_open(int sessions_fd, const char *name)
+{
+    bool is_name = *name && *name != '.' && !strchr(name, '/');
+    return is_name ? openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+}
+
+/* The session of that name, in any workspace; NULL: none. */
 static const struct record *find_named(int sessions_fd, struct arena *arena, const char *name)
 {
-    if (sessions_fd < 0 || strchr(name, '/') || *name == '.')
-        return NULL;
-    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(sessions_fd, name);
     struct record *record = arena_new(arena, struct record);
     struct err ignored;
     if (fd < 0 || record_load(fd, arena, record, &ignored) <= 0)
@@ -24,90 +34,98 @@ static const struct record *find_named(int sessions_fd, struct arena *arena, con
     return record;
 }
 
-static int open_sessions(struct arena *arena, const char *state)
-{
-    return open(arena_printf(arena, "%s/bawn/sessions", state), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 static int add_path(const struct world *world, struct choice *choice, const char *word)
 {
     struct arena *arena = choice->loaded.policy.arena;
     const char *path = path_clean(arena, choice->directory, word);
-    if (!path_is_beneath(path, choice->workspace)) {
-        say_problem(world,
-                    arena_printf(arena, "%s is neither a session nor a path in %s", word, choice->workspace),
-                    "`bawn sessions` lists the sessions");
-        return EXIT_BAD_INPUT;
-    }
+    if (!path_is_beneath(path, choice->workspace))
+        return say_bad_input(
+            world, arena_printf(arena, "%s is neither a session nor a path in %s", word, choice->workspace),
+            "`bawn sessions` lists the sessions");
     const char *relative = path + strlen(choice->workspace);
     vec_push(&choice->paths, relative + (*relative == '/'));
     return 0;
 }
 
-/* What is to be known when the policy is: the sessions, and which of them the words name. */
+/* Fills in the sessions, and which of them the words name. The policy is loaded. */
 static int find_sessions(const struct world *world, const struct args *args, struct choice *choice)
 {
-    const struct loaded *loaded = &choice->loaded;
+    struct loaded *loaded = &choice->loaded;
     struct arena *arena = loaded->policy.arena;
     struct err err = {0};
     choice->state = loaded->request.starts[START_STATE];
     choice->store = load_store(loaded, arena);
-    choice->sessions_fd = open_sessions(arena, choice->state);
+    choice->sessions_fd = sessions_open(loaded);
     choice->named = args->words.count ? find_named(choice->sessions_fd, arena, args->words.at[0]) : NULL;
     choice->workspace = choice->named                     ? choice->named->workspace
                         : loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].path
                                                           : loaded->request.directory;
     if (choice->sessions_fd >= 0 &&
-        record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+        record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0)
+        return say_refused(world, &err);
     int status = 0;
     for (size_t i = choice->named ? 1 : 0; i < args->words.count && status == 0; i++)
         status = add_path(world, choice, args->words.at[i]);
     return status;
 }
 
-/* What a session wrote is judged by the policy of its workspace, wherever that is asked. */
+/* The changes of a session are judged by the policy of its workspace, not of the current directory. */
 static int load_of_session(const struct world *world, struct loaded *here, const struct record *record,
                            struct loaded *loaded)
 {
     if (fs_kind(&here->fs, record->workspace) == FILE_DIRECTORY)
         return load_there(&world->caller, record->workspace, loaded);
-    say_problem(world,
-                arena_printf(&here->arena, "the workspace of %s, %s, is not there any more", record->name,
-                             record->workspace),
-                arena_printf(&here->arena, "`bawn discard %s` throws away what waits of it", record->name));
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world,
+        arena_printf(&here->arena, "the workspace of %s, %s, is not there any more", record->name,
+                     record->workspace),
+        arena_printf(&here->arena, "`bawn discard %s` throws away what waits of it", record->name));
 }
 
-int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice)
+static int act_and_free(const struct world *world, const struct args *args, choice_function *act, int status,
+                        struct choice *choice)
 {
-    *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
-    const struct run_request place = args_place(args);
-    struct loaded here = {0};
-    int status = load_request(&world->caller, &here);
-    auto_fd int sessions_fd = status ? -1 : open_sessions(&here.arena, here.request.starts[START_STATE]);
-    const struct record *named =
-        args->words.count ? find_named(sessions_fd, &here.arena, args->words.at[0]) : NULL;
     if (status == 0)
-        status = named ? load_of_session(world, &here, named, &ret_choice->loaded)
-                       : load_plan(&world->caller, &place, &ret_choice->loaded);
-    if (status == 0) {
-        ret_choice->directory = arena_str(ret_choice->loaded.policy.arena, here.request.directory);
-        status = find_sessions(world, args, ret_choice);
-    }
-    loaded_free(&here);
+        status = find_sessions(world, args, choice);
+    if (status == 0)
+        status = act(world, args, choice);
+    tree_free(&choice->before);
+    tree_free(&choice->after);
+    if (choice->folder_fd >= 0)
+        close(choice->folder_fd);
+    if (choice->sessions_fd >= 0)
+        close(choice->sessions_fd);
+    vec_free(&choice->records);
+    vec_free(&choice->paths);
+    loaded_free(&choice->loaded);
     return status;
 }
 
-int choose_here(const struct world *world, const struct args *args, struct choice *ret_choice)
+int choose_then(const struct world *world, const struct args *args, choice_function *act)
 {
-    *ret_choice = (struct choice){.sessions_fd = -1, .folder_fd = -1};
+    struct choice choice = {.sessions_fd = -1, .folder_fd = -1};
     const struct run_request place = args_place(args);
-    int status = load_policy(&world->caller, &place, &ret_choice->loaded);
-    ret_choice->directory = ret_choice->loaded.request.directory;
-    return status ? status : find_sessions(world, args, ret_choice);
+    struct loaded here = {0};
+    int status = load_request(&world->caller, &here);
+    auto_fd int sessions_fd = status ? -1 : sessions_open(&here);
+    const struct record *named =
+        args->words.count ? find_named(sessions_fd, &here.arena, args->words.at[0]) : NULL;
+    if (status == 0)
+        status = named ? load_of_session(world, &here, named, &choice.loaded)
+                       : load_plan(&world->caller, &place, &choice.loaded);
+    if (status == 0)
+        choice.directory = arena_str(choice.loaded.policy.arena, here.request.directory);
+    loaded_free(&here);
+    return act_and_free(world, args, act, status, &choice);
+}
+
+int choose_here_then(const struct world *world, const struct args *args, choice_function *act)
+{
+    struct choice choice = {.sessions_fd = -1, .folder_fd = -1};
+    const struct run_request place = args_place(args);
+    int status = load_policy(&world->caller, &place, &choice.loaded);
+    choice.directory = choice.loaded.request.directory;
+    return act_and_free(world, args, act, status, &choice);
 }
 
 static bool waits(const struct record *record)
@@ -115,7 +133,7 @@ static bool waits(const struct record *record)
     return record->mode == RECORD_REVIEW && record->state == STATE_WAITING;
 }
 
-/* Asks the person at the terminal which of several is meant, the latest first; NULL: none of them. */
+/* Asks the person which session is meant, latest first; NULL: none of them. */
 static const struct record *ask_which(const struct world *world, const struct choice *choice)
 {
     auto_buf struct buf out = {0};
@@ -151,10 +169,9 @@ static int refuse_several(const struct world *world, const struct choice *choice
         latest = choice->records.at[i].name;
         buf_printf(&names, "%s%s", names.size ? ", " : "", latest);
     }
-    say_problem(world,
-                arena_printf(arena, "several sessions wait in %s: %s", choice->workspace, buf_text(&names)),
-                arena_printf(arena, "name one: `bawn %s %s`", verb, latest));
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world, arena_printf(arena, "several sessions wait in %s: %s", choice->workspace, buf_text(&names)),
+        arena_printf(arena, "name one: `bawn %s %s`", verb, latest));
 }
 
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,
@@ -179,24 +196,21 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
     if (count > 1)
         return refuse_several(world, choice, verb);
     if (choice->named && session_is_set_aside(arena, choice->state, choice->named->name))
-        say_problem(world, arena_printf(arena, "%s could not be repaired", choice->named->name),
-                    "`bawn sessions --repair` tries again");
-    else if (choice->named)
-        say_problem(world,
-                    arena_printf(arena, "nothing of %s waits: it is %s", choice->named->name,
-                                 record_state_name(choice->named->state)),
-                    "`bawn sessions` lists the sessions");
-    else
-        say_problem(world, arena_printf(arena, "no session waits in %s", choice->workspace),
-                    "`bawn --review CMD` keeps aside what CMD writes");
-    return EXIT_BAD_INPUT;
+        return say_bad_input(world, arena_printf(arena, "%s could not be repaired", choice->named->name),
+                             "`bawn sessions --repair` tries again");
+    if (choice->named)
+        return say_bad_input(world,
+                             arena_printf(arena, "nothing of %s waits: it is %s", choice->named->name,
+                                          record_state_name(choice->named->state)),
+                             "`bawn sessions` lists the sessions");
+    return say_bad_input(world, arena_printf(arena, "no session waits in %s", choice->workspace),
+                         "`bawn --review CMD` keeps aside what CMD writes");
 }
 
 int choose_open(const struct world *world, struct choice *choice, const struct record *record)
 {
     struct err err = {0};
-    choice->folder_fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    choice->folder_fd = session_open(choice->sessions_fd, record->name);
     int before = -1, after = -1;
     if (choice->folder_fd < 0)
         err_sys(&err, errno, "cannot open the session %s", record->name);
@@ -206,8 +220,7 @@ int choose_open(const struct world *world, struct choice *choice, const struct r
         err_set(&err, "the session %s has no record of its changes", record->name);
     if (before > 0 && after > 0)
         return 0;
-    say_err(world, &err);
-    return EXIT_REFUSED;
+    return say_refused(world, &err);
 }
 
 bool choose_has_path(const struct choice *choice, const char *path)
@@ -219,17 +232,4 @@ bool choose_has_path(const struct choice *choice, const char *path)
             return true;
     }
     return choice->paths.count == 0;
-}
-
-void choose_end(struct choice *choice)
-{
-    tree_free(&choice->before);
-    tree_free(&choice->after);
-    if (choice->folder_fd >= 0)
-        close(choice->folder_fd);
-    if (choice->sessions_fd >= 0)
-        close(choice->sessions_fd);
-    vec_free(&choice->records);
-    vec_free(&choice->paths);
-    loaded_free(&choice->loaded);
 }

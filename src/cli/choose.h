@@ -1,4 +1,4 @@
-/* Which session a verb is about: the one that was named, or the latest of this workspace. */
+/* Chooses the session of a verb: the named one, or the latest of this workspace. */
 #pragma once
 
 #include "cli/args.h"
@@ -8,32 +8,37 @@
 
 struct choice {
     struct loaded loaded;
-    const char *directory; /* where the verb was called */
+    const char *directory; /* the current directory */
     const char *workspace, *state, *store;
-    int sessions_fd;            /* -1: there has never been a session */
+    int sessions_fd;            /* -1: there was never a session */
     record_list records;        /* of this workspace, oldest first */
-    const struct record *named; /* by the first word, of any workspace; NULL: none was */
+    const struct record *named; /* by the first word, in any workspace; NULL: none */
     VEC(const char *) paths;    /* the other words, relative to the workspace */
-    int folder_fd;              /* of the session that was opened */
+    int folder_fd;              /* of the opened session */
     struct tree before, after;
 };
 
+/* Opens the directory of all sessions, or of one of them. Returns -1 if there is none. */
+int sessions_open(struct loaded *loaded);
+int session_open(int sessions_fd, const char *name);
+
+typedef int choice_function(const struct world *world, const struct args *args, struct choice *choice);
+
 /*
- * Lists the sessions, with the policy of the named one's workspace, else of this one. Returns 0, or the exit status after having
- * said what is wrong.
+ * Lists the sessions, loads the policy of the named session's workspace or of this one, and calls `act`. Returns the
+ * exit status: that of `act`, or another after saying what is wrong.
  */
-int choose_begin(const struct world *world, const struct args *args, struct choice *ret_choice);
+int choose_then(const struct world *world, const struct args *args, choice_function *act);
 
-/* For who judges nothing by the policy: mistakes in it are not said, and where no workspace can be, nothing has run. */
-int choose_here(const struct world *world, const struct args *args, struct choice *ret_choice);
-void choose_end(struct choice *choice);
+/* For verbs that judge nothing by the policy: mistakes in it are not said, and no workspace is needed. */
+int choose_here_then(const struct world *world, const struct args *args, choice_function *act);
 
-/* The session whose changes wait: the named one, or the only one of this workspace. Returns 0, or the exit status. */
+/* The session whose changes wait: the named one, or the only one here. Returns 0, or the exit status. */
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,
                    const struct record **ret_record);
 
-/* The trees of a session, in choice->before and choice->after. Returns 0, or the exit status. */
+/* Loads the trees of a session into choice->before and choice->after. Returns 0, or the exit status. */
 int choose_open(const struct world *world, struct choice *choice, const struct record *record);
 
-/* Is the path one of those that were named, or beneath one? True where none was. */
+/* Is the path named, or beneath a named one? True if no path was named. */
 bool choose_has_path(const struct choice *choice, const char *path);

@@ -1,4 +1,4 @@
-/* Gives more to a session that runs: hosts (`bawn allow`) and ports (`bawn publish`). */
+/* Grants more to a running session: hosts (`bawn allow`) and ports (`bawn publish`). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "session/load.h"
@@ -19,8 +20,7 @@ static void find_running(struct loaded *loaded, name_list *ret_names)
 {
     const char *state = loaded->request.starts[START_STATE];
     DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
-    auto_fd int sessions_fd =
-        open(arena_printf(&loaded->arena, "%s/bawn/sessions", state), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int sessions_fd = sessions_open(loaded);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         if (*entry->d_name != '.' && record_is_busy(sessions_fd, entry->d_name))
             vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
@@ -29,7 +29,7 @@ static void find_running(struct loaded *loaded, name_list *ret_names)
         closedir(folder);
 }
 
-/* The session that is meant: `@NAME` among the words, or the only one that runs. NULL after having said what is wrong. */
+/* The session: `@NAME` among the words, or the only one that runs. NULL after saying what is wrong. */
 static const char *choose_session(const struct world *world, const struct args *args, struct loaded *loaded)
 {
     for (size_t i = 0; i < args->words.count; i++) {
@@ -66,7 +66,7 @@ static int tell_session(const struct world *world, struct loaded *loaded, const 
     return EXIT_BAD_INPUT;
 }
 
-/* As a rule says it: "example.com:443". NULL after having said what is wrong. */
+/* The host as a rule spells it: "example.com:443". NULL after saying what is wrong. */
 static const char *host_of_word(const struct world *world, struct loaded *loaded, const char *word)
 {
     struct host_object host;
@@ -95,7 +95,7 @@ static int allow_one(const struct world *world, const struct args *args, struct 
                    : EXIT_FINE;
 }
 
-/* As the session wants it: "3000 8080", inside and outside. NULL after having said what is wrong. */
+/* The ports for the session, inside and outside: "3000 8080". NULL after saying what is wrong. */
 static const char *port_of_word(const struct world *world, struct loaded *loaded, const char *word)
 {
     const char *colon = strchr(word, ':');
@@ -109,7 +109,7 @@ static const char *port_of_word(const struct world *world, struct loaded *loaded
     return arena_printf(&loaded->arena, "%u %u", inside, outside);
 }
 
-/* All words but the session's are understood before anything is done. Returns false after having said what is wrong. */
+/* Parses all words but @SESSION before anything is done. Returns false after saying what is wrong. */
 static bool read_objects(const struct world *world, const struct args *args, struct loaded *loaded,
                          bool is_host, name_list *ret_objects)
 {
@@ -136,7 +136,7 @@ static int give(const struct world *world, const struct args *args, bool is_host
         status = EXIT_BAD_INPUT;
     if (status == 0)
         find_running(&loaded, &running);
-    /* For the sessions to come it can be said without one. */
+    /* --always works without a running session. */
     bool only_later = is_host && args->flags & FLAG(ALWAYS) && running.count == 0;
     const char *session = status || only_later ? NULL : choose_session(world, args, &loaded);
     if (status == 0 && !only_later && !session)

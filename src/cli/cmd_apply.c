@@ -1,4 +1,4 @@
-/* Brings what a session kept aside into the workspace. */
+/* `bawn apply`: brings the changes of a session with --review into the workspace. */
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/review.h"
@@ -10,8 +10,8 @@ struct approval {
     struct patch patch;
 };
 
-/* Why a change needs a person's approval first. On a terminal the person is asked; elsewhere the change waits. */
-static const char *hold_back(void *context, const struct change *change)
+/* Why a change needs a person's approval. On a terminal the person is asked; elsewhere the change waits. */
+static const char *needs_approval(void *context, const struct change *change)
 {
     const struct approval *approval = context;
     const struct world *world = approval->world;
@@ -36,7 +36,7 @@ static enum conflicts conflicts_of(const struct args *args)
 {
     return (args->flags & FLAG(MARKERS)) ? CONFLICTS_MARK
            : (args->flags & FLAG(MERGE)) ? CONFLICTS_MERGE
-           : args->flags & FLAG(OURS)    ? CONFLICTS_OURS
+           : (args->flags & FLAG(OURS))  ? CONFLICTS_OURS
                                          : CONFLICTS_STAY;
 }
 
@@ -53,14 +53,12 @@ static int apply(const struct world *world, const struct args *args, struct choi
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
-    if (store_open(choice->store, &store, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (store_open(choice->store, &store, &err) < 0)
+        return say_refused(world, &err);
     struct approval approval = {
         .world = world,
         .patch = {.policy = &choice->loaded.policy,
-                  .style = style_for_out(world),
+                  .style = style_for_out(world, NULL),
                   .store = &store,
                   .arena = arena},
     };
@@ -78,7 +76,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .question =
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
-        .holds_back = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : hold_back,
+        .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : needs_approval,
         .context = &approval,
     };
     status = dialogue_run_all(world, choice, &dialogue);
@@ -90,10 +88,5 @@ static int apply(const struct world *world, const struct args *args, struct choi
 
 int cmd_apply(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_begin(world, args, &choice);
-    if (status == 0)
-        status = apply(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_then(world, args, apply);
 }

@@ -6,10 +6,9 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "policy/parse.h"
-#include "policy/profile.h"
 #include "session/load.h"
 
-/* A file on its own is read as what its place says it is. */
+/* A single file has the layer that its path suggests. */
 static void guess_layer(struct source *source)
 {
     source->layer = LAYER_USER;
@@ -25,11 +24,7 @@ static void guess_layer(struct source *source)
 
 static void check_uses(struct loaded *loaded, const rule_list *rules)
 {
-    struct profile_finder finder = {
-        .fs = &loaded->fs,
-        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
-        .admin_directory = "/etc/bawn/profiles",
-    };
+    struct profile_finder finder = load_finder(loaded);
     for (size_t i = 0; i < rules->count; i++) {
         struct source found;
         struct err err = {0};
@@ -90,9 +85,7 @@ static void print_json(const struct world *world, const struct diags *diags)
 
 static void print_result(const struct world *world, const struct loaded *loaded, size_t files, size_t rules)
 {
-    struct style style = style_for_err(world);
-    style.home = loaded->request.home;
-    say_diags(world, &style, &loaded->diags);
+    load_say_diags(&world->speaker, loaded);
     size_t errors = loaded->diags.errors,
            warnings = loaded->diags.list.count + loaded->diags.left_out - errors;
     auto_buf struct buf out = {0};
@@ -107,7 +100,7 @@ static void print_result(const struct world *world, const struct loaded *loaded,
     fprintf(world->out, "%s\n", buf_text(&out));
 }
 
-/* Every file that would apply here. */
+/* The files that would apply here. */
 static size_t count_files(const struct policy *policy)
 {
     size_t files = 0;
@@ -116,7 +109,7 @@ static size_t count_files(const struct policy *policy)
     return files;
 }
 
-/* Rules that somebody wrote: those that bawn found for itself are not the reader's business. */
+/* Rules that a person wrote, without those that bawn found itself. */
 static size_t count_rules(const struct policy *policy)
 {
     size_t rules = 0;

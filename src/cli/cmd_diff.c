@@ -1,4 +1,4 @@
-/* Shows what a session changed, or would change. */
+/* `bawn diff`: shows the changes of a session. */
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/choose.h"
@@ -8,7 +8,7 @@
 #include "report/patch.h"
 #include "session/caller.h"
 
-/* The named session, or the latest of this workspace that changed anything. */
+/* The named session, or the latest one here with changes. */
 static const struct record *choose_shown(const struct choice *choice)
 {
     if (choice->named)
@@ -22,7 +22,7 @@ static const struct record *choose_shown(const struct choice *choice)
     return NULL;
 }
 
-/* Objects, refs and the index say nothing to a person; what is risky among them is shown all the same. */
+/* Objects, refs and the index mean nothing to a person, so only their risky changes are shown. */
 static bool is_of_repository(const struct choice *choice, const struct patch *patch,
                              const struct change *change)
 {
@@ -56,7 +56,7 @@ static void print(const struct world *world, const struct args *args, const stru
         if (as_json) {
             patch_add_json(patch, change, &json);
         } else if (args->flags & FLAG(NAME_ONLY)) {
-            /* For programs too: a name with a newline in it must not look like two. */
+            /* Escaped, because a name with a newline must not look like two. */
             style_add(&patch->style, &out, COLOUR_PLAIN, change->path);
             buf_add_char(&out, '\n');
         } else if (args->flags & FLAG(STAT)) {
@@ -82,27 +82,23 @@ static void print(const struct world *world, const struct args *args, const stru
 static int show(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = choose_shown(choice);
-    if (!record) {
-        say_problem(world,
-                    arena_printf(choice->loaded.policy.arena, "no session has changed anything in %s",
-                                 choice->workspace),
-                    "`bawn sessions --all` lists those of other workspaces");
-        return EXIT_BAD_INPUT;
-    }
+    if (!record)
+        return say_bad_input(world,
+                             arena_printf(choice->loaded.policy.arena,
+                                          "no session has changed anything in %s", choice->workspace),
+                             "`bawn sessions --all` lists those of other workspaces");
     int status = choose_open(world, choice, record);
     if (status)
         return status;
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
-    if (store_open(choice->store, &store, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (store_open(choice->store, &store, &err) < 0)
+        return say_refused(world, &err);
     struct pager pager;
     pager_begin(world, &pager);
     struct patch patch = {
         .policy = &choice->loaded.policy,
-        .style = style_for_out(world),
+        .style = style_for_out(world, NULL),
         .store = &store,
         .arena = choice->loaded.policy.arena,
         .is_raw = !world->out_is_terminal,
@@ -112,7 +108,7 @@ static int show(const struct world *world, const struct args *args, struct choic
     compare_find_renames(&changes);
     struct progress_line line;
     struct progress *progress = progress_begin(&line, &world->speaker, "comparing files");
-    /* A terminal, or the pager on it, shows the changes themselves. */
+    /* On a terminal the output itself shows the progress. */
     print(&pager.world, args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
     progress_end(&line);
     pager_end(&pager);
@@ -122,10 +118,5 @@ static int show(const struct world *world, const struct args *args, struct choic
 
 int cmd_diff(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_begin(world, args, &choice);
-    if (status == 0)
-        status = show(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_then(world, args, show);
 }

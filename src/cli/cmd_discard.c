@@ -1,4 +1,4 @@
-/* Throws away what a session kept aside. */
+/* `bawn discard`: throws away the changes of a session with --review. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static int discard_all(const struct world *world, const struct args *args, const
     return EXIT_FINE;
 }
 
-/* The session no longer changes those paths; the rest waits on. */
+/* Removes these paths from the record; the other changes still wait. */
 static int discard_paths(const struct world *world, const struct args *args, struct choice *choice,
                          const struct record *record)
 {
@@ -54,13 +54,12 @@ static int discard_paths(const struct world *world, const struct args *args, str
         arena_printf(choice->loaded.policy.arena, "Throw away %zu of the %llu files that %s wrote?", shown,
                      (unsigned long long)record->changes, record->name);
     if (shown == 0) {
-        say_problem(world, arena_printf(choice->loaded.policy.arena, "%s wrote nothing there", record->name),
-                    "`bawn diff --name-only` lists what it wrote");
-        status = EXIT_BAD_INPUT;
+        status = say_bad_input(
+            world, arena_printf(choice->loaded.policy.arena, "%s wrote nothing there", record->name),
+            "`bawn diff --name-only` lists what it wrote");
     } else if (is_agreed(world, args, question)) {
         if (dialogue_revise(choice, &dialogue, &err) < 0) {
-            say_err(world, &err);
-            status = EXIT_REFUSED;
+            status = say_refused(world, &err);
         } else {
             if (dialogue.is_void)
                 mark_state(choice, record->name, STATE_DISCARDED);
@@ -72,7 +71,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
     return status;
 }
 
-/* What was committed is on the branch already, and stays there. */
+/* Removes the worktree. Commits are on the branch already, and stay. */
 static int discard_worktree(const struct world *world, const struct args *args, struct choice *choice,
                             const struct record *record)
 {
@@ -83,16 +82,14 @@ static int discard_worktree(const struct world *world, const struct args *args, 
                                 "Remove the worktree of the branch %s, with what is not committed there?",
                                 record->of)))
         return EXIT_FINE;
-    if (branch_remove(arena, choice->state, record, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (branch_remove(arena, choice->state, record, &err) < 0)
+        return say_refused(world, &err);
     mark_state(choice, record->name, STATE_DISCARDED);
     fprintf(world->out, "The worktree is removed. The branch %s stays.\n", record->of);
     return EXIT_FINE;
 }
 
-/* Why a killed session cannot be put right, as a sentence; NULL: it can, or it was not killed. */
+/* Why a killed session cannot be repaired; NULL if it can, or was not killed. */
 static const char *why_stranded(const struct choice *choice, const struct record *record)
 {
     struct arena *arena = choice->loaded.policy.arena;
@@ -113,12 +110,9 @@ static int discard_stranded(const struct world *world, const struct args *args, 
         arena_printf(choice->loaded.policy.arena, "Give up what %s left? %s", record->name, why);
     if (!is_agreed(world, args, question))
         return EXIT_FINE;
-    auto_fd int fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && (copy_is_there(fd) ? copy_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    auto_fd int fd = session_open(choice->sessions_fd, record->name);
+    if (fd >= 0 && (copy_is_there(fd) ? copy_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0)
+        return say_refused(world, &err);
     mark_state(choice, record->name, STATE_DISCARDED);
     session_give_up(choice->loaded.policy.arena, choice->state, record->name);
     fprintf(world->out, "%s is given up.\n", record->name);
@@ -142,10 +136,5 @@ static int discard(const struct world *world, const struct args *args, struct ch
 
 int cmd_discard(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_here(world, args, &choice);
-    if (status == 0)
-        status = discard(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_here_then(world, args, discard);
 }

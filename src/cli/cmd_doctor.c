@@ -1,4 +1,4 @@
-/* Reports what this machine supports, wall by wall, and what would help. */
+/* `bawn doctor`: reports what this machine supports, wall by wall, and what would help. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum { EXIT_CANNOT_RUN = 1 };
 
 int doctor_report(const struct world *world, const struct host_caps *caps, bool as_json)
 {
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     bool works = doctor_add(&out, &style, caps, as_json);
     put(world->out, &out);

@@ -1,34 +1,22 @@
 #include <dirent.h>
-#include <fcntl.h>
-#include <string.h>
 
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "hold/aside.h"
 #include "session/load.h"
 
-static int open_session(struct loaded *loaded, const char *name)
-{
-    const char *sessions =
-        arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]);
-    auto_fd int sessions_fd = open(sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_name = *name && *name != '.' && !strchr(name, '/');
-    return is_name && sessions_fd >= 0
-               ? openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-               : -1;
-}
-
-/* One session's files, or with NULL all sessions'. */
+/* Lists the files that a session holds aside. */
 static void list(const struct world *world, struct loaded *loaded, const char *session, struct json *json,
                  struct buf *out)
 {
-    auto_fd int fd = open_session(loaded, session);
+    auto_fd int sessions_fd = sessions_open(loaded);
+    auto_fd int fd = session_open(sessions_fd, session);
     held_list all = {0};
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
+    struct style style = style_for_out(world, loaded->request.home);
     if (fd >= 0)
         aside_find(&loaded->arena, fd, &all);
     for (size_t i = 0; i < all.count; i++) {
@@ -112,14 +100,15 @@ int cmd_held(const struct world *world, const struct args *args)
 {
     struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    auto_fd int fd = status == 0 && args->words.count ? open_session(&loaded, args->words.at[0]) : -1;
+    auto_fd int sessions_fd = status == 0 ? sessions_open(&loaded) : -1;
+    auto_fd int fd = args->words.count ? session_open(sessions_fd, args->words.at[0]) : -1;
     if (status == 0 && args->words.count && fd < 0) {
-        say_problem(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
-                    "`bawn held` lists those that hold something");
-        status = EXIT_BAD_INPUT;
+        status =
+            say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
+                          "`bawn held` lists those that hold something");
     } else if (status == 0 && args->flags & FLAG(KEEP) && fd < 0) {
-        say_problem(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
-        status = EXIT_BAD_INPUT;
+        status =
+            say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
     } else if (status == 0) {
         status = (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
     }

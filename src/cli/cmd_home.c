@@ -1,4 +1,4 @@
-/* The private homes of this workspace: one an agent. */
+/* `bawn home`: the private homes of this workspace, one for each agent. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { MOST_AGENTS = 256, SHOWN_IN_LIST = 200 };
 
-/* A home of this workspace that exists. */
+/* An existing home of this workspace. */
 struct found {
     const char *agent;
     const char *path;
@@ -50,8 +50,7 @@ static int open_home(const struct world *world, const struct found *found)
 
 static int list(const struct world *world, const struct args *args, struct homes *homes)
 {
-    struct style style = style_for_out(world);
-    style.home = homes->loaded.request.home;
+    struct style style = style_for_out(world, homes->loaded.request.home);
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < homes->found.count; i++) {
         const struct found *found = &homes->found.at[i];
@@ -74,7 +73,7 @@ static int list(const struct world *world, const struct args *args, struct homes
     return EXIT_FINE;
 }
 
-/* The path below the home: "~/x", the home's own path before it (the shell has replaced ~), or neither. */
+/* The path relative to the home. The word may begin with "~/" or with the home's path, which the shell puts in. */
 static const char *below_home(const struct homes *homes, const char *path)
 {
     const char *home = homes->loaded.request.home, *spelled = homes->loaded.request.home_spelled;
@@ -84,7 +83,7 @@ static const char *below_home(const struct homes *homes, const char *path)
     return top && path[strlen(top)] == '/' ? path + strlen(top) + 1 : path;
 }
 
-/* Which home is meant: "AGENT:PATH", or the only one that has such a file. Returns NULL after having said why not. */
+/* Finds the home of "AGENT:PATH", or the only home that has such a file. NULL after saying what is wrong. */
 static const struct found *choose(const struct world *world, struct homes *homes, const char *asked,
                                   const char **ret_path)
 {
@@ -120,10 +119,8 @@ static const struct found *choose(const struct world *world, struct homes *homes
 
 static int fetch(const struct world *world, const struct args *args, struct homes *homes)
 {
-    if (args->words.count < 2 || args->words.count > 3) {
-        say_problem(world, "`bawn home fetch` wants a path, and may be given a destination", NULL);
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count < 2 || args->words.count > 3)
+        return say_bad_input(world, "`bawn home fetch` wants a path, and may be given a destination", NULL);
     struct arena *arena = &homes->loaded.arena;
     const char *path = NULL;
     const struct found *found = choose(world, homes, args->words.at[1], &path);
@@ -141,12 +138,9 @@ static int fetch(const struct world *world, const struct args *args, struct home
     int failed = directory < 0 ? err_sys(&err, errno, "cannot open the directory of %s", target)
                  : home_fd < 0 ? err_sys(&err, errno, "cannot open %s", found->path)
                                : left_fetch(home_fd, path, directory, path_name(target), &err);
-    if (failed) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
-    struct style style = style_for_out(world);
-    style.home = homes->loaded.request.home;
+    if (failed)
+        return say_refused(world, &err);
+    struct style style = style_for_out(world, homes->loaded.request.home);
     auto_buf struct buf out = {0};
     style_add_path(&style, &out, COLOUR_BOLD, target);
     buf_add_str(&out, " came from the sandbox: look at it before you use it.\n");
@@ -186,16 +180,14 @@ static int reset(const struct world *world, const struct args *args, struct home
     buf_add_char(&question, '?');
     int status = EXIT_FINE;
     if (!chosen.count) {
-        say_problem(
+        status = say_bad_input(
             world,
             agent ? arena_printf(&homes->loaded.arena, "%s has no private home in this workspace", agent)
                   : "there is no private home for this workspace",
             "`bawn home` lists what there is");
-        status = EXIT_BAD_INPUT;
     } else if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
-        say_problem(world, "nobody can be asked here, so nothing was thrown away",
-                    "`bawn home reset --yes` does not ask");
-        status = EXIT_BAD_INPUT;
+        status = say_bad_input(world, "nobody can be asked here, so nothing was thrown away",
+                               "`bawn home reset --yes` does not ask");
     } else if (!(args->flags & FLAG(YES)) && !ask(world, buf_text(&question))) {
         fputs("Nothing was thrown away.\n", world->out);
     } else {
@@ -230,7 +222,6 @@ int cmd_home(const struct world *world, const struct args *args)
         loaded_free(&homes.loaded);
         return status;
     }
-    say_problem(world, "`bawn home` takes list, fetch or reset, and no more words than those need",
-                "`bawn home --help` shows how");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world, "`bawn home` takes list, fetch or reset, and no more words than those need",
+                         "`bawn home --help` shows how");
 }

@@ -1,4 +1,4 @@
-/* Writes a first .bawn for the repository here: everything in it is a comment, until its owner says otherwise. */
+/* `bawn init`: writes a .bawn for the repository in which every rule is commented out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "kernel/beneath.h"
 #include "session/load.h"
 
-/* Names that often hold what is no business of an agent's. */
+/* Names that often contain secrets. */
 static const char *const secret_names[] = {
     ".env",    ".env.local",       ".env.production",      ".env.prod",
     "secrets", "credentials.json", "service-account.json", "terraform.tfstate"};
@@ -30,7 +30,7 @@ static void add_toolchains(const struct loaded *loaded, struct buf *out)
     buf_add_str(out, any ? ".\n" : "# None of the known toolchains was found here.\n");
 }
 
-/* "# hide     .env  secrets/": what is there, or an example. */
+/* "# hide     .env  secrets/": the files that exist here, or an example. */
 static void add_secrets(const struct loaded *loaded, struct buf *out)
 {
     const char *workspace = loaded->policy.workspaces.at[0].path;
@@ -114,10 +114,8 @@ int cmd_init(const struct world *world, const struct args *args)
     const struct run_request request = args_request(args);
     struct loaded loaded = {0};
     int status = load_policy(&world->caller, &request, &loaded);
-    struct style style = style_for_err(world);
-    style.home = loaded.request.home;
     if (status == 0 && loaded.policy.workspaces.count == 0) {
-        say_diags(world, &style, &loaded.diags);
+        load_say_diags(&world->speaker, &loaded);
         status = EXIT_BAD_INPUT;
     }
     if (status == 0) {
@@ -127,8 +125,7 @@ int cmd_init(const struct world *world, const struct args *args)
         struct err err = {0};
         status = write_new(world, path, &text, &err) < 0 ? EXIT_BAD_INPUT : EXIT_FINE;
         auto_buf struct buf out = {0};
-        style = style_for_out(world);
-        style.home = loaded.request.home;
+        struct style style = style_for_out(world, loaded.request.home);
         style_add_path(&style, &out, COLOUR_BOLD, path);
         buf_add_str(&out, " is written. All of it is comments: take out the # before what you want.\n");
         if (status == EXIT_FINE)

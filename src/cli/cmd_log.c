@@ -1,4 +1,4 @@
-/* Shows a session's journal, or checks that it holds together. */
+/* `bawn log`: shows a session's journal, or verifies its hash chain. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "journal/session.h"
@@ -31,7 +32,7 @@ struct view {
     const struct args *args;
     struct loaded *loaded;
     struct style style;
-    const char *name; /* of the session */
+    const char *name; /* the session's name */
     int sessions_fd, folder_fd, journal_fd;
     time_t since;   /* 0: from the beginning */
     unsigned kinds; /* 0: all */
@@ -55,7 +56,7 @@ static bool is_wanted(const struct view *view, const struct journal_record *reco
 
 /* --- one record ------------------------------------------------------------------------------------------------------ */
 
-/* The time of day here; the text itself where it is no time. */
+/* The local time of day; the text itself if it is not a time. */
 static const char *time_of_day(struct arena *arena, const struct journal_record *record)
 {
     struct timespec time;
@@ -77,7 +78,7 @@ static void add_line(const struct view *view, struct buf *out, const struct jour
     size_t columns = style_add(&view->style, out, is_denial ? COLOUR_RED : COLOUR_BOLD, record->event);
     for (; *sentence && columns < EVENT_COLUMNS; columns++)
         buf_add_char(out, ' ');
-    buf_printf(out, "%s%s", *sentence ? "  " : "", sentence); /* printable already */
+    buf_printf(out, "%s%s", *sentence ? "  " : "", sentence); /* already printable */
     const char *lost = journal_record_text(record, "lost");
     if (lost)
         style_add(&view->style, out, COLOUR_YELLOW,
@@ -97,14 +98,14 @@ static void add_json(struct json *json, const struct journal_record *record)
     json_close(json, '}');
 }
 
-/* One line of the journal, if it is a record and wanted. With --follow each is JSON of its own. */
+/* Adds a line of the journal, if it is a record and passes the filters. --follow makes each JSON object a line. */
 static void show_line(const struct view *view, const char *line, size_t size, struct buf *out,
                       struct json *json)
 {
     struct arena arena = {0};
     struct journal_record record;
     auto_buf struct buf sentence = {0};
-    /* What is no record is named by the check of the chain. */
+    /* A line that is not a record is reported by verify(). */
     if (journal_record_parse(&arena, line, size, &record)) {
         event_add_sentence(&sentence, &record, view->loaded->request.home);
         bool as_json = view->args->flags & FLAG(JSON), follows = view->args->flags & FLAG(FOLLOW);
@@ -124,7 +125,7 @@ static void show_line(const struct view *view, const char *line, size_t size, st
 
 /* --- the journal ------------------------------------------------------------------------------------------------------ */
 
-/* What has come since: whole lines are shown, the rest waits in `unread`. Returns whether anything came. */
+/* Shows the new lines; an incomplete line stays in `unread`. Returns whether anything was read. */
 static bool show_new(const struct view *view, struct buf *unread, struct json *json, struct buf *out)
 {
     char part[65536];
@@ -141,7 +142,7 @@ static bool show_new(const struct view *view, struct buf *unread, struct json *j
     memmove(unread->bytes, unread->bytes + done, unread->size - done);
     unread->size -= done;
     if (unread->size > LINE_LONGEST)
-        unread->size = 0; /* no record is that long */
+        unread->size = 0; /* longer than any record */
     return true;
 }
 
@@ -165,18 +166,18 @@ static void show_all(const struct view *view)
     put(view->world->out, &out);
 }
 
-/* Until the session is over, or whoever reads has gone. */
+/* Shows new records until the session ends or the reader closes the output. */
 static void follow(const struct view *view)
 {
-    enum { LOOK_MILLISECONDS = 1000 }; /* its end writes a record, but a killed one writes none */
+    enum { LOOK_MILLISECONDS = 1000 }; /* a killed session writes no last record */
     auto_buf struct buf unread = {0};
     auto_fd int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", view->journal_fd);
     inotify_add_watch(watch_fd, path, IN_MODIFY);
     for (bool is_over = false; !is_over && !ferror(view->world->out);) {
-        is_over =
-            !record_is_busy(view->sessions_fd, view->name); /* first this: its last records come before */
+        is_over = !record_is_busy(view->sessions_fd,
+                                  view->name); /* before reading: the last records come before the end */
         auto_buf struct buf out = {0};
         while (show_new(view, &unread, NULL, &out)) {
         }
@@ -206,7 +207,7 @@ static int verify(const struct view *view, bool is_asked)
 
 /* --- the verb ---------------------------------------------------------------------------------------------------------- */
 
-/* The name that was given, or the latest session of this workspace; NULL after having said what is wrong. */
+/* The named session, or the latest of this workspace; NULL after saying what is wrong. */
 static const char *choose(const struct world *world, const struct args *args, struct loaded *loaded)
 {
     const char *workspace =
@@ -223,23 +224,18 @@ static const char *choose(const struct world *world, const struct args *args, st
 static int open_session(struct view *view)
 {
     struct arena *arena = &view->loaded->arena;
-    const char *sessions = arena_printf(arena, "%s/bawn/sessions", view->loaded->request.starts[START_STATE]);
-    bool is_name = !strchr(view->name, '/') && *view->name != '.';
-    view->sessions_fd = is_name ? open(sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    view->folder_fd = view->sessions_fd < 0 ? -1
-                                            : openat(view->sessions_fd, view->name,
-                                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    view->sessions_fd = sessions_open(view->loaded);
+    view->folder_fd = session_open(view->sessions_fd, view->name);
     view->journal_fd = view->folder_fd < 0 ? -1
                                            : openat(view->folder_fd, SESSION_JOURNAL,
                                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (view->journal_fd >= 0)
         return 0;
-    say_problem(view->world, arena_printf(arena, "there is no session %s", view->name),
-                "`bawn sessions --all` lists those that there are");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(view->world, arena_printf(arena, "there is no session %s", view->name),
+                         "`bawn sessions --all` lists those that there are");
 }
 
-/* O_NOFOLLOW: a sandbox may have put a symlink in the place of the file. "-" is standard output. */
+/* "-" is standard output. O_NOFOLLOW, because a sandbox may have put a symlink there. */
 static int write_report(const struct view *view, const char *file)
 {
     struct loaded *loaded = view->loaded;
@@ -271,12 +267,10 @@ static int show(struct view *view)
 {
     flag_set flags = view->args->flags;
     uint64_t seconds = 0;
-    if (view->args->since && !duration_parse(view->args->since, &seconds)) {
-        say_problem(view->world,
-                    arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
-                    "a number and one of s, m, h, d, w: --since 2h");
-        return EXIT_BAD_INPUT;
-    }
+    if (view->args->since && !duration_parse(view->args->since, &seconds))
+        return say_bad_input(
+            view->world, arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
+            "a number and one of s, m, h, d, w: --since 2h");
     view->since = view->args->since ? time(NULL) - (time_t)seconds : 0;
     view->kinds = ((flags & FLAG(LOG_NET)) ? EVENT_NET : 0U) |
                   ((flags & FLAG(LOG_FILES)) ? EVENT_FILES : 0U) |
@@ -304,7 +298,7 @@ int cmd_log(const struct world *world, const struct args *args)
         .world = world,
         .args = args,
         .loaded = &loaded,
-        .style = style_for_out(world),
+        .style = style_for_out(world, NULL),
         .sessions_fd = -1,
         .folder_fd = -1,
         .journal_fd = -1,

@@ -1,6 +1,7 @@
 /*
- * An agent's first login: in a sandbox without a project, with the user's browser outside. What the agent prints is shown line by line,
- * and the user is asked about each page that it wants to open. All of that comes from inside and is hostile.
+ * `bawn login`: an agent's first login, in a sandbox without a project, with the user's browser outside. The
+ * agent's output is shown line by line, and the user is asked about each page. All of it comes from inside and is
+ * untrusted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,6 @@
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "policy/parse.h"
-#include "policy/profile.h"
 #include "session/hook.h"
 #include "session/load.h"
 #include "supervise/control.h"
@@ -35,29 +35,29 @@ struct login {
     const struct world *world;
     struct arena *arena;
     const char *agent;      /* "codex" */
-    const char *state;      /* the folder of bawn's sessions */
-    const char *folder;     /* the sandbox's workspace, which holds nothing of the user's */
-    fs_names hosts;         /* whose pages may be opened */
+    const char *state;      /* the state folder */
+    const char *folder;     /* the sandbox's workspace, with no file of the user's */
+    fs_names hosts;         /* hosts whose pages may be opened */
     bool asks;              /* false: --yes */
-    pid_t child;            /* bawn, which runs the program */
-    int output_fd, page_fd; /* what the program prints; the addresses that it opens, one a line */
+    pid_t child;            /* the bawn that runs the agent */
+    int output_fd, page_fd; /* the agent's output; the addresses that it opens, one a line */
     int signal_fd;
-    struct buf output, page; /* lines that have not ended yet */
+    struct buf output, page; /* incomplete lines */
     fs_names offered;
 };
 
 enum { LINE_LONGEST = 2 * URL_LONGEST, OFFERS_MOST = 8, SHOWN_LONGEST = 200 };
 
-/* Not looked for along PATH: a folder of it may be one that was written inside. */
+/* An absolute path: a directory in PATH may be one that a sandbox can write. */
 static const char usual_browser[] = "/usr/bin/xdg-open";
 
-/* What stands inside in the place of a browser: it hands the address out. */
+/* The agent finds this script as its browser. It passes the address to bawn. */
 static const char messenger[] = "#!/bin/sh\n"
-                                "for page; do :; done\n" /* the last word; flags may stand before it */
+                                "for page; do :; done\n" /* the last argument; flags may precede it */
                                 "printf '%s\\n' \"$page\" >\"${0%/*}/pages\"\n";
 
-/* Makes what the program finds in the place of a browser. */
-static int login_furnish(struct login *login, struct err *err)
+/* Makes the script and the pipe for its addresses. */
+static int login_prepare(struct login *login, struct err *err)
 {
     auto_fd int folder_fd = open(login->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     auto_fd int file_fd = folder_fd < 0 ? -1
@@ -67,7 +67,7 @@ static int login_furnish(struct login *login, struct err *err)
     if (file_fd < 0 || write(file_fd, messenger, (size_t)size) != size ||
         mkfifoat(folder_fd, "pages", 0600) < 0)
         return err_sys(err, errno, "cannot prepare %s", login->folder);
-    /* Both ends, so that it never seems to be closed. */
+    /* O_RDWR, so that it never reports the end of input. */
     login->page_fd = openat(folder_fd, "pages", O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     return login->page_fd < 0 ? err_sys(err, errno, "cannot open %s/pages", login->folder) : 0;
 }
@@ -81,7 +81,7 @@ static bool is_offered(const struct login *login, const char *page, size_t size)
     return false;
 }
 
-/* Is it a page of this login? */
+/* Is it an https page on a host of this login? */
 static bool is_page_of_login(const struct login *login, const char *text, size_t size, struct url *ret_url)
 {
     if (!url_parse(text, size, ret_url))
@@ -93,11 +93,11 @@ static bool is_page_of_login(const struct login *login, const char *text, size_t
     return false;
 }
 
-/* Waits for the answer, or for a signal that ends all of it. */
+/* Asks, and waits for the answer or for an ending signal. */
 static bool hears_yes(const struct login *login, const char *question)
 {
     int in = fileno(login->world->in);
-    tcflush(in, TCIFLUSH); /* what was typed before the question is no answer to it */
+    tcflush(in, TCIFLUSH); /* text typed before the question is not its answer */
     ask_begin(login->world, question);
     struct pollfd ready[] = {{.fd = in, .events = POLLIN}, {.fd = login->signal_fd, .events = POLLIN}};
     int count;
@@ -130,7 +130,7 @@ static void open_page(const struct login *login, const char *page)
         hook_start(&login->world->caller, &hook);
 }
 
-/* Shows the page, asks, lets its answer in, opens it. The text has plain characters alone. */
+/* Shows the page, asks, publishes the port for its answer, opens it. The address has only plain characters. */
 static void offer(struct login *login, const char *page, const struct url *url)
 {
     const struct world *world = login->world;
@@ -151,7 +151,7 @@ static void offer(struct login *login, const char *page, const struct url *url)
         open_page(login, page);
 }
 
-/* An address that was to be opened. */
+/* Handles an address that the agent opened. */
 static void hear_page(struct login *login, const char *text, size_t size)
 {
     struct url url;
@@ -171,7 +171,10 @@ static void hear_page(struct login *login, const char *text, size_t size)
                 "it was not opened");
 }
 
-/* A line of the program's own. A page in it that sends its answer here is one that no browser was started for. */
+/*
+ * Shows a line of the agent's output. A login page in it that answers to a local port was printed instead of
+ * opened.
+ */
 static void hear_line(struct login *login, const char *text, size_t size)
 {
     auto_buf struct buf shown = {0};
@@ -187,7 +190,7 @@ static void hear_line(struct login *login, const char *text, size_t size)
         hear_page(login, start, span);
 }
 
-/* Takes what there is to read, line by line. Returns false at its end. */
+/* Reads, and handles each line. Returns false at the end of input. */
 static bool hear(struct login *login, int fd, struct buf *line,
                  void (*take)(struct login *, const char *, size_t))
 {
@@ -208,7 +211,7 @@ static bool hear(struct login *login, int fd, struct buf *line,
     return size > 0;
 }
 
-/* Until the program has ended. Returns its status. */
+/* Serves the agent until it ends. Returns its status. */
 static int login_attend(struct login *login)
 {
     struct pollfd ready[] = {{.fd = login->output_fd, .events = POLLIN},
@@ -219,7 +222,7 @@ static int login_attend(struct login *login)
         if (poll(ready, array_len(ready), -1) < 0)
             continue;
         if (ready[2].revents) {
-            kill(login->child, SIGTERM); /* it ends what it runs; its output then comes to an end */
+            kill(login->child, SIGTERM); /* bawn ends the agent, and then the output ends */
             ready[2].fd = -1;
             ready[1].fd = -1;
         }
@@ -245,10 +248,10 @@ static void login_free(struct login *login)
 
 /* --- the run ------------------------------------------------------------------------------------------------------------ */
 
-/* What the profile says of the agent's login. */
+/* The login as the agent's profile describes it. */
 struct manner {
     const char *profile; /* "agent/codex" */
-    fs_names command;    /* the agent and its words for a login, ended by NULL */
+    fs_names command;    /* the agent and its login arguments, ended by NULL */
     fs_names hosts;
 };
 
@@ -259,16 +262,12 @@ static void add_words(const struct args *args, struct manner *manner)
     vec_push(&manner->command, NULL);
 }
 
-/* Returns 0, or the exit status after having said what is wrong. */
+/* Returns 0, or the exit status after saying what is wrong. */
 static int find_manner(const struct world *world, const struct args *args, struct loaded *loaded,
                        struct manner *manner)
 {
     const char *agent = args->words.at[0];
-    struct profile_finder finder = {
-        .fs = &loaded->fs,
-        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
-        .admin_directory = "/etc/bawn/profiles",
-    };
+    struct profile_finder finder = load_finder(loaded);
     manner->profile = arena_printf(&loaded->arena, "agent/%s", agent);
     if (profile_name_is_valid(manner->profile)) {
         profile_words(&finder, manner->profile, VERB_MATCH, &manner->command);
@@ -276,25 +275,23 @@ static int find_manner(const struct world *world, const struct args *args, struc
     }
     if (manner->command.count == 0) {
         const char *closest = profile_closest(&finder, manner->profile);
-        say_problem(world, arena_printf(&loaded->arena, "there is no agent '%s'", agent),
-                    closest && text_starts_with(closest, "agent/")
-                        ? arena_printf(&loaded->arena, "did you mean %s?", path_name(closest))
-                        : "`bawn profiles` lists them");
-        return EXIT_BAD_INPUT;
+        return say_bad_input(world, arena_printf(&loaded->arena, "there is no agent '%s'", agent),
+                             closest && text_starts_with(closest, "agent/")
+                                 ? arena_printf(&loaded->arena, "did you mean %s?", path_name(closest))
+                                 : "`bawn profiles` lists them");
     }
-    if (manner->hosts.count == 0) {
-        say_problem(world, arena_printf(&loaded->arena, "the profile of %s names no page for a login", agent),
-                    arena_printf(&loaded->arena, "log in inside, as %s does it: `bawn %s`", agent,
-                                 manner->command.at[0]));
-        return EXIT_BAD_INPUT;
-    }
-    manner->command.count = 1; /* the other names are those of packages and the like */
+    if (manner->hosts.count == 0)
+        return say_bad_input(
+            world, arena_printf(&loaded->arena, "the profile of %s names no page for a login", agent),
+            arena_printf(&loaded->arena, "log in inside, as %s does it: `bawn %s`", agent,
+                         manner->command.at[0]));
+    manner->command.count = 1; /* the other names are those of packages */
     profile_words(&finder, manner->profile, VERB_LOGIN, &manner->command);
     add_words(args, manner);
     return 0;
 }
 
-/* bawn's own words for the run. */
+/* The arguments of the bawn that runs the agent. */
 static char **run_words(struct arena *arena, const struct manner *manner)
 {
     VEC(const char *) words = {0};
@@ -305,11 +302,13 @@ static char **run_words(struct arena *arena, const struct manner *manner)
     vec_push(&words, arena_printf(arena, "--agent=%s", path_name(manner->profile)));
     vec_push(&words, "--");
     for (size_t i = 0; i < manner->command.count; i++)
-        vec_push(&words, manner->command.at[i]); /* with the NULL that ends them */
+        vec_push(&words, manner->command.at[i]); /* including the NULL at the end */
     return (char **)words.at;
 }
 
-/* The caller's, with a browser that tells us, and no colours: what is printed is shown as plain text. */
+/*
+ * The caller's environment with bawn's script as browser, and without colours, since output is shown as plain text.
+ */
 static char **run_environment(const struct world *world, const struct login *login)
 {
     static const char *const own[] = {
@@ -331,7 +330,7 @@ static char **run_environment(const struct world *world, const struct login *log
     return (char **)variables.at;
 }
 
-/* Without a terminal, without what the user types, in the folder. */
+/* Runs the agent without a terminal and without input, in the folder. */
 static _Noreturn void become_run(const struct login *login, int write_fd, char **words, char **environment,
                                  const sigset_t *mask)
 {
@@ -364,7 +363,7 @@ static int start_run(struct login *login, const struct manner *manner, struct er
     return login->child < 0 || login->signal_fd < 0 ? err_sys(err, errno, "cannot start the login") : 0;
 }
 
-/* The files in which the login is kept; none where it would be lost with the run. */
+/* Finds the files that store the login. Fails if there are none, because the login would be lost with the run. */
 static int find_logins(const struct world *world, const struct args *args, const struct manner *manner,
                        const char *folder, struct loaded *loaded, fs_names *ret_files)
 {
@@ -381,25 +380,24 @@ static int find_logins(const struct world *world, const struct args *args, const
     }
     if (status || ret_files->count)
         return status;
-    say_problem(world,
-                arena_printf(&loaded->arena, "the login of %s is kept in the private home of each workspace",
-                             run.agent),
-                arena_printf(&loaded->arena, "log in there: `bawn %s`", manner->command.at[0]));
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world,
+                         arena_printf(&loaded->arena,
+                                      "the login of %s is kept in the private home of each workspace",
+                                      run.agent),
+                         arena_printf(&loaded->arena, "log in there: `bawn %s`", manner->command.at[0]));
 }
 
-/* What has become of it. */
+/* Reports the result of the login. */
 static int tell_end(const struct world *world, struct loaded *loaded, const char *agent,
                     const fs_names *files, int status)
 {
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
-    const char *kept = NULL;
-    for (size_t i = 0; i < files->count && !kept; i++)
-        kept = access(files->at[i], F_OK) == 0 ? files->at[i] : NULL;
-    if (status == 0 && kept) {
+    struct style style = style_for_out(world, loaded->request.home);
+    const char *stored = NULL;
+    for (size_t i = 0; i < files->count && !stored; i++)
+        stored = access(files->at[i], F_OK) == 0 ? files->at[i] : NULL;
+    if (status == 0 && stored) {
         fprintf(world->out, "%s is logged in. %s is kept the same inside and outside.\n", agent,
-                style_path(&style, &loaded->arena, kept));
+                style_path(&style, &loaded->arena, stored));
         return EXIT_FINE;
     }
     say_problem(world,
@@ -427,9 +425,8 @@ static int log_in(const struct world *world, const struct args *args, const stru
                               .output_fd = -1,
                               .page_fd = -1,
                               .signal_fd = -1};
-        if (login_furnish(&login, &err) < 0 || start_run(&login, manner, &err) < 0) {
-            say_err(world, &err);
-            status = EXIT_REFUSED;
+        if (login_prepare(&login, &err) < 0 || start_run(&login, manner, &err) < 0) {
+            status = say_refused(world, &err);
         } else {
             status = tell_end(world, &loaded, login.agent, &files, login_attend(&login));
         }
@@ -442,15 +439,11 @@ static int log_in(const struct world *world, const struct args *args, const stru
 
 int cmd_login(const struct world *world, const struct args *args)
 {
-    if (args->words.count != 1) {
-        say_problem(world, "`bawn login` wants the name of one agent", "`bawn profiles` lists them");
-        return EXIT_BAD_INPUT;
-    }
-    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
-        say_problem(world, "nobody can be asked here which page may be opened",
-                    "`bawn login --yes` does not ask");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count != 1)
+        return say_bad_input(world, "`bawn login` wants the name of one agent", "`bawn profiles` lists them");
+    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal)
+        return say_bad_input(world, "nobody can be asked here which page may be opened",
+                             "`bawn login --yes` does not ask");
     struct loaded loaded = {0};
     struct manner manner = {0};
     struct err err = {0};

@@ -6,14 +6,13 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "policy/parse.h"
-#include "policy/profile.h"
 #include "session/load.h"
 
 static void list_profiles(const struct world *world, const struct profile_finder *finder, bool as_json)
 {
     fs_names names = {0};
     profile_names(finder, &names);
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     if (as_json)
@@ -64,11 +63,7 @@ int cmd_profiles(const struct world *world, const struct args *args)
     struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     if (status == 0) {
-        struct profile_finder finder = {
-            .fs = &loaded.fs,
-            .user_directory = path_join(&loaded.arena, loaded.request.starts[START_CONFIG], "bawn/profiles"),
-            .admin_directory = "/etc/bawn/profiles",
-        };
+        struct profile_finder finder = load_finder(&loaded);
         if (args->words.count == 0)
             list_profiles(world, &finder, args->flags & FLAG(JSON));
         for (size_t i = 0; i < args->words.count && status == 0; i++)

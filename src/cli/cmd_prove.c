@@ -1,8 +1,8 @@
 /*
- * Attacks the sandbox on this machine, and shows what came of it.
+ * `bawn prove`: attacks the sandbox on this machine and reports the results.
  *
- * Two processes: one does it all, and the other waits to remove whatever was made, also when the first was killed. Where
- * the one that waits is killed, the first removes it.
+ * The prover, a child, makes the targets and runs the attacks. Its parent waits and removes the targets, even if
+ * the prover is killed. If the parent is killed, the prover removes them.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,21 +23,21 @@
 
 enum { EXIT_ESCAPED = 1 };
 
-/* What the two sides need. */
+/* Context for both sides of the battery. */
 struct sides {
-    const struct world *world; /* with decoys in its environment */
-    const struct args *args;   /* with what the battery needs beside what was asked for */
+    const struct world *world; /* its environment has decoys */
+    const struct args *args;   /* with rules for the targets added */
     const struct targets *targets;
 };
 
-/* Without a sandbox. The environment is the one that a sandbox would be started with. */
+/* Runs an attack without a sandbox, in the environment that the sandbox starts with. */
 static void run_without(void *context, const char *const *command)
 {
     const struct sides *sides = context;
     execve(command[0], (char *const *)command, (char *const *)sides->world->caller.environment);
 }
 
-/* Behind the walls: a run as any other, in this process. */
+/* Runs an attack behind the walls: an ordinary run, in this process. */
 static void run_inside(void *context, const char *const *command)
 {
     const struct sides *sides = context;
@@ -56,23 +56,16 @@ static void run_inside(void *context, const char *const *command)
     _exit(run.result.summary.status);
 }
 
-static uint64_t milliseconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
-
-/* Does what a run with these flags writes go elsewhere than to the host's files? --nested alone means --review=all. */
-static bool keeps_aside(const struct args *args)
+/* Are changes captured aside? --nested alone means --review=all. */
+static bool captures_aside(const struct args *args)
 {
     bool nested_alone = args->flags & FLAG(NESTED) && !(args->flags & FLAG(READ_ONLY));
     return nested_alone || args->flags & (FLAG(REVIEW) | FLAG(DISCARD));
 }
 
 /*
- * What was asked for, and beside it the decoy project to be written and the program to be executed. A home of its own, and
- * nothing kept: the user's sessions and private homes stay as they are.
+ * Adds rules to write the decoy project and to execute the attacks. The home is fresh and nothing is recorded, so
+ * the user's sessions and private homes stay unchanged.
  */
 static void prepare_args(const struct args *args, const struct targets *targets, struct args *ret_args)
 {
@@ -84,9 +77,9 @@ static void prepare_args(const struct args *args, const struct targets *targets,
     vec_push(&ret_args->rules, (struct argument){VERB_WRITE, targets->project});
     vec_push(&ret_args->rules, (struct argument){VERB_READ, targets->program});
     ret_args->flags = (args->flags & ~FLAGS_ENDING) | FLAG(QUIET) |
-                      FLAG(FRESH_HOME) |                 /* what bawn says is no answer */
-                      (args->flags & FLAG(RECORD_EXEC)); /* a filter more */
-    if (keeps_aside(args)) /* the decoy project too: it stands for the one that is worked in */
+                      FLAG(FRESH_HOME) |                 /* messages of bawn's would be read as answers */
+                      (args->flags & FLAG(RECORD_EXEC)); /* adds a filter */
+    if (captures_aside(args)) /* the decoy project as well, since it stands for the workspace */
         ret_args->flags = (ret_args->flags & ~FLAG(REVIEW)) | FLAG(DISCARD) | FLAG(REVIEW_ALL);
 }
 
@@ -101,7 +94,7 @@ static const char *hash_plan(struct loaded *loaded, const char *const *command)
 
 static int show(const struct world *world, const struct args *args, struct proof *proof)
 {
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < proof->findings.count; i++)
         proof->counts[proof->findings.at[i].ruling]++;
@@ -112,14 +105,12 @@ static int show(const struct world *world, const struct args *args, struct proof
     put(world->out, &out);
     fflush(world->out);
     struct err err = {0};
-    if (args->report && proof_write_page(proof, args->report, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (args->report && proof_write_page(proof, args->report, &err) < 0)
+        return say_refused(world, &err);
     return proof->counts[RULING_ESCAPED] ? EXIT_ESCAPED : EXIT_FINE;
 }
 
-/* In the process that does it all. Returns the exit status. */
+/* Runs in the prover. Returns the exit status. */
 static int prove(const struct world *world, const struct args *args, struct loaded *loaded,
                  const struct targets *targets)
 {
@@ -133,7 +124,7 @@ static int prove(const struct world *world, const struct args *args, struct load
                           .typed = (const char *const *)args->typed,
                           .environment = world->caller.environment,
                           .is_root = targets->is_root};
-    bool is_live = !keeps_aside(args) && !(args->flags & FLAG(READ_ONLY));
+    bool is_live = !captures_aside(args) && !(args->flags & FLAG(READ_ONLY));
     struct proof_context context = {&loaded->plan, targets->project, is_live};
     struct battery battery = {
         .targets = targets,
@@ -145,14 +136,15 @@ static int prove(const struct world *world, const struct args *args, struct load
         .inside_is_host_tree = args->flags & FLAG(FULL_ACCESS),
     };
     proof.policy_hash = hash_plan(loaded, args->command);
-    uint64_t began = milliseconds();
+    struct timespec began;
+    clock_gettime(CLOCK_MONOTONIC, &began);
     int status = EXIT_REFUSED;
     if (targets_make(targets, &err) < 0 ||
         catalogue_read(targets->program, targets->arena, &proof.catalogue, &err) < 0 ||
         judge(&battery, &proof.findings, &err) < 0) {
         say_err(world, &err);
     } else {
-        proof.milliseconds = milliseconds() - began;
+        proof.milliseconds = (uint64_t)milliseconds_since(began);
         status = show(world, args, &proof);
     }
     vec_free(&proof.findings);
@@ -163,7 +155,7 @@ static int prove(const struct world *world, const struct args *args, struct load
 
 typedef VEC(const char *) path_list;
 
-/* Folders that the sandbox makes because a rule says so and they are missing, and the missing ones above them. */
+/* Directories that the run will create because a rule says so, and their missing parents. */
 static void find_missing(struct loaded *loaded, path_list *ret_missing)
 {
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
@@ -174,7 +166,7 @@ static void find_missing(struct loaded *loaded, path_list *ret_missing)
     }
 }
 
-/* All as it was. A folder in which something is by now is somebody's, and stays. */
+/* Removes everything that was made. rmdir leaves a directory that has files by now. */
 static void remove_all(const struct targets *targets, const path_list *missing)
 {
     targets_remove(targets);
@@ -189,7 +181,7 @@ static void pass_on(int signal)
     kill(prover, signal);
 }
 
-/* Those that end a program, and that only the one that waits may have to pass on. */
+/* SIGTERM and SIGHUP: unlike Ctrl-C they reach only the parent, which passes them on. */
 static sigset_t ending_signals(void)
 {
     sigset_t signals;
@@ -199,18 +191,18 @@ static sigset_t ending_signals(void)
     return signals;
 }
 
-/* Waits for the one that does it all; a signal ends that one first, and this one removes what it made. */
+/* Waits for the prover, passes ending signals on to it, and removes the targets. */
 static int wait_and_remove(const struct targets *targets, const path_list *missing, pid_t child,
-                           const sigset_t *held_back)
+                           const sigset_t *blocked)
 {
     prover = child;
     struct sigaction action = {.sa_handler = pass_on};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-    action.sa_handler = SIG_IGN; /* a terminal sends these to both */
+    action.sa_handler = SIG_IGN; /* the terminal sends these to both processes */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGQUIT, &action, NULL);
-    sigprocmask(SIG_UNBLOCK, held_back, NULL);
+    sigprocmask(SIG_UNBLOCK, blocked, NULL);
     int status = process_wait(child);
     remove_all(targets, missing);
     return status;
@@ -222,25 +214,23 @@ static int prove_and_remove(const struct world *world, const struct args *args, 
     struct err err = {0};
     auto_fd int lock = targets_begin(targets, &err);
     fflush(world->out);
-    sigset_t held_back = ending_signals();
-    sigprocmask(SIG_BLOCK, &held_back, NULL);
+    sigset_t blocked = ending_signals();
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
     pid_t parent = getpid(), child = lock < 0 ? -1 : fork();
     if (lock >= 0 && child < 0)
         err_sys(&err, errno, "cannot make a process");
-    if (child < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (child < 0)
+        return say_refused(world, &err);
     if (child > 0)
-        return wait_and_remove(targets, missing, child, &held_back);
-    sigprocmask(SIG_UNBLOCK, &held_back, NULL);
+        return wait_and_remove(targets, missing, child, &blocked);
+    sigprocmask(SIG_UNBLOCK, &blocked, NULL);
     int status = prove(world, args, loaded, targets);
     if (getppid() != parent)
         remove_all(targets, missing);
     _exit(status);
 }
 
-/* Is there a folder for the file, that the user may write to? Known before anything is done. */
+/* Is there a writable directory for the file? Checked before the attacks begin. */
 static bool can_write_beside(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -261,11 +251,9 @@ static bool is_own_folder(const char *path)
 
 int cmd_prove(const struct world *world, const struct args *args)
 {
-    if (args->report && !can_write_beside(args->report)) {
-        say_problem(world, "the folder for the report is not there, or cannot be written",
-                    "give --report a file in another one");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->report && !can_write_beside(args->report))
+        return say_bad_input(world, "the folder for the report is not there, or cannot be written",
+                             "give --report a file in another one");
     const struct run_request request = args_request(args);
     struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);

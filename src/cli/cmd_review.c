@@ -1,10 +1,10 @@
-/* What a session did, and then its changes one by one: applied, left or thrown away. */
+/* `bawn review`: reports a session, then asks about its changes one by one. */
 #include "cli/commands.h"
 #include "cli/review.h"
 #include "cli/say.h"
 #include "report/summary.h"
 
-/* The named session, else what waits here, else the latest run that changed the workspace itself. */
+/* The named session, else the one that waits, else the latest live run with changes. */
 static int choose_reviewed(const struct world *world, const struct choice *choice,
                            const struct record **ret_record)
 {
@@ -25,13 +25,16 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
     return 0;
 }
 
-/* What cannot be settled here, with the reason: before anybody was asked, or because it would break a repository. */
-static void say_left_alone(const struct review *review, bool is_settled)
+/*
+ * Lists the changes that cannot be applied or undone, with the reason. `is_after`: those found only after the
+ * answers, because they would break a repository.
+ */
+static void say_left_alone(const struct review *review, bool is_after)
 {
     auto_buf struct buf out = {0};
     for (size_t i = 0; i < review->decisions->count; i++) {
         const struct decision *decision = &review->decisions->at[i];
-        if (decision->course != COURSE_HELD || decision->breaks != is_settled ||
+        if (decision->course != COURSE_HELD || decision->breaks != is_after ||
             !change_is_shown(&decision->judged.change))
             continue;
         buf_add_str(&out, "  cannot be settled: ");
@@ -57,7 +60,7 @@ static bool confirm(struct review *review)
     return review_question(review, &nothing, question, "yn", "  y  do it       n  nothing happens\n") == 'y';
 }
 
-static int settle(struct review *review, const struct record *record)
+static int carry_out(struct review *review, const struct record *record)
 {
     const struct world *world = review->world;
     struct err err = {0};
@@ -66,10 +69,8 @@ static int settle(struct review *review, const struct record *record)
         return EXIT_FINE;
     }
     struct review_tally tally = review_count(review);
-    if (review_settle(review, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (review_decide(review, &err) < 0)
+        return say_refused(world, &err);
     say_left_alone(review, true);
     struct dialogue *dialogue = review->dialogue;
     dialogue->is_complete = review->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
@@ -93,7 +94,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
     auto_store struct store store = STORE_NONE;
     bool is_live = record->mode == RECORD_LIVE;
     struct patch patch = {.policy = &choice->loaded.policy,
-                          .style = style_for_out(world),
+                          .style = style_for_out(world, NULL),
                           .store = &store,
                           .arena = choice->loaded.policy.arena};
     struct dialogue dialogue = {
@@ -114,17 +115,13 @@ int review_session(const struct world *world, const struct args *args, struct ch
                             .is_live = is_live,
                             .by_hunks = args->flags & FLAG(PATCH)};
     decision_list decisions = {0};
-    if (!keys_begin(world, &review.keys)) {
-        say_problem(world,
-                    arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
-                    "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` settle them");
-        return EXIT_BAD_INPUT;
-    }
+    if (!keys_begin(world, &review.keys))
+        return say_bad_input(
+            world, arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
+            "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` settle them");
     if (store_open(choice->store, &store, &err) < 0 ||
-        transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+        transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0)
+        return say_refused(world, &err);
     review.decisions = &decisions;
     change_list changes;
     compare_trees(&choice->before, &choice->after, &changes);
@@ -134,14 +131,14 @@ int review_session(const struct world *world, const struct args *args, struct ch
     vec_free(&changes);
     review_collect(&review);
     say_left_alone(&review, false);
-    int status = settle(&review, record);
+    int status = carry_out(&review, record);
     review_free(&review);
     dialogue_free(&dialogue);
     vec_free(&decisions);
     return status;
 }
 
-static int review(const struct world *world, const struct args *args, struct choice *choice)
+static int review_chosen(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = NULL;
     int status = choose_reviewed(world, choice, &record);
@@ -152,10 +149,5 @@ static int review(const struct world *world, const struct args *args, struct cho
 
 int cmd_review(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    int status = choose_begin(world, args, &choice);
-    if (status == 0)
-        status = review(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return choose_then(world, args, review_chosen);
 }

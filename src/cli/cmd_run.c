@@ -1,18 +1,81 @@
-/* Runs a command behind the walls, and tells what came of it. */
+/* `bawn run`: runs a command behind the walls and reports the result. */
+#include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "session/hook.h"
 #include "session/run.h"
 
-/* A command of the user's, once all is recorded and nothing of the session is at work any more. */
+static bool is_in_ci(const struct world *world)
+{
+    const char *ci = caller_variable(&world->caller, "CI");
+    return ci && *ci && strcmp(ci, "false") != 0 && strcmp(ci, "0") != 0;
+}
+
+static const char *step_summary(const struct world *world)
+{
+    const char *path = caller_variable(&world->caller, "GITHUB_STEP_SUMMARY");
+    return path && *path == '/' ? path : NULL;
+}
+
+/* Will the summary list the changed files? Finding them takes time. */
+static bool summary_is_wanted(const struct world *world, const struct args *args)
+{
+    return args->flags & FLAG(JSON) || step_summary(world) ||
+           (!(args->flags & FLAG(QUIET)) && (world->err_is_terminal || is_in_ci(world)));
+}
+
+/* GitHub creates this file. A symlink in its place is somebody else's. */
+static void write_step_summary(const struct world *world, const struct run_summary *summary, const char *path)
+{
+    auto_fd int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    auto_buf struct buf out = {0};
+    run_summary_add_markdown(summary, &out);
+    if (fd < 0 || write(fd, out.bytes, out.size) != (ssize_t)out.size)
+        say_problem(world,
+                    arena_printf(summary->plan->policy->arena, "cannot write the step's summary to %s", path),
+                    NULL);
+}
+
+/*
+ * Prints the summary of a run on standard error:
+ *
+ *   on a terminal    a few lines, or none if there is nothing to tell
+ *   with --json      one line of JSON
+ *   if CI is set     one sentence
+ *   in a pipe        nothing
+ *
+ * A step of GitHub's gets Markdown as well, in the file that it names.
+ */
+static void summary_print(const struct world *world, const struct args *args,
+                          const struct run_summary *summary)
+{
+    struct style style = style_for_err(world);
+    auto_buf struct buf out = {0};
+    if (step_summary(world))
+        write_step_summary(world, summary, step_summary(world));
+    if (args->flags & FLAG(JSON))
+        run_summary_add_json(summary, &out);
+    else if (args->flags & FLAG(QUIET))
+        return;
+    else if (world->err_is_terminal)
+        run_summary_add_text(summary, &style, &out);
+    else if (is_in_ci(world))
+        run_summary_add_line(summary, &out);
+    put(world->err, &out);
+}
+
+/* Runs the command of --on-exit, after the session has ended. */
 static void run_hook(const struct world *world, const char *command, const struct run_summary *summary)
 {
     struct arena *arena = summary->plan->policy->arena;
     auto_buf struct buf text = {0};
     run_summary_add_line(summary, &text);
-    text.size -= text.size > 0; /* the line's end */
+    text.size -= text.size > 0; /* the newline */
     struct hook hook = {
         .command = command,
         .text = arena_copy(arena, text.bytes, text.size),
@@ -29,18 +92,14 @@ static void run_hook(const struct world *world, const char *command, const struc
 
 int cmd_run(const struct world *world, const struct args *args)
 {
-    if (!*args->command && (args->rules.count || args->verb_is_named)) {
-        say_problem(world, "there is no command to run", "`bawn --help` shows how one is given");
-        return EXIT_BAD_INPUT;
-    }
+    if (!*args->command && (args->rules.count || args->verb_is_named))
+        return say_bad_input(world, "there is no command to run", "`bawn --help` shows how one is given");
     if (!*args->command)
         return cmd_help(world, args);
-    if (args->flags & FLAG(FULL_ACCESS) && !(args->flags & FLAG(I_KNOW))) {
-        say_problem(
+    if (args->flags & FLAG(FULL_ACCESS) && !(args->flags & FLAG(I_KNOW)))
+        return say_bad_input(
             world, "--full-access takes the walls around your files away",
             "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
-        return EXIT_BAD_INPUT;
-    }
     struct run_request request = args_request(args);
     request.wants_changes = summary_is_wanted(world, args);
     struct run run;

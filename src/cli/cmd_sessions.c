@@ -1,4 +1,4 @@
-/* Lists sessions: those that run, what waits, what was changed or undone, and how each ended. */
+/* `bawn sessions`: lists sessions with their state. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 struct listed {
     const char *name;
     bool is_running;
-    bool is_unrepaired; /* its bawn was killed, and putting it right failed */
-    bool has_record;    /* it has left something that verbs speak of */
+    bool is_unrepaired; /* its bawn was killed, and the repair failed */
+    bool has_record;    /* it has changes to apply or undo */
     struct record record;
     struct glance glance;
 };
@@ -49,8 +49,7 @@ static void collect(const struct choice *choice, bool all, listed_list *ret_list
         struct err ignored;
         if (*entry->d_name == '.')
             continue;
-        auto_fd int fd =
-            openat(choice->sessions_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int fd = session_open(choice->sessions_fd, entry->d_name);
         listed.has_record = fd >= 0 && record_load(fd, arena, &listed.record, &ignored) > 0;
         bool has_journal = fd >= 0 && glance_at(fd, arena, choice->loaded.request.home, &listed.glance);
         const char *workspace = workspace_of(&listed);
@@ -85,7 +84,7 @@ static const char *mode_of(const struct listed *listed)
     return listed->glance.mode ? listed->glance.mode : "live";
 }
 
-/* How long nothing was written to its journal. */
+/* Time since the last record in its journal. */
 static int64_t idle_seconds(const struct listed *listed)
 {
     struct timespec now;
@@ -145,15 +144,14 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
     if (listed->glance.refusal) {
         buf_printf(out, "%24s", "");
         style_add(style, out, COLOUR_DIM, event_label(listed->glance.refusal_event));
-        buf_printf(out, ": %s\n", listed->glance.refusal); /* printable already */
+        buf_printf(out, ": %s\n", listed->glance.refusal); /* already printable */
     }
 }
 
-static void list(const struct world *world, const struct args *args, const struct choice *choice)
+static int list(const struct world *world, const struct args *args, struct choice *choice)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    struct style style = style_for_out(world);
-    style.home = choice->loaded.request.home;
+    struct style style = style_for_out(world, choice->loaded.request.home);
     bool all = args->flags & FLAG(ALL);
     listed_list sessions = {0};
     collect(choice, all, &sessions);
@@ -175,6 +173,7 @@ static void list(const struct world *world, const struct args *args, const struc
     }
     put(world->out, &out);
     vec_free(&sessions);
+    return EXIT_FINE;
 }
 
 static int repair(const struct world *world)
@@ -191,12 +190,5 @@ static int repair(const struct world *world)
 
 int cmd_sessions(const struct world *world, const struct args *args)
 {
-    if (args->flags & FLAG(REPAIR))
-        return repair(world);
-    struct choice choice;
-    int status = choose_here(world, args, &choice);
-    if (status == 0)
-        list(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return args->flags & FLAG(REPAIR) ? repair(world) : choose_here_then(world, args, list);
 }

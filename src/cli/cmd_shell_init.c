@@ -1,11 +1,10 @@
-/* Prints functions for a shell that make an agent's name mean that agent in bawn. */
+/* `bawn shell-init`: prints shell functions, so that an agent's name runs the agent in bawn. */
 #include <string.h>
 
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/say.h"
-#include "policy/profile.h"
 #include "session/load.h"
 
 static const struct {
@@ -16,7 +15,7 @@ static const struct {
     {"fish", "function %s --wraps %s\n    command bawn -- %s $argv\nend\n"},
 };
 
-/* A name that needs no quotes in any shell. Profiles of the user's own may match anything. */
+/* Does the name need no quotes in any shell? The user's own profiles may match any name. */
 static bool is_plain(const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -50,14 +49,10 @@ static void add_function(struct buf *out, size_t shell, const char *command)
     }
 }
 
-/* The commands of all agents' profiles that the caller has. */
+/* Adds a function for each agent that is on the caller's PATH. */
 static void add_agents(struct loaded *loaded, size_t shell, struct buf *out)
 {
-    struct profile_finder finder = {
-        .fs = &loaded->fs,
-        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
-        .admin_directory = "/etc/bawn/profiles",
-    };
+    struct profile_finder finder = load_finder(loaded);
     fs_names commands = {0};
     profile_commands(&finder, &commands);
     for (size_t i = 0; i < commands.count; i++) {
@@ -73,13 +68,11 @@ int cmd_shell_init(const struct world *world, const struct args *args)
     while (args->words.count == 1 && shell < array_len(shells) &&
            strcmp(args->words.at[0], shells[shell].name) != 0)
         shell++;
-    if (args->words.count != 1 || shell == array_len(shells)) {
-        say_problem(world, "which shell? There are bash, zsh and fish",
-                    "`bawn shell-init --help` says where the line belongs");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count != 1 || shell == array_len(shells))
+        return say_bad_input(world, "which shell? There are bash, zsh and fish",
+                             "`bawn shell-init --help` says where the line belongs");
     if (text_equal(caller_variable(&world->caller, "BAWN"), "1"))
-        return EXIT_FINE; /* inside, an agent's name means the agent */
+        return EXIT_FINE; /* inside, the name means the agent itself */
     struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     auto_buf struct buf out = {0};

@@ -1,4 +1,4 @@
-/* Shows the policy that holds here: as a listing, a plan, JSON or the briefing of an agent. */
+/* `bawn show`: shows the policy that applies here, as a listing, a plan, JSON or a briefing. */
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "report/messages.h"
@@ -10,12 +10,11 @@ int cmd_show(const struct world *world, const struct args *args)
     struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0 && args->flags & FLAG(BRIEF) && args->flags & (FLAG(PLAN) | FLAG(JSON))) {
-        say_problem(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
-        status = EXIT_BAD_INPUT;
+        status =
+            say_bad_input(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
     } else if (status == 0) {
         auto_buf struct buf out = {0};
-        struct style style = style_for_out(world);
-        style.home = loaded.request.home;
+        struct style style = style_for_out(world, loaded.request.home);
         if (args->flags & FLAG(BRIEF))
             briefing_add(&loaded.plan, args->flags & (FLAG(REVIEW) | FLAG(DISCARD)), &out);
         else if (args->flags & FLAG(JSON))

@@ -8,7 +8,7 @@
 #include "session/load.h"
 #include "trust/trust.h"
 
-/* What the repository's file, and the profiles it uses, would add once it is trusted. */
+/* Lists the grants that the repository's .bawn and its profiles add once trusted. */
 static size_t add_widenings(const struct loaded *loaded, const struct style *style, struct buf *out)
 {
     size_t count = 0;
@@ -29,8 +29,7 @@ static size_t add_widenings(const struct loaded *loaded, const struct style *sty
 static int pin(const struct world *world, const struct args *args, struct loaded *loaded,
                const struct workspace *workspace)
 {
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
+    struct style style = style_for_out(world, loaded->request.home);
     auto_buf struct buf out = {0};
     style_add_path(&style, &out, COLOUR_BOLD, workspace->own_policy->name);
     if (workspace->is_trusted) {
@@ -42,11 +41,9 @@ static int pin(const struct world *world, const struct args *args, struct loaded
     if (add_widenings(loaded, &style, &out) == 0)
         buf_add_str(&out, "  nothing: it only tightens\n");
     put(world->out, &out);
-    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
-        say_problem(world, "nobody can be asked here, so nothing was trusted",
-                    "`bawn trust --yes` does not ask");
-        return EXIT_BAD_INPUT;
-    }
+    if (!(args->flags & FLAG(YES)) && !world->in_is_terminal)
+        return say_bad_input(world, "nobody can be asked here, so nothing was trusted",
+                             "`bawn trust --yes` does not ask");
     if (!(args->flags & FLAG(YES)) && !ask(world, "Trust it?")) {
         fputs("Not trusted: it keeps tightening only.\n", world->out);
         return EXIT_FINE;
@@ -54,10 +51,8 @@ static int pin(const struct world *world, const struct args *args, struct loaded
     struct err err = {0};
     const struct source *own = workspace->own_policy;
     if (trust_pin(&loaded->fs, loaded->request.starts[START_DATA], workspace->path, own->text, own->size,
-                  &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+                  &err) < 0)
+        return say_refused(world, &err);
     fputs("Trusted, as long as its content stays as it is. `bawn trust --revoke` takes it back.\n",
           world->out);
     return EXIT_FINE;
@@ -67,20 +62,16 @@ static int revoke(const struct world *world, struct loaded *loaded, const char *
 {
     struct err err = {0};
     int revoked = trust_revoke(&loaded->fs, loaded->request.starts[START_DATA], workspace, &err);
-    if (revoked < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (revoked < 0)
+        return say_refused(world, &err);
     fputs(revoked ? "No longer trusted: it only tightens.\n" : "It was not trusted.\n", world->out);
     return EXIT_FINE;
 }
 
 int cmd_trust(const struct world *world, const struct args *args)
 {
-    if (args->words.count > 1) {
-        say_problem(world, "`bawn trust` takes one directory at a time", NULL);
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count > 1)
+        return say_bad_input(world, "`bawn trust` takes one directory at a time", NULL);
     const struct argument named = {VERB_WORKSPACE, args->words.count ? args->words.at[0] : NULL};
     struct run_request request = args_place(args);
     request.rules = &named;
@@ -92,9 +83,9 @@ int cmd_trust(const struct world *world, const struct args *args)
         if (args->flags & FLAG(REVOKE)) {
             status = revoke(world, &loaded, workspace->path);
         } else if (!workspace->own_policy) {
-            say_problem(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),
-                        "`bawn trust DIR` names another directory");
-            status = EXIT_BAD_INPUT;
+            status =
+                say_bad_input(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),
+                              "`bawn trust DIR` names another directory");
         } else {
             status = pin(world, args, &loaded, workspace);
         }

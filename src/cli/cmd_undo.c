@@ -1,4 +1,4 @@
-/* Takes back what a session changed: all of it, or back to a checkpoint. */
+/* `bawn undo`: takes back the changes of a session, or goes back to one of its checkpoints. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
 
-/* Does what it changed stand in the workspace, to be taken back? */
+/* Are its changes in the workspace, so that they can be taken back? */
 static bool undo_is_possible(const struct record *record)
 {
     bool has_changed =
@@ -20,7 +20,7 @@ static bool undo_is_possible(const struct record *record)
     return has_changed && record->state == STATE_DONE && record->changes;
 }
 
-/* --- what can be undone: --list ---------------------------------------------------------------------------------------- */
+/* --- --list ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t bytes_in(const struct tree *tree)
 {
@@ -81,13 +81,12 @@ static const char *remark_on(struct arena *arena, const struct record *record)
     return *record->of ? arena_printf(arena, "%s of %s", record_mode_name(record->mode), record->of) : "";
 }
 
-/* A session that can be undone, and each that has checkpoints to go to. */
+/* Adds a session that can be undone or has checkpoints, with its checkpoints. */
 static void add_session(const struct choice *choice, const struct style *style, struct buf *out,
                         const struct record *record)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    auto_fd int fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(choice->sessions_fd, record->name);
     auto_tree struct tree before = {0}, after = {0};
     struct err ignored;
     checkpoint_list checkpoints = {0};
@@ -113,7 +112,7 @@ static void add_session(const struct choice *choice, const struct style *style, 
 
 static int undo_list(const struct world *world, struct choice *choice)
 {
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     for (size_t i = choice->records.count; i--;)
         add_session(choice, &style, &out, &choice->records.at[i]);
@@ -126,18 +125,16 @@ static int undo_list(const struct world *world, struct choice *choice)
     return EXIT_FINE;
 }
 
-/* --- back to a checkpoint: --to ----------------------------------------------------------------------------------------- */
+/* --- --to: back to a checkpoint ----------------------------------------------------------------------------------- */
 
-/* The way from what a session left to what was there before it, or at one of its checkpoints. */
+/* The trees to go from and to: from the end of a session to its start or one of its checkpoints. */
 struct undo_target {
     struct way way;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
-    VEC(struct tree) trees; /* whose entries the way borrows, beside those of the choice */
+    VEC(struct tree) trees; /* the way points into these trees, and into those of the choice */
     bool is_checkpoint;
-    struct timespec taken; /* of the checkpoint */
+    struct timespec taken; /* the checkpoint's time */
 };
-
-/* --- which run ---------------------------------------------------------------------------------------------------- */
 
 static bool is_over(const struct record *record)
 {
@@ -157,27 +154,24 @@ static int undo_choose_run(const struct world *world, const struct choice *choic
         *ret_record = found;
         return 0;
     }
-    say_problem(world,
-                !found ? arena_printf(arena, "there is no run to go back in, in %s", choice->workspace)
-                : found->mode != RECORD_LIVE
-                    ? arena_printf(arena,
-                                   "%s has no checkpoints: it is no run that wrote the workspace itself",
-                                   found->name)
-                    : arena_printf(arena, "%s has not ended yet", found->name),
-                "`bawn undo --list` lists what can be undone");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(
+        world,
+        !found ? arena_printf(arena, "there is no run to go back in, in %s", choice->workspace)
+        : found->mode != RECORD_LIVE
+            ? arena_printf(arena, "%s has no checkpoints: it is no run that wrote the workspace itself",
+                           found->name)
+            : arena_printf(arena, "%s has not ended yet", found->name),
+        "`bawn undo --list` lists what can be undone");
 }
 
-/* --- the way there ------------------------------------------------------------------------------------------------ */
-
-/* The trees under two names, for as long as the target is. */
-static void keep_trees(struct undo_target *target, struct tree before, struct tree after)
+/* The target owns the trees from now on. */
+static void own_trees(struct undo_target *target, struct tree before, struct tree after)
 {
     vec_push(&target->trees, before);
     vec_push(&target->trees, after);
 }
 
-/* What undos have taken back of this session since, the oldest first. */
+/* Continues the way with the undos of this session, oldest first. */
 static void follow_undos(const struct choice *choice, const struct record *record, struct undo_target *target)
 {
     record_list records;
@@ -189,19 +183,18 @@ static void follow_undos(const struct choice *choice, const struct record *recor
         const struct record *undo = &records.at[i];
         if (undo->mode != RECORD_UNDO || undo->state != STATE_DONE || strcmp(undo->of, record->name) != 0)
             continue;
-        auto_fd int fd =
-            openat(choice->sessions_fd, undo->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int fd = session_open(choice->sessions_fd, undo->name);
         struct tree before = {0}, after = {0};
         bool is_whole = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
                         tree_load(fd, "after", &after, &ignored) > 0;
-        keep_trees(target, before, after);
+        own_trees(target, before, after);
         if (is_whole)
             way_continue(&target->way, &before, &after);
     }
     vec_free(&records);
 }
 
-/* The last checkpoint at or before a moment; 0: none is as old. */
+/* The last checkpoint at or before the time; 0: all are later. */
 static uint64_t find_checkpoint(int folder_fd, time_t moment, struct timespec *ret_taken)
 {
     checkpoint_list checkpoints;
@@ -219,21 +212,19 @@ static int check_moment(const struct world *world, const struct choice *choice, 
                         const char *to, time_t *ret_moment)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    if (!time_parse(to, time(NULL), ret_moment)) {
-        say_problem(world, arena_printf(arena, "'%s' is no time", to),
-                    "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
-        return EXIT_BAD_INPUT;
-    }
+    if (!time_parse(to, time(NULL), ret_moment))
+        return say_bad_input(world, arena_printf(arena, "'%s' is no time", to),
+                             "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
     if (*ret_moment >= record->began.tv_sec && *ret_moment <= record->ended.tv_sec + 59)
         return 0;
     bool is_before = *ret_moment < record->began.tv_sec;
-    say_problem(world,
-                arena_printf(arena, "%s %s %s, and that is %s", record->name, is_before ? "began" : "ended",
-                             time_text(arena, is_before ? record->began : record->ended),
-                             is_before ? "later" : "earlier"),
-                is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
-                          : "`bawn undo --list` lists what it can go back to");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world,
+                         arena_printf(arena, "%s %s %s, and that is %s", record->name,
+                                      is_before ? "began" : "ended",
+                                      time_text(arena, is_before ? record->began : record->ended),
+                                      is_before ? "later" : "earlier"),
+                         is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
+                                   : "`bawn undo --list` lists what it can go back to");
 }
 
 static int undo_find_target(const struct world *world, const struct choice *choice,
@@ -248,11 +239,9 @@ static int undo_find_target(const struct world *world, const struct choice *choi
         return status;
     uint64_t number = to ? find_checkpoint(choice->folder_fd, moment, &ret_target->taken) : 0;
     int found = number ? checkpoint_load(choice->folder_fd, number, &before, &after, &err) : 0;
-    keep_trees(ret_target, before, after);
-    if (found < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    own_trees(ret_target, before, after);
+    if (found < 0)
+        return say_refused(world, &err);
     ret_target->is_checkpoint = found > 0;
     way_to_checkpoint(&choice->before, &choice->after, &before, &after, &ret_target->way);
     if (record->mode == RECORD_LIVE)
@@ -279,7 +268,7 @@ static const struct record *latest(const struct choice *choice)
     return NULL;
 }
 
-/* A session that ran at the same time: which of the two changed a file cannot be told. */
+/* A session that ran at the same time: bawn cannot tell which of the two changed a file. */
 static const struct record *find_overlap(const struct choice *choice, const struct record *record)
 {
     for (size_t i = 0; i < choice->records.count; i++) {
@@ -305,10 +294,8 @@ static int prune_now(const struct world *world, const struct choice *choice)
     if (status)
         return status;
     if (choice->sessions_fd >= 0 &&
-        pruning_run(&world->caller, &choice->loaded, &limits, choice->sessions_fd, true, &pruned, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+        pruning_run(&world->caller, &choice->loaded, &limits, choice->sessions_fd, true, &pruned, &err) < 0)
+        return say_refused(world, &err);
     size_t count = pruned.sessions.count;
     fprintf(world->out, "%zu session%s forgotten%s%s, %s freed.\n", count, count == 1 ? "" : "s",
             count ? ": " : "", pruned_names(arena, &pruned), size_text(arena, pruned.bytes));
@@ -319,7 +306,10 @@ static int prune_now(const struct world *world, const struct choice *choice)
     return EXIT_FINE;
 }
 
-/* The session that was undone is marked so; where that was an undo itself, what it undid holds again. */
+/*
+ * Marks the session as undone. Undoing an undo restores the state of the session it undid; undoing an apply makes
+ * the review wait again.
+ */
 static void mark_undone(const struct choice *choice, const struct record *record)
 {
     mark_state(choice, record->name, STATE_UNDONE);
@@ -330,17 +320,17 @@ static void mark_undone(const struct choice *choice, const struct record *record
 }
 
 /*
- * Where an apply brought a part of a file, what the session began with became that part. With the apply undone it begins
- * with what was there before it, so that all of it waits again.
+ * If an apply brought only some hunks of a file, the review's "before" became that partial text. After the apply is
+ * undone, "before" is again the text before the apply, so that all hunks wait.
  */
-static void give_back(const struct world *world, const struct choice *choice, const char *name)
+static void restore_before(const struct world *world, const struct choice *choice, const char *name)
 {
     struct err err = {0};
     auto_tree struct tree before = {0};
     revision_list revisions = {0};
-    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(choice->sessions_fd, name);
     if (fd < 0)
-        return; /* it is long forgotten */
+        return; /* it has been pruned */
     int result = tree_load(fd, "before", &before, &err);
     for (size_t i = 0; result > 0 && i < before.entries.count; i++) {
         const struct entry *began = &before.entries.at[i];
@@ -356,7 +346,7 @@ static void give_back(const struct world *world, const struct choice *choice, co
     vec_free(&revisions);
 }
 
-/* Of two runs at one time nobody can tell which changed a file. Returns 0, or the exit status. */
+/* Refuses if another run overlaps. Returns 0, or the exit status. */
 static int refuse_overlap(const struct world *world, const struct choice *choice, const struct record *record)
 {
     const struct record *overlap = find_overlap(choice, record);
@@ -372,7 +362,7 @@ static int refuse_overlap(const struct world *world, const struct choice *choice
     return EXIT_REFUSED;
 }
 
-/* The session that is meant. Returns 0, or the exit status. */
+/* Chooses the session to undo. Returns 0, or the exit status. */
 static int choose_session(const struct world *world, const struct args *args, const struct choice *choice,
                           const struct record **ret_record)
 {
@@ -384,11 +374,10 @@ static int choose_session(const struct world *world, const struct args *args, co
         *ret_record = record;
         return 0;
     }
-    say_problem(world,
-                record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
-                       : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
-                "`bawn undo --list` lists what can be");
-    return EXIT_BAD_INPUT;
+    return say_bad_input(world,
+                         record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
+                                : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
+                         "`bawn undo --list` lists what can be");
 }
 
 static int undo_to(const struct world *world, const struct args *args, struct choice *choice,
@@ -420,9 +409,9 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     if (dialogue.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);
     else if (dialogue.is_complete)
-        mark_state(choice, record->name, STATE_DONE); /* what is left of it can be taken back */
+        mark_state(choice, record->name, STATE_DONE); /* the rest of its changes can still be undone */
     if (record->mode == RECORD_APPLY && dialogue.has_run)
-        give_back(world, choice, record->of);
+        restore_before(world, choice, record->of);
     return status;
 }
 
@@ -444,15 +433,13 @@ static int undo_session(const struct world *world, const struct args *args, stru
     return status;
 }
 
+static int list_or_prune(const struct world *world, const struct args *args, struct choice *choice)
+{
+    return args->flags & FLAG(LIST) ? undo_list(world, choice) : prune_now(world, choice);
+}
+
 int cmd_undo(const struct world *world, const struct args *args)
 {
-    struct choice choice;
-    bool only_looks = args->flags & (FLAG(LIST) | FLAG(PRUNE));
-    int status = only_looks ? choose_here(world, args, &choice) : choose_begin(world, args, &choice);
-    if (status == 0)
-        status = (args->flags & FLAG(LIST))    ? undo_list(world, &choice)
-                 : (args->flags & FLAG(PRUNE)) ? prune_now(world, &choice)
-                                               : undo_session(world, args, &choice);
-    choose_end(&choice);
-    return status;
+    return (args->flags & (FLAG(LIST) | FLAG(PRUNE))) ? choose_here_then(world, args, list_or_prune)
+                                                      : choose_then(world, args, undo_session);
 }

@@ -1,12 +1,11 @@
-/* Answers which rule decides about each path, host and variable that is named. */
+/* `bawn why`: reports which rule decides each named path, host and variable. */
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "report/policy_text.h"
 
 static int answer_all(const struct world *world, const struct args *args, const struct loaded *loaded)
 {
-    struct style style = style_for_out(world);
-    style.home = loaded->request.home;
+    struct style style = style_for_out(world, loaded->request.home);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     bool as_json = args->flags & FLAG(JSON);
@@ -27,11 +26,9 @@ static int answer_all(const struct world *world, const struct args *args, const 
 
 int cmd_why(const struct world *world, const struct args *args)
 {
-    if (args->words.count == 0) {
-        say_problem(world, "`bawn why` wants a path, a host or a $NAME after it",
-                    "`bawn why ~/.ssh` is an example");
-        return EXIT_BAD_INPUT;
-    }
+    if (args->words.count == 0)
+        return say_bad_input(world, "`bawn why` wants a path, a host or a $NAME after it",
+                             "`bawn why ~/.ssh` is an example");
     const struct run_request request = args_request(args);
     struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);

@@ -16,17 +16,17 @@ enum { MOST_LISTED = 20 };
 
 void mark_state(const struct choice *choice, const char *name, enum record_state state)
 {
-    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = session_open(choice->sessions_fd, name);
     struct record record;
     struct err ignored;
     if (fd < 0 || record_load(fd, choice->loaded.policy.arena, &record, &ignored) <= 0)
         return;
     record.state = state;
     if (record_save(fd, &record, &ignored) < 0)
-        return; /* the verbs look at the files, not at this alone */
+        return; /* the verbs compare the files as well */
 }
 
-/* --- files that both the user and the session have changed -------------------------------------------------------------- */
+/* --- conflicts: files that both the user and the session have changed ---------------------------------------------- */
 
 enum { LINES_SHOWN = 40 };
 
@@ -51,24 +51,25 @@ void conflict_add(struct buf *out, const struct style *style, const char *clashe
         buf_printf(out, "      and %zu lines more\n", lines - LINES_SHOWN);
 }
 
-struct settling {
+struct resolution {
     const struct choice *choice;
     struct dialogue *dialogue;
     struct store *store;
     rewrite_list rewrites;
 };
 
-static void join(struct settling *settling, struct decision *decision, const struct conflict *conflict)
+static void merge_sides(struct resolution *resolution, struct decision *decision,
+                        const struct conflict *conflict)
 {
-    const struct dialogue *dialogue = settling->dialogue;
-    struct arena *arena = settling->choice->loaded.policy.arena;
+    const struct dialogue *dialogue = resolution->dialogue;
+    struct arena *arena = resolution->choice->loaded.policy.arena;
     struct merge merge = {&conflict->base, &conflict->ours, &conflict->theirs, "yours", dialogue->of->name};
     auto_buf struct buf joined = {0}, clashing = {0};
     size_t clashes = merge_texts(&merge, &joined);
     bool merges = dialogue->conflicts == CONFLICTS_MERGE || dialogue->conflicts == CONFLICTS_MARK;
     if (merges && (clashes == 0 || dialogue->conflicts == CONFLICTS_MARK)) {
         decision->course = COURSE_GO;
-        vec_push(&settling->rewrites, (struct rewrite){.of = decision, .text = joined});
+        vec_push(&resolution->rewrites, (struct rewrite){.of = decision, .text = joined});
         joined = (struct buf){0};
         return;
     }
@@ -80,9 +81,9 @@ static void join(struct settling *settling, struct decision *decision, const str
                             : "it was changed since, in other lines (--merge joins both)";
 }
 
-static int settle_one(struct settling *settling, struct decision *decision, struct err *err)
+static int resolve_one(struct resolution *resolution, struct decision *decision, struct err *err)
 {
-    struct dialogue *dialogue = settling->dialogue;
+    struct dialogue *dialogue = resolution->dialogue;
     if (dialogue->conflicts == CONFLICTS_OURS) {
         decision->course = COURSE_DROPPED;
         vec_push(&dialogue->afters,
@@ -90,61 +91,61 @@ static int settle_one(struct settling *settling, struct decision *decision, stru
         return 0;
     }
     auto_conflict struct conflict conflict;
-    int read = conflict_read(&dialogue->transition, settling->store, decision, &conflict, err);
+    int read = conflict_read(&dialogue->transition, resolution->store, decision, &conflict, err);
     if (read > 0)
-        join(settling, decision, &conflict);
+        merge_sides(resolution, decision, &conflict);
     return read < 0 ? -1 : 0;
 }
 
-/* The joined texts are what the decisions bring from now on, and what the session is about. */
-static int keep_joined(struct settling *settling, struct err *err)
+/* Makes the merged texts the new content of the decisions and of the session's record. */
+static int use_merged(struct resolution *resolution, struct err *err)
 {
-    struct dialogue *dialogue = settling->dialogue;
-    if (rewrite_all(settling->choice->store, settling->choice->loaded.policy.arena, &settling->rewrites,
+    struct dialogue *dialogue = resolution->dialogue;
+    if (rewrite_all(resolution->choice->store, resolution->choice->loaded.policy.arena, &resolution->rewrites,
                     err) < 0)
         return -1;
-    for (size_t i = 0; i < settling->rewrites.count; i++) {
-        struct decision *decision = (struct decision *)settling->rewrites.at[i].of;
-        decision->judged.change.after = settling->rewrites.at[i].entry;
+    for (size_t i = 0; i < resolution->rewrites.count; i++) {
+        struct decision *decision = (struct decision *)resolution->rewrites.at[i].of;
+        decision->judged.change.after = resolution->rewrites.at[i].entry;
         vec_push(&dialogue->afters,
-                 (struct revision){decision->judged.change.path, settling->rewrites.at[i].entry});
+                 (struct revision){decision->judged.change.path, resolution->rewrites.at[i].entry});
     }
     return 0;
 }
 
 /*
- * What becomes of the conflicts among the decisions: of each that stays one, why, and the lines at which both sides clash.
- * Returns 0, or the exit status after having said what is wrong.
+ * Merges or drops the conflicts, as the flags say. A conflict that stays gets a reason and the lines that clash.
+ * Returns 0, or the exit status after saying what is wrong.
  */
-static int conflicts_settle(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
-                            decision_list *decisions)
+static int resolve_conflicts(const struct world *world, const struct choice *choice,
+                             struct dialogue *dialogue, decision_list *decisions)
 {
     struct err err = {0};
     auto_store struct store store = STORE_NONE;
-    struct settling settling = {.choice = choice, .dialogue = dialogue, .store = &store};
+    struct resolution resolution = {.choice = choice, .dialogue = dialogue, .store = &store};
     int result = store_open(choice->store, &store, &err);
     for (size_t i = 0; i < decisions->count && result == 0; i++) {
         struct decision *decision = &decisions->at[i];
         if (decision->course == COURSE_CONFLICT && change_is_shown(&decision->judged.change) &&
             choose_has_path(choice, decision->judged.change.path))
-            result = settle_one(&settling, decision, &err);
+            result = resolve_one(&resolution, decision, &err);
     }
     if (result == 0)
-        result = keep_joined(&settling, &err);
-    rewrites_free(&settling.rewrites);
+        result = use_merged(&resolution, &err);
+    rewrites_free(&resolution.rewrites);
     if (result < 0)
         say_err(world, &err);
     return result < 0 ? EXIT_REFUSED : 0;
 }
 
-/* --- what goes, and what is left alone ------------------------------------------------------------------------------------ */
+/* --- which changes are carried out -------------------------------------------------------------------------------- */
 
 struct tally {
     size_t go, left;
 };
 
 struct inner {
-    bool goes, stays; /* something beneath a directory does */
+    bool goes, stays; /* a change beneath the directory does */
 };
 
 static struct inner look_beneath(const decision_list *decisions, size_t directory)
@@ -176,7 +177,7 @@ void dialogue_fit_directories(decision_list *decisions)
     }
 }
 
-/* Changes outside the paths that were named, and those that a person must see first, do not go. */
+/* Leaves out changes outside the named paths, and changes that need approval. */
 static void choose_changes(const struct choice *choice, const struct dialogue *dialogue,
                            decision_list *decisions)
 {
@@ -188,8 +189,8 @@ static void choose_changes(const struct choice *choice, const struct dialogue *d
             decision->course = COURSE_DONE;
             continue;
         }
-        const char *why = decision->course == COURSE_GO && dialogue->holds_back
-                              ? dialogue->holds_back(dialogue->context, change)
+        const char *why = decision->course == COURSE_GO && dialogue->needs_approval
+                              ? dialogue->needs_approval(dialogue->context, change)
                               : NULL;
         if (why) {
             decision->course = COURSE_HELD;
@@ -198,8 +199,8 @@ static void choose_changes(const struct choice *choice, const struct dialogue *d
     }
 }
 
-int dialogue_hold_broken(const struct choice *choice, const struct dialogue *dialogue,
-                         decision_list *decisions, struct err *err)
+int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *dialogue,
+                            decision_list *decisions, struct err *err)
 {
     if (dialogue->mode == RECORD_APPLY &&
         repo_check_hold_broken(&dialogue->transition, choice->loaded.policy.arena, decisions, err) < 0)
@@ -230,7 +231,7 @@ static void add_left(struct buf *out, const struct style *style, const char *pat
 
 static void show(const struct world *world, const struct dialogue *dialogue, const decision_list *decisions)
 {
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     size_t listed = 0, more = 0, in_git = 0;
     for (size_t i = 0; i < decisions->count; i++) {
@@ -274,7 +275,7 @@ static const struct decision *decision_of(const decision_list *decisions, const 
     return NULL;
 }
 
-/* What is left alone in the end leaves the session as it is. */
+/* Drops the revisions of files that were not replaced: their records stay unchanged. */
 static void drop_unused(revision_list *revisions, const decision_list *decisions,
                         const struct replaced *replaced)
 {
@@ -307,11 +308,11 @@ int dialogue_revise(const struct choice *choice, struct dialogue *dialogue, stru
     return record_save(choice->folder_fd, &record, err);
 }
 
-static void say_settled(const struct world *world, const struct dialogue *dialogue,
-                        const struct record *record, const struct replaced *replaced)
+static void report_result(const struct world *world, const struct dialogue *dialogue,
+                          const struct record *record, const struct replaced *replaced)
 {
     auto_buf struct buf out = {0};
-    struct style style = style_for_out(world);
+    struct style style = style_for_out(world, NULL);
     for (size_t i = 0; i < replaced->left_alone.count; i++)
         add_left(&out, &style, replaced->left_alone.at[i].path, replaced->left_alone.at[i].why);
     buf_printf(&out, "%llu file%s %s. `bawn undo %s` reverses that.\n", (unsigned long long)record->changes,
@@ -319,7 +320,7 @@ static void say_settled(const struct world *world, const struct dialogue *dialog
     put(world->out, &out);
 }
 
-/* In a session of its own. Returns -1, or how many files were left alone. */
+/* Replaces the files in a new session. Returns -1, or how many files were left alone. */
 static int run_transition(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
                           const decision_list *decisions, struct err *err)
 {
@@ -343,14 +344,14 @@ static int run_transition(const struct world *world, const struct choice *choice
     journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", replaced.done));
     dialogue->has_run = result == 0;
     if (result == 0)
-        say_settled(world, dialogue, &record, &replaced);
+        report_result(world, dialogue, &record, &replaced);
     drop_unused(&dialogue->befores, NULL, &replaced);
     drop_unused(&dialogue->afters, NULL, &replaced);
-    int kept = (int)replaced.left_alone.count;
+    int left = (int)replaced.left_alone.count;
     vec_free(&replaced.left_alone);
-    if (record.state != STATE_SETTLING) /* else the next bawn command finds it, and finishes it */
+    if (record.state != STATE_SETTLING) /* else the next bawn command repairs it */
         session_end(&session);
-    return result < 0 ? -1 : kept;
+    return result < 0 ? -1 : left;
 }
 
 int dialogue_run(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
@@ -360,14 +361,13 @@ int dialogue_run(const struct world *world, const struct choice *choice, struct 
     bool any_goes = false;
     for (size_t i = 0; i < decisions->count; i++)
         any_goes |= decisions->at[i].course == COURSE_GO && change_is_shown(&decisions->at[i].judged.change);
-    int kept = any_goes ? run_transition(world, choice, dialogue, decisions, &err) : 0;
-    dialogue->is_complete &= kept == 0;
-    if (kept < 0 || dialogue_revise(choice, dialogue, &err) < 0) {
+    int left = any_goes ? run_transition(world, choice, dialogue, decisions, &err) : 0;
+    dialogue->is_complete &= left == 0;
+    if (left < 0 || dialogue_revise(choice, dialogue, &err) < 0) {
         dialogue->is_complete = false;
-        say_err(world, &err);
-        return EXIT_REFUSED;
+        return say_refused(world, &err);
     }
-    return kept ? 1 : EXIT_FINE;
+    return left ? 1 : EXIT_FINE;
 }
 
 void dialogue_free(struct dialogue *dialogue)
@@ -381,10 +381,8 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
 {
     struct err err = {0};
     choose_changes(choice, dialogue, decisions);
-    if (dialogue_hold_broken(choice, dialogue, decisions, &err) < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
+    if (dialogue_exclude_broken(choice, dialogue, decisions, &err) < 0)
+        return say_refused(world, &err);
     struct tally tally = count_changes(decisions);
     drop_unused(&dialogue->afters, decisions, NULL);
     show(world, dialogue, decisions);
@@ -408,11 +406,9 @@ int dialogue_run_all(const struct world *world, struct choice *choice, struct di
     dialogue->transition.progress = progress_begin(&line, &world->speaker, "looking at files");
     int decided = transition_decide(&dialogue->transition, choice->loaded.policy.arena, &decisions, &err);
     progress_end(&line);
-    if (decided < 0) {
-        say_err(world, &err);
-        return EXIT_REFUSED;
-    }
-    int status = conflicts_settle(world, choice, dialogue, &decisions);
+    if (decided < 0)
+        return say_refused(world, &err);
+    int status = resolve_conflicts(world, choice, dialogue, &decisions);
     if (status == 0)
         status = dialogue_chosen(world, choice, dialogue, &decisions);
     vec_free(&decisions);

@@ -1,4 +1,4 @@
-/* The real world, as bawn_main wants it. */
+/* The program: fills struct world with the real one and calls bawn_main. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -10,13 +10,13 @@
 #include "cli/say.h"
 #include "cli/world.h"
 
-/* The home of the caller's account, for which there is `size` bytes of room; NULL where it is not known. */
+/* The home of the caller's account, stored in `room`; NULL if HOME is set or the account is not found. */
 static const char *account_home(const struct world *world, char *room, size_t size)
 {
     const char *home = caller_variable(&world->caller, "HOME");
     if (home && *home)
-        return NULL; /* the account is looked up only where it is needed */
-    /* Read as a file: other sources of accounts are plug-ins, which a static program does not load. */
+        return NULL; /* not needed */
+    /* /etc/passwd only: other sources of accounts are plug-ins, which a static program cannot load. */
     FILE *accounts = fopen("/etc/passwd", "re");
     struct passwd entry = {0}, *account = NULL;
     while (accounts && fgetpwent_r(accounts, &entry, room, size, &account) == 0 &&
@@ -27,7 +27,7 @@ static const char *account_home(const struct world *world, char *room, size_t si
     return account ? account->pw_dir : NULL;
 }
 
-/* A standard stream that is closed stays closed for the command, and nothing that bawn opens takes its place. */
+/* Opens /dev/null on closed standard streams, so that no file of bawn's gets their numbers. */
 static bool occupy_closed_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -37,7 +37,7 @@ static bool occupy_closed_streams(void)
     return true;
 }
 
-/* What is given back to the kernel is soon wanted again, and asking for it in small pieces takes longer than having it. */
+/* Fewer system calls: allocates in larger steps, and returns memory to the kernel later. */
 static void keep_memory(void)
 {
     mallopt(M_TOP_PAD, 512 * 1024);
@@ -58,7 +58,7 @@ int main(int argument_count, char **arguments)
                 .environment = (const char *const *)environ,
                 .trace = trace_begin((const char *const *)environ),
                 .look_at_machine = machine_look,
-                .heap = directory, /* the first that bawn itself has got of it: libc's own is before it */
+                .heap = directory, /* bawn's first allocation; libc's own lie below it */
             },
         .repairs = true,
         .in = stdin,
@@ -74,10 +74,8 @@ int main(int argument_count, char **arguments)
                     "look whether the machine has memory and descriptors left");
         return EXIT_REFUSED;
     }
-    if (!directory || *directory != '/') {
-        say_problem(&world, "the current directory cannot be found", "change into one that exists");
-        return EXIT_BAD_INPUT;
-    }
+    if (!directory || *directory != '/')
+        return say_bad_input(&world, "the current directory cannot be found", "change into one that exists");
     char account[4096];
     world.caller.account_home = account_home(&world, account, sizeof(account));
     int status = bawn_main(&world, argument_count, arguments);

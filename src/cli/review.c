@@ -27,7 +27,7 @@ static const char conflict_help[] =
 
 /* --- a question --------------------------------------------------------------------------------------------------- */
 
-/* The next screen of a text. Returns where it ends. */
+/* Shows the next screen of the text. Returns where it ends. */
 static size_t show_screen(const struct review *review, const struct buf *text, size_t from)
 {
     size_t at = from;
@@ -66,8 +66,6 @@ char review_question(struct review *review, const struct buf *text, const char *
     }
 }
 
-/* --- what is shown of an item ------------------------------------------------------------------------------------- */
-
 /* --- a file hunk by hunk ----------------------------------------------------------------------------------------------- */
 
 static const char hunk_help[] = "  y  take this hunk            n  leave it\n"
@@ -77,7 +75,7 @@ static const char hunk_help[] = "  y  take this hunk            n  leave it\n"
                                 "  k  the one before            j  the next, this one undecided\n"
                                 "  q  enough: whatever is left undecided is left as it is\n";
 
-/* An answer for this one and all that follow. */
+/* Answers this hunk and all that follow. */
 static void answer_hunks(struct item *item, size_t from, enum answer answer)
 {
     for (size_t i = from; i < item->hunk_answers.count; i++)
@@ -89,14 +87,14 @@ static bool split(struct item *item, size_t number)
     size_t parts = hunks_split(&item->hunks, number);
     for (size_t i = 1; i < parts; i++)
         vec_push(&item->hunk_answers, ANSWER_NONE);
-    /* Those that follow keep their answers. */
+    /* The hunks that follow keep their answers. */
     size_t moved = item->hunk_answers.count - parts - number;
     memmove(item->hunk_answers.at + number + parts, item->hunk_answers.at + number + 1, moved);
     memset(item->hunk_answers.at + number, ANSWER_NONE, parts);
     return parts > 1;
 }
 
-/* Does what the key says. Returns the next hunk's number. */
+/* Handles a key. Returns the number of the next hunk. */
 static size_t obey_in_hunks(struct review *review, struct item *item, size_t number, char key)
 {
     size_t count = item->hunks.list.count;
@@ -144,7 +142,7 @@ static char ask_hunks(struct review *review, struct item *item)
 
 /* --- item by item -------------------------------------------------------------------------------------------------------- */
 
-/* Where the branches stood and stand: the rest of a repository says nothing to a person. */
+/* Shows the old and new positions of branches; other files of a repository mean nothing to a person. */
 static void add_repository(const struct review *review, const struct item *item, struct buf *out)
 {
     const char *path = review->decisions->at[item->members.at[0]].judged.change.path;
@@ -182,7 +180,7 @@ static void add_item(const struct review *review, const struct item *item, struc
     }
 }
 
-/* A conflict three ways; where nothing clashes, both are joined for the case that they shall be. */
+/* Shows a conflict. If no lines clash, merges both sides into item->joined and returns true. */
 static bool add_conflict(struct review *review, struct item *item, struct buf *out)
 {
     const struct decision *decision = &review->decisions->at[item->members.at[0]];
@@ -232,7 +230,7 @@ static char ask_item(struct review *review, struct item *item, size_t number)
     return review_question(review, &shown, question, has_hunks ? "ynxhAkjq" : "ynxAkjq", aside_help);
 }
 
-/* Those that follow and are neither flagged nor in conflict. */
+/* Answers yes to this item and to the following ones without flags and conflicts. */
 static void answer_rest(struct review *review, size_t from)
 {
     for (size_t i = from; i < review->items.count; i++) {
@@ -245,7 +243,7 @@ static void answer_rest(struct review *review, size_t from)
     }
 }
 
-/* The next item without an answer, or the end. */
+/* The next item without an answer, or the count. */
 static size_t next_open(const struct review *review, size_t from)
 {
     while (from < review->items.count && review->items.at[from].answer)
@@ -276,7 +274,7 @@ bool review_ask(struct review *review)
             answer_rest(review, i);
             i = next_open(review, i);
             break;
-        case '\0': /* its hunks have their answers */
+        case '\0': /* ask_hunks has set the answers */
             i = next_open(review, i + 1);
             break;
         default:

@@ -1,4 +1,4 @@
-/* Which changes are one item of a review, and what the answers mean for the decisions and for what still waits. */
+/* Groups changes into the items of a review, and turns the answers into decisions and revisions. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ static bool can_be_asked(const struct review *review, size_t number)
            choose_has_path(review->choice, decision->judged.change.path);
 }
 
-/* A directory that came or went with what lies in it is settled with that. */
+/* A new or removed directory is decided with the files in it. */
 static bool follows_others(const struct review *review, size_t number)
 {
     const struct change *change = &review->decisions->at[number].judged.change;
@@ -82,7 +82,7 @@ static struct item *find_repository(const struct review *review, const char *pat
     return NULL;
 }
 
-/* A file that became a directory, or the other way round, goes with all that lies in it. */
+/* A file that became a directory, or the reverse, is one item with everything beneath it. */
 static size_t add_beneath(struct review *review, struct item *item, size_t number)
 {
     const struct change *change = &review->decisions->at[number].judged.change;
@@ -108,7 +108,7 @@ static size_t index_of(const struct review *review, const char *path)
     return SIZE_MAX;
 }
 
-/* The decisions' own changes are told who was renamed to whom, as `bawn diff` shows it. */
+/* Marks renames in the decisions, as `bawn diff` shows them. */
 static void find_renames(struct review *review)
 {
     change_list changes = {0};
@@ -133,7 +133,7 @@ void review_collect(struct review *review)
             continue;
         struct change made = review_change(review, i);
         if (made.renamed && made.what & CHANGE_DELETED)
-            continue; /* comes with what it became */
+            continue; /* belongs to the item of the new name */
         bool risky = is_risky(review, i), in_git = git_directory_size(change->path) && !risky;
         struct item *item = in_git ? find_repository(review, change->path) : NULL;
         if (item) {
@@ -184,25 +184,25 @@ bool review_find_hunks(const struct review *review, struct item *item)
 
 /* --- what the answers mean ---------------------------------------------------------------------------------------------------- */
 
-/* What a text that is made of hunks, or of both sides of a conflict, is for. */
+/* The uses of a text composed of hunks, or of both sides of a conflict. */
 enum use {
-    USE_NOW = 1,    /* the workspace gets it */
-    USE_BEFORE = 2, /* what still waits begins with it */
-    USE_AFTER = 4,  /* what still waits ends with it */
+    USE_NOW = 1,    /* written to the workspace */
+    USE_BEFORE = 2, /* the new "before" of the record */
+    USE_AFTER = 4,  /* the new "after" of the record */
 };
 
-struct settling {
+struct revising {
     struct review *review;
     rewrite_list rewrites;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
-    VEC(unsigned) uses; /* of each of them */
+    VEC(unsigned) uses; /* of each rewrite */
 };
 
-static void add_rewrite(struct settling *settling, const struct decision *decision, struct buf *text,
+static void add_rewrite(struct revising *revising, const struct decision *decision, struct buf *text,
                         unsigned use)
 {
-    vec_push(&settling->rewrites, (struct rewrite){.of = decision, .text = *text});
-    vec_push(&settling->uses, use);
+    vec_push(&revising->rewrites, (struct rewrite){.of = decision, .text = *text});
+    vec_push(&revising->uses, use);
     *text = (struct buf){0};
 }
 
@@ -219,13 +219,9 @@ static struct buf compose(const struct item *item, const char *answers)
     return text;
 }
 
-struct hunk_tally {
-    size_t yes, no, out;
-};
-
-static struct hunk_tally count_hunks(const struct item *item)
+static struct review_tally count_hunks(const struct item *item)
 {
-    struct hunk_tally tally = {0};
+    struct review_tally tally = {0};
     for (size_t i = 0; i < item->hunk_answers.count; i++) {
         tally.yes += item->hunk_answers.at[i] == ANSWER_YES;
         tally.out += item->hunk_answers.at[i] == ANSWER_OUT;
@@ -234,29 +230,29 @@ static struct hunk_tally count_hunks(const struct item *item)
     return tally;
 }
 
-/* Of what waits: some hunks go into the workspace, some wait on, some are given up. */
-static void settle_hunks(struct settling *settling, struct item *item, struct decision *decision)
+/* A review: some hunks are applied, some still wait, some are dropped. */
+static void decide_hunks(struct revising *revising, struct item *item, struct decision *decision)
 {
-    struct hunk_tally tally = count_hunks(item);
+    struct review_tally tally = count_hunks(item);
     decision->course = tally.yes ? COURSE_GO : tally.no ? COURSE_HELD : COURSE_DROPPED;
     if (tally.yes && tally.no + tally.out) {
         struct buf now = compose(item, "y");
-        add_rewrite(settling, decision, &now, USE_NOW | (tally.no ? USE_BEFORE : USE_AFTER));
+        add_rewrite(revising, decision, &now, USE_NOW | (tally.no ? USE_BEFORE : USE_AFTER));
     }
     if (tally.no && tally.out) {
         struct buf rest = compose(item, "yn");
-        add_rewrite(settling, decision, &rest, USE_AFTER);
+        add_rewrite(revising, decision, &rest, USE_AFTER);
     }
 }
 
-/* Of what was written to the workspace itself: some hunks are taken back. */
-static void settle_live_hunks(struct settling *settling, struct item *item, struct decision *decision)
+/* A live run: some hunks are taken back. */
+static void decide_live_hunks(struct revising *revising, struct item *item, struct decision *decision)
 {
-    struct hunk_tally tally = count_hunks(item);
+    struct review_tally tally = count_hunks(item);
     decision->course = tally.out ? COURSE_GO : COURSE_HELD;
     if (tally.out && tally.yes + tally.no) {
         struct buf rest = compose(item, "yn");
-        add_rewrite(settling, decision, &rest, USE_NOW);
+        add_rewrite(revising, decision, &rest, USE_NOW);
     }
 }
 
@@ -270,25 +266,27 @@ static enum course course_of(const struct review *review, enum answer answer)
                                                           : COURSE_GO;
 }
 
-static void settle_item(struct settling *settling, struct item *item)
+static void decide_item(struct revising *revising, struct item *item)
 {
-    struct review *review = settling->review;
+    struct review *review = revising->review;
     struct decision *first = &review->decisions->at[item->members.at[0]];
     if (item->answer == ANSWER_HUNKS) {
         if (review->is_live)
-            settle_live_hunks(settling, item, first);
+            decide_live_hunks(revising, item, first);
         else
-            settle_hunks(settling, item, first);
+            decide_hunks(revising, item, first);
         return;
     }
     for (size_t i = 0; i < item->members.count; i++)
         review->decisions->at[item->members.at[i]].course = course_of(review, item->answer);
     if (item->answer == ANSWER_MERGE)
-        add_rewrite(settling, first, &item->joined, review->is_live ? USE_NOW : USE_NOW | USE_AFTER);
+        add_rewrite(revising, first, &item->joined, review->is_live ? USE_NOW : USE_NOW | USE_AFTER);
 }
 
-/* What no person was asked about: directories go with what lies in them, times only with all the rest. */
-static void settle_others(const struct review *review, const bool *were_asked)
+/*
+ * Decides the changes without a question: directories follow their contents, changes of times follow all the rest.
+ */
+static void decide_others(const struct review *review, const bool *were_asked)
 {
     bool all_go = true;
     for (size_t i = 0; i < review->decisions->count; i++)
@@ -317,50 +315,50 @@ static void settle_others(const struct review *review, const bool *were_asked)
     dialogue_fit_directories(review->decisions);
 }
 
-/* In the order of a tree, as they are written down. */
-static void revise_session(const struct settling *settling)
+/* In tree order, as records are stored. */
+static void revise_session(const struct revising *revising)
 {
-    struct dialogue *dialogue = settling->review->dialogue;
-    for (size_t i = 0; i < settling->review->decisions->count; i++) {
-        struct decision *decision = &settling->review->decisions->at[i];
+    struct dialogue *dialogue = revising->review->dialogue;
+    for (size_t i = 0; i < revising->review->decisions->count; i++) {
+        struct decision *decision = &revising->review->decisions->at[i];
         const struct change *change = &decision->judged.change;
         if (decision->course == COURSE_DROPPED)
             vec_push(&dialogue->afters, (struct revision){change->path, change->before});
-        for (size_t j = 0; j < settling->rewrites.count; j++) {
-            const struct rewrite *rewrite = &settling->rewrites.at[j];
+        for (size_t j = 0; j < revising->rewrites.count; j++) {
+            const struct rewrite *rewrite = &revising->rewrites.at[j];
             if (rewrite->of != decision)
                 continue;
-            if (settling->uses.at[j] & USE_BEFORE)
+            if (revising->uses.at[j] & USE_BEFORE)
                 vec_push(&dialogue->befores, (struct revision){change->path, rewrite->entry});
-            if (settling->uses.at[j] & USE_AFTER)
+            if (revising->uses.at[j] & USE_AFTER)
                 vec_push(&dialogue->afters, (struct revision){change->path, rewrite->entry});
-            if (settling->uses.at[j] & USE_NOW)
+            if (revising->uses.at[j] & USE_NOW)
                 decision->judged.change.after = rewrite->entry;
         }
     }
 }
 
-int review_settle(struct review *review, struct err *err)
+int review_decide(struct review *review, struct err *err)
 {
-    struct settling settling = {.review = review};
+    struct revising revising = {.review = review};
     bool *were_asked = must_realloc(NULL, review->decisions->count + 1, sizeof(*were_asked));
     memset(were_asked, 0, review->decisions->count + 1);
     for (size_t i = 0; i < review->items.count; i++) {
         struct item *item = &review->items.at[i];
-        settle_item(&settling, item);
+        decide_item(&revising, item);
         for (size_t j = 0; j < item->members.count; j++)
             were_asked[item->members.at[j]] = true;
     }
-    settle_others(review, were_asked);
+    decide_others(review, were_asked);
     free(were_asked);
     int result =
-        rewrite_all(review->choice->store, review->choice->loaded.policy.arena, &settling.rewrites, err);
+        rewrite_all(review->choice->store, review->choice->loaded.policy.arena, &revising.rewrites, err);
     if (result == 0) {
-        revise_session(&settling);
-        result = dialogue_hold_broken(review->choice, review->dialogue, review->decisions, err);
+        revise_session(&revising);
+        result = dialogue_exclude_broken(review->choice, review->dialogue, review->decisions, err);
     }
-    rewrites_free(&settling.rewrites);
-    vec_free(&settling.uses);
+    rewrites_free(&revising.rewrites);
+    vec_free(&revising.uses);
     return result;
 }
 
@@ -369,7 +367,8 @@ struct review_tally review_count(const struct review *review)
     struct review_tally tally = {0};
     for (size_t i = 0; i < review->items.count; i++) {
         const struct item *item = &review->items.at[i];
-        struct hunk_tally hunks = item->answer == ANSWER_HUNKS ? count_hunks(item) : (struct hunk_tally){0};
+        struct review_tally hunks =
+            item->answer == ANSWER_HUNKS ? count_hunks(item) : (struct review_tally){0};
         tally.yes += hunks.yes || item->answer == ANSWER_YES || item->answer == ANSWER_MERGE ||
                      item->answer == ANSWER_THEIRS;
         tally.out += hunks.out || item->answer == ANSWER_OUT;

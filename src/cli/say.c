@@ -20,9 +20,9 @@ static bool colours_wanted(const struct world *world, bool is_terminal)
     return is_terminal && !(no_color && *no_color) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
-struct style style_for_out(const struct world *world)
+struct style style_for_out(const struct world *world, const char *home)
 {
-    return (struct style){.colours = colours_wanted(world, world->out_is_terminal)};
+    return (struct style){.colours = colours_wanted(world, world->out_is_terminal), .home = home};
 }
 
 struct style style_for_err(const struct world *world)
@@ -66,11 +66,16 @@ void say_err(const struct world *world, const struct err *err)
     say_problem(world, err->message, err->hint);
 }
 
-void say_diags(const struct world *world, const struct style *style, const struct diags *diags)
+int say_bad_input(const struct world *world, const char *message, const char *hint)
 {
-    auto_buf struct buf out = {0};
-    report_add_diags(&out, style, diags);
-    put(world->err, &out);
+    say_problem(world, message, hint);
+    return EXIT_BAD_INPUT;
+}
+
+int say_refused(const struct world *world, const struct err *err)
+{
+    say_err(world, err);
+    return EXIT_REFUSED;
 }
 
 /* --- the engine's speaker -------------------------------------------------------------------------------------------- */
@@ -90,7 +95,10 @@ static void speaker_show(const struct speaker *speaker, const struct buf *text)
     put(world_of(speaker)->err, text);
 }
 
-/* Those with which a line is ended and mended. Others would let what the terminal is made to answer look like an answer of its user. */
+/*
+ * Resets the editing keys of the line. With other keys, an answer of the terminal itself could look like the
+ * user's.
+ */
 static void set_usual_keys(struct termios *modes)
 {
     static const struct {
@@ -105,8 +113,8 @@ static void set_usual_keys(struct termios *modes)
 }
 
 /*
- * The terminal as a person expects it: the command may have left it in another mode, and what was typed so far, or what the
- * terminal itself was made to answer, was not meant for this question. Returns the modes that are to be set after the answer.
+ * Prepares the terminal for a question: the command may have left it in another mode. Drops input from before the
+ * question, typed or sent by the terminal. Returns the modes to set after the answer.
  */
 static struct termios ready_terminal(const struct world *world)
 {
@@ -131,8 +139,8 @@ static void be_interrupted(int number)
 }
 
 /*
- * Returns false at the end of what is typed, and on Ctrl-C. That is held back until it is waited for: also one that comes in the
- * moment after the question is an answer to it.
+ * Returns false at the end of input and on Ctrl-C. SIGINT is blocked except in ppoll, so that a Ctrl-C right after
+ * the question counts as its answer.
  */
 static bool hear_answer(const struct world *world, char *answer, int most)
 {
@@ -146,7 +154,7 @@ static bool hear_answer(const struct world *world, char *answer, int most)
     sigset_t while_waiting = before;
     sigdelset(&while_waiting, SIGINT);
     bool is_heard = ppoll(&typed, 1, NULL, &while_waiting) > 0 && fgets(answer, most, world->in) != NULL;
-    /* The rest of a long line is no answer to the next question. */
+    /* Drops the rest of a long line: it does not answer the next question. */
     for (int byte = '\0'; is_heard && strlen(answer) + 1 == (size_t)most && byte != '\n' && byte != EOF;)
         byte = answer[most - 2] == '\n' ? '\n' : fgetc(world->in);
     sigaction(SIGINT, &usual, NULL);
@@ -166,7 +174,7 @@ static bool speaker_ask(const struct speaker *speaker, const char *question, cha
     return is_heard;
 }
 
-/* Nothing is shown while another job has the terminal. A line that wrapped could not be taken back. */
+/* Shows nothing while another job has the terminal. The line is cut, because a wrapped line cannot be erased. */
 static void speaker_show_progress(const struct speaker *speaker, const char *line)
 {
     enum { USUAL_COLUMNS = 80, MOST_COLUMNS = 200 };

@@ -1,19 +1,18 @@
-/* Printing to the person at the terminal, and asking: text on the streams, problems on standard error, yes or no. */
+/* Printing and asking: text on the streams, problems on standard error, yes or no. */
 #pragma once
 
 #include "base/err.h"
 #include "base/style.h"
 #include "cli/world.h"
-#include "policy/diag.h"
 
-/* Colours only for a terminal that can show them, and only if the user has not set NO_COLOR. */
-struct style style_for_out(const struct world *world);
+/* Colours only on a terminal that supports them, unless NO_COLOR is set. `home`, unless NULL, is shown as ~. */
+struct style style_for_out(const struct world *world, const char *home);
 struct style style_for_err(const struct world *world);
 
 /* Writes the whole buffer, whatever bytes it holds. */
 void put(FILE *stream, const struct buf *buf);
 
-/* Asks the person at the terminal a question; any answer but yes is no. */
+/* Asks a question; any answer but yes is no. */
 bool ask(const struct world *world, const char *question);
 void ask_begin(const struct world *world, const char *question); /* the same in two steps */
 bool ask_end(const struct world *world);
@@ -22,5 +21,6 @@ bool ask_end(const struct world *world);
 void say_problem(const struct world *world, const char *message, const char *hint);
 void say_err(const struct world *world, const struct err *err);
 
-/* What is wrong with a policy, on standard error. */
-void say_diags(const struct world *world, const struct style *style, const struct diags *diags);
+/* The same, and return the exit status: EXIT_BAD_INPUT or EXIT_REFUSED. */
+int say_bad_input(const struct world *world, const char *message, const char *hint);
+int say_refused(const struct world *world, const struct err *err);

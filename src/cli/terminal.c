@@ -12,7 +12,7 @@
 
 enum { KEY_STOP = 26, KEY_ESCAPE = 27, SEQUENCE_MILLISECONDS = 50 };
 
-/* Keys come at once and unseen, also those that would be signals: the terminal must not be left like this. */
+/* Raw mode: keys arrive at once and without echo, including those that send signals. */
 static bool take(const struct keys *keys)
 {
     struct termios raw = keys->before;
@@ -32,7 +32,7 @@ bool keys_begin(const struct world *world, struct keys *ret_keys)
     return true;
 }
 
-/* The rest of what an arrow sends, which comes at once. */
+/* Reads the rest of an arrow key's sequence, which arrives at once. */
 static char read_sequence(const struct keys *keys)
 {
     static const struct {
@@ -85,7 +85,7 @@ static const char *chosen_pager(const struct world *world)
 
 static _Noreturn void become_pager(const char *command, int input_fd)
 {
-    /* Colours pass, a text that fits the screen ends it at once, and the screen is left as it is. */
+    /* less: pass colours, quit if the text fits on the screen, leave the screen as it is. */
     if (dup2(input_fd, STDIN_FILENO) < 0 || setenv("LESS", "FRX", 0) < 0)
         _exit(1);
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -109,7 +109,7 @@ void pager_begin(const struct world *world, struct pager *ret_pager)
         close(ends[1]);
         return;
     }
-    /* Whoever leaves the pager has seen enough. */
+    /* The person may quit the pager early. */
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     ret_pager->pid = pid;
     ret_pager->world.out = out;
@@ -120,7 +120,7 @@ void pager_end(struct pager *pager)
     if (pager->pid < 0)
         return;
     fclose(pager->world.out);
-    /* Ctrl-C is the pager's as long as it is there. */
+    /* Ctrl-C is for the pager while it runs. */
     struct sigaction before;
     sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, &before);
     process_wait(pager->pid);

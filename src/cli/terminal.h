@@ -1,4 +1,4 @@
-/* The person's terminal: one key at a time, and a pager for long output. */
+/* The terminal: single keys, and a pager for long output. */
 #pragma once
 
 #include <sys/types.h>
@@ -6,10 +6,10 @@
 
 #include "cli/world.h"
 
-/* The terminal is as it was between two keys, and at the end. */
+/* Between two keys, and at the end, the terminal is in its original mode. */
 enum {
     KEY_CANCEL = 3, /* Ctrl-C */
-    KEY_END = 4,    /* Ctrl-D, or there is no terminal any more */
+    KEY_END = 4,    /* Ctrl-D, or the terminal is gone */
 };
 
 struct keys {
@@ -17,24 +17,24 @@ struct keys {
     struct termios before;
 };
 
-/* Returns false where there is no terminal to read from and to write to. */
+/* Returns false if input or output is no terminal. */
 bool keys_begin(const struct world *world, struct keys *ret_keys);
 
-/* The next key. Arrows up and down are k and j, page down is a space; Ctrl-Z stops bawn, as ever. */
+/* Reads a key. Arrows up and down are k and j, page down is a space. Ctrl-Z stops bawn. */
 char keys_read(struct keys *keys);
 
-/* How many lines the terminal has. */
+/* The number of lines of the terminal. */
 size_t keys_rows(const struct keys *keys);
 
 /* --- the pager --- */
 
 struct pager {
     pid_t pid;          /* -1: none */
-    struct world world; /* the caller's, with the pager as its output */
+    struct world world; /* the caller's world, with the pager as output */
 };
 
-/* Where standard output is no terminal, or there is no pager, the world is the caller's as it is. */
+/* If output is no terminal, or there is no pager, the world is unchanged. */
 void pager_begin(const struct world *world, struct pager *ret_pager);
 
-/* Waits until the person has seen enough. */
+/* Waits until the person quits the pager. */
 void pager_end(struct pager *pager);

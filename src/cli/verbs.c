@@ -1,8 +1,8 @@
-/* The closed list of verbs. Anything else is the command to run. */
+/* The table of verbs. Any other word begins the command to run. */
 #include "cli/commands.h"
 #include "session/repair.h"
 
-/* Ended by one without a name. The first is what bawn does where no verb is named. */
+/* The last entry has no name. The first is the default. */
 static const struct verb_entry verb_table[] = {
     {
         .name = "run",

@@ -1,7 +1,4 @@
-/*
- * What the program is run in: the caller, and the streams. main.c fills it with the real ones; the golden tests with a
- * made-up tree, so that they mean the same on every machine.
- */
+/* The caller and the streams. main.c fills in the real ones, the golden tests a made-up tree. */
 #pragma once
 
 #include <stdio.h>
@@ -10,13 +7,13 @@
 
 struct world {
     struct caller caller;
-    struct speaker speaker; /* that of the caller: world_set_speaker() */
-    bool repairs;           /* killed sessions are put right before a verb that deals with sessions */
+    struct speaker speaker; /* the caller's; set by world_set_speaker() */
+    bool repairs;           /* repair killed sessions before a verb that deals with sessions */
     FILE *in, *out, *err;
     bool in_is_terminal, out_is_terminal, err_is_terminal;
 };
 
-/* The engine speaks on these streams from now on. The world must stay where it is. */
+/* Makes the engine speak on these streams. The world must not move afterwards. */
 void world_set_speaker(struct world *world);
 
 /* Returns the exit status. */

@@ -12,7 +12,7 @@
 
 enum { OUTPUT_LARGEST = 64 * 1024 * 1024, SECONDS = 20 };
 
-/* A run like any other, but for its session and its streams: nothing is kept, and nothing is said. */
+/* Runs the command without a session: nothing is recorded and nothing is printed. */
 static int run_alone(const struct git_asker *asker, const struct git_errand *errand)
 {
     const struct run_request request = {.rules = errand->rules,
@@ -23,7 +23,7 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
     quiet.directory = errand->work_tree;
     struct loaded loaded = {0};
     struct loop loop = {0};
-    struct tripwires tripwires = TRIPWIRES_NONE; /* git is not suspected */
+    struct tripwires tripwires = TRIPWIRES_NONE; /* bawn's own call of git needs no tripwires */
     struct launched launched = LAUNCHED_NONE;
     struct err err = {0};
     struct outcome outcome = {.status = EXIT_REFUSED};

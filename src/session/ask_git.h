@@ -1,4 +1,4 @@
-/* git, asked about a repository that a sandboxed program may have written: in a sandbox of its own. */
+/* Runs git on a repository that a sandboxed program may have written, in a sandbox of its own. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,25 +7,24 @@
 
 struct git_asker {
     const struct caller *caller;
-    const struct launch
-        *launch; /* of the run at whose end git is asked: what that forgets is forgotten here too */
+    const struct launch *launch; /* of the run: its arguments are overwritten in git's sandbox as well */
 };
 
-/* One call of git in a sandbox of its own, with nothing that a run has beside it: no session, no watches. */
+/* One call of git in a sandbox, without a session and without watches. */
 struct git_errand {
-    const char *work_tree; /* the workspace, and where it begins */
-    const char *home;      /* an own folder that it finds as its home */
+    const char *work_tree; /* the workspace and the current directory */
+    const char *home;      /* the folder that becomes its home */
     const char *const *command, *const *environment;
     const struct argument *rules;
     size_t rule_count;
     bool is_read_only;
-    uint64_t seconds;        /* that it may take */
+    uint64_t seconds;        /* time limit */
     int input_fd, output_fd; /* 0: none */
 };
 
-/* Returns its status; what it says is not heard. */
+/* Returns 0 where git succeeds, else -1. Its output goes to `output_fd`; standard error is dropped. */
 int run_errand(const struct git_asker *asker, const struct git_errand *errand);
 
-/* A command of git's in the work tree, read-only and without a network. As hold/versions.h wants it. */
+/* Runs a git command in the work tree, read-only and without a network. The callback of hold/versions.h. */
 int ask_git(void *asker, const char *work_tree, const char *const *asked, const struct buf *input,
             struct buf *ret_output);

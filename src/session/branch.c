@@ -19,7 +19,7 @@
 #include "workspace/upper.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
-#define MADE_INDEX ".bawn-index" /* where git writes it, until it lies where it belongs */
+#define MADE_INDEX ".bawn-index" /* git writes the index here; move_index moves it */
 
 const char *branch_worktree_name(struct arena *arena, const char *name)
 {
@@ -29,24 +29,24 @@ const char *branch_worktree_name(struct arena *arena, const char *name)
     return slug;
 }
 
-/* Where the worktree belongs. What a repository says about it counts for nothing: a command may have written that. */
+/* The path of the worktree. It is computed and not read from the repository, which a command may have written. */
 static const char *tree_of(struct arena *arena, const char *state, const char *workspace, const char *name)
 {
     return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", state, workspace_slug(arena, workspace),
                         branch_worktree_name(arena, name), path_name(workspace));
 }
 
-/* What the `.git` of the worktree says. */
+/* The text of `.git` in the worktree. */
 static const char *link_to(struct arena *arena, const char *workspace, const char *admin)
 {
     return arena_printf(arena, "gitdir: %s/%s\n", workspace, admin);
 }
 
 /*
- * Does the folder hold a worktree, and not this one? Paths that differ in a dot alone have one folder, and a repository may have
- * forgotten a worktree that is there: what is in it was never meant to go.
+ * Does the folder contain another worktree? Two workspaces whose paths differ only in a dot share a folder, and a
+ * repository may have forgotten its worktree. Its contents must not be removed.
  */
-static bool is_others(const char *tree, const char *link)
+static bool is_another_worktree(const char *tree, const char *link)
 {
     enum { LINK_LARGEST = 2 * PATH_LONGEST };
     auto_fd int tree_fd = open_absolute(tree, O_RDONLY | O_DIRECTORY);
@@ -58,9 +58,9 @@ static bool is_others(const char *tree, const char *link)
     return fd < 0 || buf_read(&text, fd, LINK_LARGEST) < 0 || strcmp(buf_text(&text), link) != 0;
 }
 
-/* --- what must hold before anything is made ----------------------------------------------------------------------- */
+/* --- checks before anything is made ------------------------------------------------------------------------------- */
 
-/* Is the branch checked out somewhere else? Two worktrees on one branch would undo each other's commits. */
+/* Is the branch checked out elsewhere? Two worktrees on one branch would undo each other's commits. */
 static bool is_checked_out(const struct branch *branch, int git_fd, struct arena *arena)
 {
     char name[GIT_NAME_MOST + 1];
@@ -86,7 +86,7 @@ static int refuse(const struct caller *caller, const char *message, const char *
     return EXIT_BAD_INPUT;
 }
 
-/* Finds the checkout, and where the worktree belongs. */
+/* Finds the main checkout and the path of the worktree. */
 static int locate(const struct caller *caller, const struct run_request *request, struct arena *arena,
                   struct branch *ret_branch)
 {
@@ -124,7 +124,7 @@ static int write_new(int top_fd, const char *path, const char *text, struct err 
     return 0;
 }
 
-/* As git makes a branch: under its lock, so that nobody else makes it at the same time. */
+/* Makes the branch under git's own lock, so that no other process makes it at the same time. */
 static int make_ref(int top_fd, struct arena *arena, const struct branch *branch, struct err *err)
 {
     const char *ref = arena_printf(arena, ".git/refs/heads/%s", branch->name), *name;
@@ -146,8 +146,8 @@ static int make_ref(int top_fd, struct arena *arena, const struct branch *branch
 }
 
 /*
- * git writes the files of a commit into the worktree, in a sandbox that can write nothing else and reads nothing of the
- * repository but its objects: with no configuration, no attributes, no hooks and no filters but git's own.
+ * git checks the commit out into the worktree, in a sandbox. The sandbox can write nothing else, and reads only the
+ * objects of the repository. It has no configuration, attributes or hooks, and only git's own filters.
  */
 static int fill(const struct caller *caller, struct launch *launch, struct arena *arena,
                 const struct branch *branch, struct err *err)
@@ -188,7 +188,7 @@ static int fill(const struct caller *caller, struct launch *launch, struct arena
         err, "a repository whose objects lie elsewhere (alternates, partial clones) cannot be used so");
 }
 
-/* The index that git wrote goes where it belongs, as the bytes that it is. */
+/* Moves the index into git's folder for the worktree, byte by byte. */
 static int move_index(const struct branch *branch, int top_fd, int tree_fd, struct arena *arena,
                       struct err *err)
 {
@@ -205,7 +205,7 @@ static int move_index(const struct branch *branch, int top_fd, int tree_fd, stru
     return 0;
 }
 
-/* git's own folder for the worktree. */
+/* Makes git's folder for the worktree. */
 static int make_admin(struct arena *arena, const struct branch *branch, int top_fd, int tree_fd,
                       struct err *err)
 {
@@ -225,7 +225,7 @@ static int make_admin(struct arena *arena, const struct branch *branch, int top_
     return move_index(branch, top_fd, tree_fd, arena, err);
 }
 
-/* An empty folder for it, in the place of what an earlier attempt left. */
+/* Makes an empty directory for the worktree, and removes what an earlier attempt left. */
 static int make_tree(struct arena *arena, const struct branch *branch, struct err *err)
 {
     const char *parent = path_parent(arena, branch->tree), *name = path_name(branch->tree);
@@ -240,7 +240,7 @@ static int make_tree(struct arena *arena, const struct branch *branch, struct er
     return fd < 0 ? err_sys(err, errno, "cannot open %s", branch->tree) : fd;
 }
 
-/* `.git` in the worktree comes last: where it is, all the rest is. */
+/* `.git` in the worktree is written last: it exists only if all the rest does. */
 static int make(const struct caller *caller, struct launch *launch, struct arena *arena,
                 const struct branch *branch, int top_fd, struct err *err)
 {
@@ -278,7 +278,8 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
     struct stat status_of_link;
     bool has_link = lstat(arena_printf(arena, "%s/.git", branch->tree), &status_of_link) == 0;
     bool is_made = has_link && git_head_branch(top_fd, arena_printf(arena, "%s/HEAD", branch->admin), head);
-    if (has_link && (!is_made || is_others(branch->tree, link_to(arena, branch->workspace, branch->admin))))
+    if (has_link &&
+        (!is_made || is_another_worktree(branch->tree, link_to(arena, branch->workspace, branch->admin))))
         return refuse(
             caller,
             arena_printf(arena, "%s holds another worktree, or one that git has forgotten", branch->tree),
@@ -294,23 +295,23 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
     return 0;
 }
 
-/* --- after the run: which files of the repository pass ---------------------------------------------------------------- */
+/* --- after the run: which changes reach the repository ------------------------------------------------------------ */
 
-/* What may pass, relative to the repository. */
+/* The parameters of `passes`. */
 struct passing {
     struct arena *arena;
     struct store *store;
     const char *name, *worktree; /* the branch, and git's name for its worktree */
 };
 
-/* The file itself, or a directory on the way to it. */
+/* Is `path` the wanted file, or a directory above it? */
 static bool is_on_way(const char *path, const char *wanted)
 {
     size_t size = strlen(path);
     return strncmp(path, wanted, size) == 0 && (!wanted[size] || wanted[size] == '/');
 }
 
-static bool content_is(const struct passing *passing, const struct entry *entry, const char *wanted)
+static bool has_content(const struct passing *passing, const struct entry *entry, const char *wanted)
 {
     enum { LARGEST = 4096 };
     auto_buf struct buf text = {0};
@@ -334,7 +335,7 @@ static bool passes(const struct passing *passing, const struct entry *before, co
     const char *ref = arena_printf(passing->arena, "refs/heads/%s", passing->name);
     const char *log = arena_printf(passing->arena, "logs/%s", ref);
     if (strcmp(path, ref) == 0)
-        return is_file && content_is(passing, after, NULL);
+        return is_file && has_content(passing, after, NULL);
     if (is_on_way(path, ref) || is_on_way(path, log))
         return is_file == (strcmp(path, log) == 0);
     const char *worktree = arena_printf(passing->arena, "worktrees/%s/", passing->worktree);
@@ -342,8 +343,8 @@ static bool passes(const struct passing *passing, const struct entry *before, co
         return false;
     path += strlen(worktree);
     if (strcmp(path, "HEAD") == 0)
-        return is_file && content_is(passing, after,
-                                     arena_printf(passing->arena, "ref: refs/heads/%s\n", passing->name));
+        return is_file && has_content(passing, after,
+                                      arena_printf(passing->arena, "ref: refs/heads/%s\n", passing->name));
     for (size_t i = 0; i < array_len(own); i++) {
         if (strcmp(path, own[i]) == 0)
             return is_file == (strcmp(path, "logs") != 0);
@@ -351,7 +352,10 @@ static bool passes(const struct passing *passing, const struct entry *before, co
     return false;
 }
 
-/* Both states, of which only what may pass is left. Nothing of a repository goes because a sandbox removed it. */
+/*
+ * Copies the entries that may pass. Removed files are left out: no file of a repository is deleted because a
+ * sandbox deleted it.
+ */
 static void filter(const struct passing *passing, const struct tree *before, const struct tree *after,
                    struct tree *ret_before, struct tree *ret_after)
 {
@@ -371,12 +375,12 @@ static void filter(const struct passing *passing, const struct tree *before, con
     }
 }
 
-/* Carried out where the repository stands as the run found it; else it waits, as a review. */
-static int bring_in(struct arena *arena, const char *store, struct captured_tree *kept,
+/* Replaces the files if nobody has changed them since; otherwise the changes wait as a review. */
+static int bring_in(struct arena *arena, const char *store, struct captured_tree *captured,
                     const struct tree *before, const struct tree *after, struct err *err)
 {
-    struct record *record = &kept->record;
-    int folder_fd = kept->session.folder_fd;
+    struct record *record = &captured->record;
+    int folder_fd = captured->session.folder_fd;
     struct transition transition = {.directory = store,
                                     .workspace = record->workspace,
                                     .from = before,
@@ -389,8 +393,8 @@ static int bring_in(struct arena *arena, const char *store, struct captured_tree
     bool is_free = true;
     for (size_t i = 0; i < decisions.count; i++) {
         is_free &= decisions.at[i].course == COURSE_GO || decisions.at[i].course == COURSE_DONE;
-        if (decisions.at[i].breaks && !kept->breaks)
-            kept->breaks =
+        if (decisions.at[i].breaks && !captured->breaks)
+            captured->breaks =
                 arena_printf(arena, "%s: %s", decisions.at[i].judged.change.path, decisions.at[i].why);
     }
     int result;
@@ -408,10 +412,11 @@ static int bring_in(struct arena *arena, const char *store, struct captured_tree
     return result;
 }
 
-int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *kept, struct err *err)
+int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *captured,
+               struct err *err)
 {
-    struct record *record = &kept->record;
-    int folder_fd = kept->session.folder_fd;
+    struct record *record = &captured->record;
+    int folder_fd = captured->session.folder_fd;
     struct upper_request request = {.directory = store_directory,
                                     .workspace = record->workspace,
                                     .prefix = record->prefix,
@@ -430,10 +435,10 @@ int branch_end(struct arena *arena, const char *store_directory, struct captured
     }
     clock_gettime(CLOCK_REALTIME, &record->ended);
     record->changes = record_count_changes(&from, &to);
-    if (record->changes && bring_in(arena, store_directory, kept, &from, &to, err) < 0)
+    if (record->changes && bring_in(arena, store_directory, captured, &from, &to, err) < 0)
         return -1;
     if (record->changes == 0) {
-        record->state = STATE_DONE; /* the worktree is there all the same */
+        record->state = STATE_DONE; /* the worktree stays */
         if (record_save(folder_fd, record, err) < 0)
             return -1;
     }
@@ -460,7 +465,7 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
     auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
     if (top_fd < 0)
         return err_sys(err, errno, "cannot find the repository of the branch %s", record->of);
-    if (is_others(tree, link_to(arena, record->workspace, admin)))
+    if (is_another_worktree(tree, link_to(arena, record->workspace, admin)))
         return err_set(err, "%s holds another worktree", tree);
     auto_fd int parent_fd = open_absolute(path_parent(arena, tree), O_RDONLY | O_DIRECTORY);
     struct removal removal = {parent_fd, path_name(tree)};

@@ -1,7 +1,7 @@
 /*
- * --branch: a linked worktree on a branch of its own, in bawn's folder. The main checkout is only read inside, and its
- * repository is covered by an overlay: what comes of that into the real one is the branch and new objects, no more.
- * git fills the worktree in a sandbox of its own, with a configuration that is nobody's.
+ * --branch: a linked worktree on its own branch, in bawn's state folder. Inside, the main checkout is read-only,
+ * and an overlay covers its repository. Only the branch and new objects reach the real repository. git fills the
+ * worktree in a sandbox, without any configuration.
  */
 #pragma once
 
@@ -13,25 +13,24 @@ struct branch {
     const char *name;
     const char *workspace;  /* the main checkout */
     const char *tree;       /* the worktree's top */
-    struct git_position at; /* the commit that it begins at */
-    bool is_new;            /* there was no such branch */
-    const char *admin; /* git's folder for it, relative to the main checkout: ".git/worktrees/bawn-NAME" */
+    struct git_position at; /* the commit where it begins */
+    bool is_new;            /* bawn makes the branch */
+    const char *admin; /* git's folder for the worktree, in the main checkout: ".git/worktrees/bawn-NAME" */
 };
 
 /*
- * Makes the worktree, or finds it where an earlier run made it. Returns 0, or the exit status after having said what is
- * wrong.
+ * Makes the worktree, or finds the one of an earlier run. Returns 0, or the exit status after saying what is wrong.
  */
 int branch_open(const struct caller *caller, const struct run_request *request, struct launch *launch,
                 struct arena *arena, struct branch *ret_branch);
 
-/* Removes the worktree of a session on a branch; the branch stays. */
+/* Removes the worktree of a session with --branch; the branch stays. */
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
     must_check;
 
-/* Brings what was committed into the repository. Where that has moved on meanwhile, it waits to be reviewed. */
-int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *kept, struct err *err)
-    must_check;
+/* Brings the commits into the repository. If the branch has moved meanwhile, they wait for a review. */
+int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *captured,
+               struct err *err) must_check;
 
 /* "bawn-NAME", git's name for the worktree. */
 const char *branch_worktree_name(struct arena *arena, const char *name);

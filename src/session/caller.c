@@ -1,5 +1,7 @@
 #include "session/caller.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/sysinfo.h>
 
 #include "base/text.h"
@@ -32,4 +34,46 @@ void machine_look(wall_set asked, struct machine *ret_machine)
         ret_machine->lacking |= 1u << WALL_LANDLOCK;
     if (walls_have(asked, WALL_SECCOMP) && !seccomp_is_there())
         ret_machine->lacking |= 1u << WALL_SECCOMP;
+}
+
+/* --- progress ------------------------------------------------------------------------------------------------------ */
+
+enum { PATIENCE_MILLISECONDS = 1000, PAUSE_MILLISECONDS = 100, LONGEST = 200 };
+
+int64_t milliseconds_since(struct timespec moment)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - moment.tv_sec) * 1000 + (now.tv_nsec - moment.tv_nsec) / 1000000;
+}
+
+static void tell(struct progress *progress, uint64_t done, uint64_t all)
+{
+    struct progress_line *line = (struct progress_line *)progress;
+    if (milliseconds_since(line->began) < PATIENCE_MILLISECONDS ||
+        milliseconds_since(line->written) < PAUSE_MILLISECONDS)
+        return;
+    char text[LONGEST];
+    if (all)
+        snprintf(text, sizeof(text), "bawn: %s: %" PRIu64 " of %" PRIu64 " (%" PRIu64 " %%)", line->what,
+                 done, all, done * 100 / all);
+    else
+        snprintf(text, sizeof(text), "bawn: %s: %" PRIu64, line->what, done);
+    line->speaker->show_progress(line->speaker, text);
+    clock_gettime(CLOCK_MONOTONIC, &line->written);
+}
+
+struct progress *progress_begin(struct progress_line *line, const struct speaker *speaker, const char *what)
+{
+    *line = (struct progress_line){
+        .progress = {tell}, .speaker = speaker->is_read ? speaker : NULL, .what = what};
+    clock_gettime(CLOCK_MONOTONIC, &line->began);
+    return line->speaker ? &line->progress : NULL;
+}
+
+void progress_end(const struct progress_line *line)
+{
+    /* A child may have written the line, which is not known here. */
+    if (line->speaker && milliseconds_since(line->began) >= PATIENCE_MILLISECONDS)
+        line->speaker->show_progress(line->speaker, "");
 }

@@ -1,7 +1,6 @@
 /*
- * Who started bawn, and where: the file system, the current directory, the environment, the machine, and a person to speak
- * to. Nothing below cli/ looks at the process's own. main.c fills in the real ones; the golden tests fill in a made-up tree,
- * so that they mean the same on every machine.
+ * The caller: file system, current directory, environment, machine and speaker. Code below cli/ uses these and
+ * never the process's own. main.c fills in the real ones; the golden tests fill in a made-up tree.
  */
 #pragma once
 
@@ -16,68 +15,69 @@
 #include "kernel/cgroup.h"
 #include "plan/walls.h"
 
-/* What a plan has to know of the machine that it is made for. */
+/* The facts about the machine that a plan depends on. */
 struct machine {
     uint64_t memory;            /* in bytes */
     bool is_root;               /* the caller is this machine's root */
-    struct cgroup_place cgroup; /* where a control group can be made, and which limits it would hold */
-    wall_set lacking;           /* of the walls that were asked about: those that cannot be raised here */
+    struct cgroup_place cgroup; /* where a control group can be made, and which limits it supports */
+    wall_set lacking;           /* the walls, of those asked about, that this machine does not support */
 };
 
-/* How the engine speaks to a person. cli/ implements it; the engine prints nothing itself. */
+/* The engine speaks to a person through this alone. cli/ implements it; the engine prints nothing itself. */
 struct speaker {
-    const void *context; /* of whoever implements it */
-    bool is_read;        /* a person reads it on a terminal: results are worth a line, not only problems */
-    bool can_answer;     /* that person can be asked as well */
+    const void *context; /* of the implementation */
+    bool is_read;        /* a person reads on a terminal: report results as well as problems */
+    bool can_answer;     /* the person can be asked */
     bool has_colours;
     void (*say)(const struct speaker *speaker, const char *message, const char *hint); /* hint may be NULL */
-    void (*show)(const struct speaker *speaker, const struct buf *text);               /* as it is */
-    /* Returns false where there is no answer: at the end of input, and on Ctrl-C. */
+    void (*show)(const struct speaker *speaker, const struct buf *text); /* prints the text unchanged */
+    /* Returns false without an answer: at the end of input and on Ctrl-C. */
     bool (*ask)(const struct speaker *speaker, const char *question, char *ret_answer, int size);
-    void (*show_progress)(const struct speaker *speaker, const char *line); /* "" takes the line back */
+    void (*show_progress)(const struct speaker *speaker, const char *line); /* "" erases the line */
 };
 
 struct caller {
     int root_fd;
     const char *directory;          /* absolute */
     const char *const *environment; /* NAME=VALUE, ended by NULL */
-    const char *account_home;       /* from the account database, where $HOME is not set; may be NULL */
-    void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called where a plan is made */
-    const struct machine *machine; /* NULL, or what was seen of it already */
+    const char *account_home;       /* from the account database if $HOME is not set; may be NULL */
+    void (*look_at_machine)(wall_set asked, struct machine *ret_machine); /* called when a plan is made */
+    const struct machine *machine; /* NULL, or the result of an earlier look */
     struct trace trace;
-    char *heap; /* below it in the allocator's memory there is more than bawn's own; NULL: not known */
+    char *heap; /* start of bawn's own heap; below it lies libc's. NULL: not known */
     const struct speaker *speaker;
 };
 
 enum exit_status {
     EXIT_FINE = 0,
     EXIT_BAD_INPUT = 2,
-    EXIT_REFUSED = 125, /* bawn itself refused or failed, where a command was to be run */
+    EXIT_REFUSED = 125, /* bawn refused or failed before it could run the command */
 };
 
-/* The value of a variable of the caller's, or NULL. */
+/* The value of an environment variable, or NULL. */
 const char *caller_variable(const struct caller *caller, const char *name);
 
 void caller_say(const struct caller *caller, const char *message, const char *hint);
 void caller_say_err(const struct caller *caller, const struct err *err);
 
-/* The real machine. Only the walls that are asked about are tried, so that a run that gives none up pays for nothing. */
+/* Looks at the real machine. Only the walls asked about are tested, so a run that gives none up pays nothing. */
 void machine_look(wall_set asked, struct machine *ret_machine);
 
-/* --- progress --- */
+/* Since a moment of CLOCK_MONOTONIC. */
+int64_t milliseconds_since(struct timespec moment);
 
 /*
- * A line for the person who waits at the terminal: an operation that takes longer than a second says how far it is, in one line
- * that is overwritten again and again and is gone at the end. Where nobody reads along, nothing is shown.
+ * A progress line on the terminal for an operation that takes longer than a second. Each update overwrites the
+ * line, and the end erases it. Nothing is shown unless a person reads.
  */
 
 struct progress_line {
     struct progress progress;      /* the first member */
-    const struct speaker *speaker; /* NULL: nobody reads it */
+    const struct speaker *speaker; /* NULL: no person reads */
     const char *what;              /* "taking a snapshot" */
     struct timespec began, written;
 };
 
-/* Returns what is handed on to whoever works, or NULL. A child may tell of its progress, too. */
+/* Returns the callback for the operation, or NULL. A child process may call it as well. */
 struct progress *progress_begin(struct progress_line *line, const struct speaker *speaker, const char *what);
 void progress_end(const struct progress_line *line);

@@ -36,7 +36,7 @@ int capture_snapshot(const struct loaded *loaded, const char *store, const struc
     return result;
 }
 
-/* What the snapshot does not have, in one sentence: the run may go on, but not silently. */
+/* Reports the contents that the snapshot lacks, in one sentence. */
 static void say_left_out(const struct caller *caller, const struct loaded *loaded, const struct tree *tree)
 {
     size_t count = 0;
@@ -78,9 +78,9 @@ static void begin_live(const struct caller *caller, const struct loaded *loaded,
     say_left_out(caller, loaded, &tree->start);
 }
 
-/* --- what is written goes elsewhere ---------------------------------------------------------------------------------- */
+/* --- overlays and copies: changes are captured aside -------------------------------------------------------------- */
 
-/* The number of the operation that lets the tree be written; that of no operation where nothing does. */
+/* The index of the operation that makes the tree writable; the count if there is none. */
 static size_t find_operation(const struct operations *operations, const char *path)
 {
     size_t i = 0;
@@ -110,7 +110,7 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
                    "`chown` it, or run without --review, where `bawn undo` takes changes back");
 }
 
-/* The next best to an overlay: the command works in a copy of the tree. */
+/* The fallback for an overlay: the command works in a copy of the tree. */
 static int begin_copy(const struct caller *caller, const struct loaded *loaded, const char *store,
                       const struct captured_tree *tree, const char *why, struct err *err)
 {
@@ -135,7 +135,7 @@ static int begin_copy(const struct caller *caller, const struct loaded *loaded, 
     return result;
 }
 
-/* Why an overlay will not do, or NULL. */
+/* Why an overlay does not work for this tree, or NULL. */
 static const char *why_copy(struct arena *arena, const struct layers *layers)
 {
     if (layers->why_not)
@@ -152,7 +152,7 @@ static int begin_aside(const struct caller *caller, const struct loaded *loaded,
 {
     size_t operation = find_operation(&loaded->plan.operations, tree->covered);
     if (operation == loaded->plan.operations.count)
-        return 0; /* nothing of it can be written */
+        return 0; /* the tree is not writable */
     struct arena *arena = loaded->policy.arena;
     int folder_fd = tree->session.folder_fd;
     struct layers layers;
@@ -186,7 +186,9 @@ static int begin_aside(const struct caller *caller, const struct loaded *loaded,
 
 /* --- the trees of a run ---------------------------------------------------------------------------------------------- */
 
-/* The first tree is the run's own; each further one has a session of its own, and is settled by itself. */
+/*
+ * The first tree belongs to the run's session. Each further tree gets a session, to be applied or undone by itself.
+ */
 static int begin_tree(const struct caller *caller, const struct loaded *loaded, const struct session *session,
                       struct capture *capture, struct captured_tree tree, struct err *err)
 {
@@ -205,14 +207,14 @@ static int begin_tree(const struct caller *caller, const struct loaded *loaded, 
     tree.record.state = STATE_RUNNING;
     clock_gettime(CLOCK_REALTIME, &tree.record.began);
     vec_push(&capture->trees, tree);
-    struct captured_tree *kept = &capture->trees.at[capture->trees.count - 1];
-    if (kept->record.mode != RECORD_LIVE)
-        return begin_aside(caller, loaded, capture, kept, err);
-    begin_live(caller, loaded, capture, kept);
+    struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
+    if (added->record.mode != RECORD_LIVE)
+        return begin_aside(caller, loaded, capture, added, err);
+    begin_live(caller, loaded, capture, added);
     return 0;
 }
 
-static bool is_kept(const struct capture *capture, const char *path)
+static bool is_captured(const struct capture *capture, const char *path)
 {
     for (size_t i = 0; i < capture->trees.count; i++) {
         if (path_is_beneath(path, capture->trees.at[i].covered))
@@ -221,7 +223,7 @@ static bool is_kept(const struct capture *capture, const char *path)
     return false;
 }
 
-/* A repository that a workspace needs and that lies elsewhere: what is committed in a linked worktree goes there. */
+/* The repository of a linked worktree lies outside the workspace: commits go there. */
 static struct captured_tree outside_repository(struct arena *arena, const char *git_dir,
                                                enum record_mode mode)
 {
@@ -241,12 +243,13 @@ static int begin_workspaces(const struct caller *caller, const struct loaded *lo
         const struct workspace *workspace = &loaded->policy.workspaces.at[i];
         struct captured_tree tree = {.covered = workspace->path,
                                      .record = {.mode = mode, .workspace = workspace->path, .prefix = ""}};
-        if (!is_kept(capture, tree.covered) && begin_tree(caller, loaded, session, capture, tree, err) < 0)
+        if (!is_captured(capture, tree.covered) &&
+            begin_tree(caller, loaded, session, capture, tree, err) < 0)
             return -1;
     }
     for (size_t i = 0; mode != RECORD_LIVE && i < loaded->policy.workspaces.count; i++) {
         const char *outside = loaded->policy.workspaces.at[i].git.outside;
-        if (outside && !is_kept(capture, outside) &&
+        if (outside && !is_captured(capture, outside) &&
             begin_tree(caller, loaded, session, capture,
                        outside_repository(loaded->policy.arena, outside, mode), err) < 0)
             return -1;
@@ -254,14 +257,14 @@ static int begin_workspaces(const struct caller *caller, const struct loaded *lo
     return 0;
 }
 
-/* Whatever else of the host can be written: with --review=all, and where no other wall stands behind the mounts. */
+/* The other writable trees of the host: for --review=all, and for --nested, where mounts are the only wall. */
 static int begin_others(const struct caller *caller, const struct loaded *loaded,
                         const struct session *session, enum record_mode mode, struct capture *capture,
                         struct err *err)
 {
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
         const struct operation *operation = &loaded->plan.operations.at[i];
-        if (operation->kind != OP_BIND_WRITE || operation->missing || is_kept(capture, operation->path))
+        if (operation->kind != OP_BIND_WRITE || operation->missing || is_captured(capture, operation->path))
             continue;
         if (!operation->is_directory) {
             err_set(err, "what is written to %s cannot be kept aside, because it is a single file",
@@ -276,7 +279,7 @@ static int begin_others(const struct caller *caller, const struct loaded *loaded
     return 0;
 }
 
-/* The worktree is the branch's own; what is committed there goes aside, and into the repository at the end. */
+/* The worktree is written directly. Commits are captured aside, and brought into the repository at the end. */
 static int begin_branch(const struct caller *caller, const struct loaded *loaded,
                         const struct session *session, const char *branch, struct capture *capture,
                         struct err *err)
@@ -299,7 +302,7 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
         mode = RECORD_DISCARD;
     else if (request->review || request->nested)
         mode = RECORD_REVIEW;
-    bool keeps_all = request->review_all || request->nested;
+    bool captures_all = request->review_all || request->nested;
     struct capture *capture = *ret_capture = arena_new(loaded->policy.arena, struct capture);
     capture->store = load_store(loaded, loaded->policy.arena);
     capture->amendments = amendments;
@@ -313,7 +316,7 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
         return begin_branch(caller, loaded, session, request->branch, capture, err);
     if (begin_workspaces(caller, loaded, session, mode, capture, err) < 0)
         return -1;
-    return keeps_all ? begin_others(caller, loaded, session, mode, capture, err) : 0;
+    return captures_all ? begin_others(caller, loaded, session, mode, capture, err) : 0;
 }
 
 struct past capture_past(struct arena *arena, const struct capture *capture)
@@ -355,7 +358,7 @@ int capture_add_places(const struct hold *hold, const struct capture *capture, s
 
 /* --- during the run ----------------------------------------------------------------------------------------------- */
 
-/* Of a frozen path: as it is called in that tree, where it was not there at the start. NULL otherwise. */
+/* The path of a stub relative to the tree; NULL for other operations, and for files that existed at the start. */
 static const char *stub_in(const struct captured_tree *tree, const struct operation *operation)
 {
     const char *workspace = tree->record.workspace;
@@ -366,26 +369,26 @@ static const char *stub_in(const struct captured_tree *tree, const struct operat
     return tree_find(&tree->start, path) ? NULL : path;
 }
 
-/* What bawn itself has put into the workspace for as long as the command runs is nothing that one would go back to. */
+/* Stubs exist only while the command runs, so a checkpoint must not contain them. */
 static void leave_out_stubs(const struct loaded *loaded, const struct captured_tree *tree, struct tree *now)
 {
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
         const char *stub = stub_in(tree, &loaded->plan.operations.at[i]);
-        size_t size = stub ? strlen(stub) : 0, kept = 0;
+        size_t size = stub ? strlen(stub) : 0, count = 0;
         for (size_t j = 0; stub && j < now->entries.count; j++) {
             const char *path = now->entries.at[j].path;
             bool is_stub = strncmp(path, stub, size) == 0 && (path[size] == '\0' || path[size] == '/');
             if (!is_stub)
-                now->entries.at[kept++] = now->entries.at[j];
+                now->entries.at[count++] = now->entries.at[j];
         }
         if (stub)
-            now->entries.count = kept;
+            now->entries.count = count;
     }
 }
 
 int capture_checkpoint(const struct loaded *loaded, struct capture *capture, struct err *err)
 {
-    int kept = 0;
+    int changed = 0;
     for (size_t i = 0; i < capture->trees.count; i++) {
         const struct captured_tree *tree = &capture->trees.at[i];
         auto_tree struct tree now = {0};
@@ -399,9 +402,9 @@ int capture_checkpoint(const struct loaded *loaded, struct capture *capture, str
         int result = checkpoint_save(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;
-        kept += result;
+        changed += result;
     }
-    return kept;
+    return changed;
 }
 
 void capture_has_checkpoints(struct capture *capture)

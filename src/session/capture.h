@@ -1,6 +1,6 @@
 /*
- * Around a run: the snapshot before it and the record of what it changed after it, for `undo`, `diff` and `apply`. A run may
- * write several trees; the first one is kept in the run's own session, each other in a further one.
+ * Capture: the snapshot before a run and the record of its changes after it, for `undo`, `diff` and `apply`. A run
+ * may write several trees. The record of the first tree is in the run's session; each further tree gets a session.
  */
 #pragma once
 
@@ -12,78 +12,79 @@
 #include "workspace/record.h"
 
 struct captured_tree {
-    const char *covered;    /* the directory: the record's workspace, or its prefix in that */
-    struct session session; /* whose folder has the record */
-    bool is_own;            /* that session is for this tree alone */
+    const char *covered;    /* the directory: the record's workspace, or the prefix inside it */
+    struct session session; /* its folder holds the record */
+    bool is_own;            /* the session is for this tree alone */
     bool is_on;
-    bool is_copied;       /* the command works in a copy of it */
-    bool has_checkpoints; /* taken by now */
-    const char *breaks;   /* why a branch was left where it was: what would break the repository; or NULL */
+    bool is_copied;       /* the command works in a copy of the tree */
+    bool has_checkpoints; /* at least one was taken */
+    const char *breaks;   /* why the branch was not moved: what would break the repository; or NULL */
     struct record record;
     struct tree start;
 };
 
 struct capture {
-    const char *store; /* where contents are kept, absolute */
+    const char *store; /* absolute path of the content store */
     struct amendments *amendments;
     struct progress *progress; /* may be NULL */
     VEC(struct captured_tree) trees;
 };
 
 /*
- * Before the command starts. What cannot be undone is said here, before anything happens. Where what is
- * written goes elsewhere, that becomes an amendment. Fails only where changes were to be kept aside and cannot be: then nothing may be run.
+ * Before the command starts: takes the snapshots, or makes the overlays or copies and amends the plan with them.
+ * Says what `bawn undo` will not be able to undo. Fails only if changes must be captured aside and cannot be; then
+ * the command must not run.
  */
 int capture_begin(const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
                   const struct session *session, const struct run_request *request,
                   struct capture **ret_capture, struct err *err) must_check;
 
-/* What was put into workspaces since is there: where a command works in a copy, that gets a place for it. */
+/* Adds the stubs to copies of workspaces, so that the mounts find their targets. */
 int capture_add_places(const struct hold *hold, const struct capture *capture, struct err *err) must_check;
 
-/* What the workspaces held at the start, where snapshots of them were taken. */
+/* The contents of the workspaces at the start, where snapshots were taken. */
 struct past capture_past(struct arena *arena, const struct capture *capture);
 
-/* While it runs, in a process of its own: keeps what live trees hold now. Returns how many have changed, or -1. */
+/* Runs in a child process: saves a checkpoint of each live tree. Returns how many trees have changed, or -1. */
 int capture_checkpoint(const struct loaded *loaded, struct capture *capture, struct err *err) must_check;
-void capture_has_checkpoints(struct capture *capture); /* that process has kept some */
+void capture_has_checkpoints(struct capture *capture); /* the child has saved some */
 
 /*
- * After it has ended. Tells how the run's own tree was kept, and how many files it changed; what is worth a line is added to the
- * sightings. Of other trees it is said here.
+ * After the command has ended. Returns the mode and the number of changes of the run's own tree, and reports other
+ * trees itself. Findings worth a line are added to the flags.
  */
 struct capture_result {
     enum record_mode mode;
     uint64_t changes;
-    bool is_unfinished; /* it could not be written down: the next bawn tries again */
+    bool is_unfinished; /* the record could not be written: the next bawn tries again */
 };
 struct capture_result capture_end(const struct caller *caller, const struct loaded *loaded,
                                   struct capture *capture, struct flags *flags);
 
-/* A killed run, taken up where it was left; and its end, which is now. */
+/* For repair: takes up the capture of a killed run, and finishes it. */
 int capture_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
                     struct capture **ret_capture, struct err *err) must_check;
 int capture_finish(const struct loaded *loaded, struct capture *capture, struct flags *flags,
                    uint64_t *ret_changes, struct err *err) must_check;
 
-/* A snapshot of the tree: that of the start, as long as none was taken. */
+/* Takes a snapshot of the tree. Before the capture is on, it is the snapshot of the start. */
 int capture_snapshot(const struct loaded *loaded, const char *store, const struct captured_tree *tree,
                      struct progress *progress, struct tree *ret_tree, struct err *err) must_check;
 
 /* --- changed --- */
 
-/* What a session changed in the workspace, in short: how many files, which of them would run on the host. */
+/* A summary of the changes of a session: how many files, and which of them would run on the host. */
 
-/* Reads what was written down at the end of the run. */
+/* Reads the record in the session's folder. */
 void changed_find(const struct loaded *loaded, int session_fd, struct changed *changed);
 void changed_free(struct changed *changed);
 
 /* --- flagged --- */
 
-/* The end of a run: the user decides about new content in flagged files, and is told what else the run left. */
+/* The end of a run: the user decides about new content in flagged files, and is told about other findings. */
 
-/* `may_ask`: the command ended by itself, and a person may be there. Returns how many files are held aside. */
-size_t flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask);
+/* `may_ask`: the command ended by itself, so a person may be there. Returns how many files are held aside. */
+size_t flagged_decide(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask);
 
-/* New programs, links out of the workspace and the like. */
+/* Reports new programs, links out of the workspace and the like. */
 void flagged_say_sightings(const struct caller *caller, const struct flags *flags);

@@ -12,9 +12,9 @@
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
 
-/* Writes down what changed; a session that changed nothing leaves nothing but its journal. */
-static int write_end(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
-                     struct flags *flags, struct err *err)
+/* Writes the record of a live tree. A session without changes leaves only its journal. */
+static int record_live(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
+                       struct flags *flags, struct err *err)
 {
     auto_tree struct tree end = {0};
     int folder_fd = tree->session.folder_fd;
@@ -29,7 +29,7 @@ static int write_end(const struct loaded *loaded, const struct capture *capture,
     clock_gettime(CLOCK_REALTIME, &tree->record.ended);
     tree->record.state = STATE_DONE;
     tree->record.changes = record_count_changes(&tree->start, &end);
-    /* A state in between may be wanted although the end is as the start was. */
+    /* with checkpoints, a state in between may be wanted even if nothing changed in the end */
     if (tree->record.changes == 0 && !tree->has_checkpoints) {
         record_forget(folder_fd);
         return 0;
@@ -42,15 +42,15 @@ static int write_end(const struct loaded *loaded, const struct capture *capture,
     return 0;
 }
 
-/* What was written aside is about to go: what was kept of it is on the disk first. */
+/* The overlay or copy is about to be removed: first the stored contents must be on the disk. */
 static int wait_for_disk(const struct capture *capture, int folder_fd, struct err *err)
 {
     auto_store struct store store = STORE_NONE;
     return store_open(capture->store, &store, err) < 0 ? -1 : record_wait_for_disk(&store, folder_fd, err);
 }
 
-/* Reads what was written aside, so that it waits for a person; or throws it away. */
-static int write_aside_end(const struct capture *capture, struct captured_tree *tree, struct err *err)
+/* Reads the changes from the overlay or copy into the record of a review; for --discard, removes them. */
+static int record_aside(const struct capture *capture, struct captured_tree *tree, struct err *err)
 {
     struct record *record = &tree->record;
     int folder_fd = tree->session.folder_fd;
@@ -91,8 +91,8 @@ static int finish(const struct loaded *loaded, const struct capture *capture, st
 {
     if (tree->record.mode == RECORD_BRANCH)
         return branch_end(loaded->policy.arena, capture->store, tree, err);
-    return tree->record.mode == RECORD_LIVE ? write_end(loaded, capture, tree, flags, err)
-                                            : write_aside_end(capture, tree, err);
+    return tree->record.mode == RECORD_LIVE ? record_live(loaded, capture, tree, flags, err)
+                                            : record_aside(capture, tree, err);
 }
 
 static void say_branch(const struct caller *caller, struct arena *arena, const struct captured_tree *tree)
@@ -111,8 +111,8 @@ static void say_branch(const struct caller *caller, struct arena *arena, const s
                                 record->of, record->name));
 }
 
-static void say_kept(const struct caller *caller, const struct loaded *loaded,
-                     const struct captured_tree *tree)
+static void say_changes(const struct caller *caller, const struct loaded *loaded,
+                        const struct captured_tree *tree)
 {
     const struct record *record = &tree->record;
     struct arena *arena = loaded->policy.arena;
@@ -134,11 +134,10 @@ static bool is_full(const struct err *err)
 }
 
 /*
- * What the run wrote is where it was, and so is what is known of the state before it: where only room is missing, or the machine
- * has let the look down, or the workspace is not there at this moment, the next bawn can do it. Whatever else stands in the way
- * would stand in its way, too.
+ * Can the next bawn command finish this record? Yes if the disk is full, if memory or descriptors ran out, or if
+ * the workspace is absent at the moment. Any other failure would happen again.
  */
-static bool may_pass(const struct err *err)
+static bool can_retry(const struct err *err)
 {
     return is_full(err) || errno_is_of_machine(err->errnum) || err->errnum == ENOENT ||
            err->errnum == ENOTDIR;
@@ -157,7 +156,7 @@ static void say_unfinished(const struct caller *caller, const struct loaded *loa
 struct capture_result capture_end(const struct caller *caller, const struct loaded *loaded,
                                   struct capture *capture, struct flags *flags)
 {
-    struct capture_result kept = {.mode = RECORD_LIVE};
+    struct capture_result result = {.mode = RECORD_LIVE};
     for (size_t i = 0; capture && i < capture->trees.count; i++) {
         struct captured_tree *tree = &capture->trees.at[i];
         struct err err = {0};
@@ -165,32 +164,32 @@ struct capture_result capture_end(const struct caller *caller, const struct load
         capture->progress = progress_begin(&line, caller->speaker, "looking at what was changed");
         bool is_done = !tree->is_on || finish(loaded, capture, tree, flags, &err) == 0;
         progress_end(&line);
-        bool is_left = !is_done && may_pass(&err);
-        if (is_left)
+        bool waits = !is_done && can_retry(&err);
+        if (waits)
             say_unfinished(caller, loaded, tree, &err);
         else if (!is_done)
             caller_say_err(caller, &err);
         else if (tree->is_on && *tree->record.of)
             say_branch(caller, loaded->policy.arena, tree);
         else if (tree->is_on && tree->is_own)
-            say_kept(caller, loaded, tree);
+            say_changes(caller, loaded, tree);
         else if (tree->is_on)
-            kept = (struct capture_result){tree->record.mode, tree->record.changes, false};
+            result = (struct capture_result){tree->record.mode, tree->record.changes, false};
         tree_free(&tree->start);
         if (tree->is_own)
             journal_event(&tree->session.journal, "end");
-        if (tree->is_own && is_left)
+        if (tree->is_own && waits)
             session_leave(&tree->session);
         else if (tree->is_own)
             session_end(&tree->session);
         else
-            kept.is_unfinished = is_left;
+            result.is_unfinished = waits;
         if (!tree->is_own && tree->is_on && is_done && tree->record.changes)
             pruning_at_end(caller, loaded, capture->store, &tree->session);
     }
     if (capture)
         vec_free(&capture->trees);
-    return kept;
+    return result;
 }
 
 int capture_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,

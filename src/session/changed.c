@@ -19,7 +19,7 @@ static void look_at(const struct patch *patch, const struct change *change, stru
     if (changed->files.count >= MOST_KEPT)
         return;
     vec_push(&changed->files, file);
-    /* The risky ones stay together at the beginning. */
+    /* Risky files come first. */
     if (file.reason) {
         struct changed_file *first = &changed->files.at[changed->risky - 1];
         changed->files.at[changed->files.count - 1] = *first;
@@ -31,7 +31,7 @@ void changed_find(const struct loaded *loaded, int session_fd, struct changed *c
 {
     auto_tree struct tree before = {0}, after = {0};
     auto_store struct store store = STORE_NONE;
-    struct err ignored; /* the changes themselves are written down: only this view of them is missing */
+    struct err ignored; /* the record itself is safe: only this summary is missing */
     struct arena *arena = loaded->policy.arena;
     if (!changed->count || tree_load(session_fd, "before", &before, &ignored) <= 0 ||
         tree_load(session_fd, "after", &after, &ignored) <= 0 ||

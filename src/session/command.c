@@ -18,10 +18,10 @@ const char *command_text(struct arena *arena, const char *const *command)
     return arena_copy(arena, line.bytes, line.size);
 }
 
-/* PATH without the folders that the sandbox does not show: a program there would only be looked for in vain. */
+/* PATH without the directories that are hidden in the sandbox: searching them would only cost time. */
 static const char *visible_path(const struct loaded *loaded, const char *path)
 {
-    auto_buf struct buf kept = {0};
+    auto_buf struct buf visible = {0};
     for (const char *folder; (folder = path_next_folder(loaded->policy.arena, &path));) {
         const struct fs_place *place = NULL;
         struct err ignored;
@@ -31,11 +31,11 @@ static const char *visible_path(const struct loaded *loaded, const char *path)
         enum access access = decide_path(&loaded->policy, place->real, NULL).access;
         if (place->kind != FILE_DIRECTORY || access == ACCESS_NONE)
             continue;
-        if (kept.size)
-            buf_add_char(&kept, ':');
-        buf_add_str(&kept, folder);
+        if (visible.size)
+            buf_add_char(&visible, ':');
+        buf_add_str(&visible, folder);
     }
-    return arena_copy(loaded->policy.arena, kept.bytes, kept.size);
+    return arena_copy(loaded->policy.arena, visible.bytes, visible.size);
 }
 
 const char *const *command_environment(const struct caller *caller, const struct loaded *loaded,
@@ -56,11 +56,11 @@ const char *const *command_environment(const struct caller *caller, const struct
         environment[count++] = arena_printf(arena, "%s=%s", operation->name, value);
     }
     if (has_policy)
-        environment[count++] = "BAWN_POLICY=" POLICY_INSIDE; /* for `bawn why` inside */
+        environment[count++] = "BAWN_POLICY=" POLICY_INSIDE; /* `bawn why` inside reads it */
     return environment;
 }
 
-/* A word of a profile's, with the briefing where it asks for it. */
+/* Replaces the briefing variable in an argument of the profile. */
 static const char *word_with_briefing(struct arena *arena, const char *word, const char *briefing)
 {
     const char *variable = strstr(word, BRIEFING_VARIABLE);
@@ -90,8 +90,8 @@ const char *const *command_words(const struct run_request *request, const struct
 }
 
 /*
- * Who has the terminal. Only where bawn reads from it and writes to it is it taken to be bawn's alone: in a pipeline
- * its neighbours belong to the same job, and must keep theirs.
+ * Finds the terminal. It is bawn's alone only if bawn both reads from it and writes to it. In a pipeline the
+ * neighbours belong to the same job and must keep the terminal.
  */
 void command_find_terminal(struct launch *launch)
 {
@@ -102,7 +102,7 @@ void command_find_terminal(struct launch *launch)
     }
     launch->foreground =
         isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
-    /* In the caller's group kill(0, …) would reach the caller's neighbours, unless Landlock keeps signals inside. */
+    /* In the caller's group kill(0, …) would reach the caller's neighbours, unless Landlock confines signals. */
     launch->own_group =
         launch->foreground || launch->terminal_fd < 0 || landlock_abi() < LANDLOCK_ABI_WITH_SCOPES;
 }

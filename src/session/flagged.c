@@ -7,7 +7,7 @@
 
 enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };
 
-/* The beginning of what is new, control characters made visible. */
+/* Shows the first lines of the new content, control characters made visible. */
 static void show_content(const struct caller *caller, const struct file_content *content)
 {
     auto_buf struct buf out = {0};
@@ -33,7 +33,7 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
                                        change->now->path, change->before ? "changed" : "new");
 }
 
-/* The key that was meant; none where it is not all that was typed. */
+/* The key of an answer; '\0' if the answer has other text in it. */
 static char answer_key(const char *answer)
 {
     static const char *const words[] = {"y", "Y", "yes", "a", "all", "n", "no", "o"};
@@ -45,7 +45,7 @@ static char answer_key(const char *answer)
     return '\0';
 }
 
-/* Returns whether to keep it. 'a' and 'o' answer for all that follow. */
+/* Asks whether the file stays. 'a' and 'o' answer for all files that follow. */
 static bool shall_keep(const struct caller *caller, struct arena *arena, const struct new_content *change,
                        char *answer_for_all)
 {
@@ -76,7 +76,7 @@ void flagged_say_sightings(const struct caller *caller, const struct flags *flag
     }
 }
 
-size_t flagged_settle(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask)
+size_t flagged_decide(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask)
 {
     struct hold *hold = flags->hold;
     char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'o';

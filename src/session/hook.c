@@ -13,10 +13,10 @@
 #include "base/vec.h"
 #include "kernel/process.h"
 
-/* Not looked for along PATH: a folder of it may be one that was written inside. */
+/* An absolute path: a directory in PATH may be one that a sandbox can write. */
 static const char notifier[] = "/usr/bin/notify-send";
 
-/* The desktop reads markup in a message. */
+/* Desktops interpret markup in a message. */
 static const char *without_markup(struct arena *arena, const char *text)
 {
     auto_buf struct buf plain = {0};
@@ -70,7 +70,7 @@ void hook_start(const struct caller *caller, const struct hook *hook)
 {
     pid_t child = fork();
     if (child == 0) {
-        /* Once more, so that nobody has to wait for it; away from the terminal and from what the command may see. */
+        /* A second fork, so that bawn need not wait for the hook. It has no terminal and no inherited streams. */
         setsid();
         int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
         for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -85,7 +85,7 @@ void hook_start(const struct caller *caller, const struct hook *hook)
 
 int hook_run(const struct caller *caller, const struct hook *hook)
 {
-    fflush(NULL); /* what was said so far comes first */
+    fflush(NULL); /* earlier output comes first */
     pid_t child = fork();
     if (child == 0)
         become_hook(caller, hook);

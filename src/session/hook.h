@@ -1,6 +1,7 @@
 /*
- * Commands of the user's that are told of something: a tripwire while the run goes on (--notify), its end (--on-exit).
- * They run outside, so what they are told comes in variables alone: no byte from inside is part of a command line.
+ * Commands of the user's that run on an event: a tripwire during the run (--notify) or the end of the run
+ * (--on-exit). They run outside the sandbox. Facts reach them in variables only: no byte from inside is part of a
+ * command line.
  */
 #pragma once
 
@@ -13,14 +14,14 @@ struct hook_fact {
 };
 
 struct hook {
-    const char *const *program;                  /* a program and its words, run without a shell; or NULL */
-    const char *command;                         /* for the shell; NULL or "": a message on the desktop */
-    const char *text;                            /* one sentence for a person, printable; BAWN_TEXT */
-    struct hook_fact facts[HOOK_FACTS_MOST + 1]; /* ended by one without a name */
+    const char *const *program; /* a program and its arguments, run without a shell; or NULL */
+    const char *command;        /* a shell command; NULL or "": a desktop message */
+    const char *text;           /* one printable sentence, passed as BAWN_TEXT */
+    struct hook_fact facts[HOOK_FACTS_MOST + 1]; /* the last one has no name */
 };
 
-/* Starts it and goes on. It has no terminal and outlives nothing: whether it works is its own affair. */
+/* Starts the hook and returns. The hook has no terminal, and its status is not read. */
 void hook_start(const struct caller *caller, const struct hook *hook);
 
-/* Runs it to its end, with the caller's streams. Returns its status as a shell has it, -1 where it could not be run. */
+/* Waits for the hook, which has the caller's streams. Returns its status as a shell does, -1 if it cannot run. */
 int hook_run(const struct caller *caller, const struct hook *hook);

@@ -12,7 +12,7 @@ static bool is_trusted(void *context, const char *workspace, const char *text, s
     return trust_holds(&loaded->fs, loaded->request.starts[START_DATA], workspace, text, size);
 }
 
-/* As the XDG specification says: an absolute path counts, anything else is as if it were not set. */
+/* The XDG specification: a value that is not an absolute path counts as unset. */
 static const char *folder(const struct caller *caller, struct loaded *loaded, const char *variable,
                           const char *default_in_home)
 {
@@ -99,7 +99,7 @@ int load_policy(const struct caller *caller, const struct run_request *asked, st
     return 0;
 }
 
-/* What a file seems to be when it cannot be looked at would decide what is open and what is not. */
+/* ENOMEM, EMFILE and EIO must not be read as "file absent": that would decide which paths are open. */
 static int check_looks(const struct caller *caller, const struct loaded *loaded)
 {
     struct err err;
@@ -109,7 +109,7 @@ static int check_looks(const struct caller *caller, const struct loaded *loaded)
     return EXIT_REFUSED;
 }
 
-static void show_diags(const struct speaker *speaker, const struct loaded *loaded)
+void load_say_diags(const struct speaker *speaker, const struct loaded *loaded)
 {
     const struct style style = {.colours = speaker->has_colours, .home = loaded->request.home};
     auto_buf struct buf text = {0};
@@ -124,7 +124,7 @@ int load_plan(const struct caller *caller, const struct run_request *asked, stru
         status = check_looks(caller, loaded);
     if (status)
         return status;
-    show_diags(caller->speaker, loaded);
+    load_say_diags(caller->speaker, loaded);
     if (loaded->diags.errors)
         return EXIT_BAD_INPUT;
     struct plan_request request = {
@@ -160,6 +160,15 @@ char *load_settings(const struct loaded *loaded, const char *name, size_t most)
         fs_read(loaded->request.fs, place->real, most, &text, &size, &ignored) <= 0)
         return NULL;
     return text;
+}
+
+struct profile_finder load_finder(struct loaded *loaded)
+{
+    return (struct profile_finder){
+        .fs = &loaded->fs,
+        .user_directory = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/profiles"),
+        .admin_directory = "/etc/bawn/profiles",
+    };
 }
 
 const char *load_store(const struct loaded *loaded, struct arena *arena)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A word between double quotes, in which nothing is special. */
+/* A double-quoted word, in which no character is special. */
 static void add_quoted(struct buf *out, const char *word)
 {
     buf_add_char(out, '"');
@@ -15,7 +15,7 @@ static void add_quoted(struct buf *out, const char *word)
     buf_add_char(out, '"');
 }
 
-/* Paths are told where they were found to lead, the rest as it was written. */
+/* Paths are written as they were resolved, other objects as they were typed. */
 static void add_rule(struct buf *out, const struct rule *rule)
 {
     bool is_placed = false;

@@ -127,7 +127,7 @@ void pruning_at_end(const struct caller *caller, const struct loaded *loaded, co
     int result = pruning_run(caller, loaded, &limits, sessions_fd, false, &pruned, &err);
     if (result == 0)
         tell(caller, arena, session, &pruned);
-    else if (err.errnum != EBUSY) /* else the next run comes */
+    else if (err.errnum != EBUSY) /* else another bawn prunes at the moment */
         caller_say_err(caller, &err);
     pruned_free(&pruned);
 }

@@ -1,6 +1,6 @@
 /*
- * How long snapshots are kept, and how many: ~/.config/bawn/snapshot-keep says `age 30d` and `size 10G`, a line each; that is
- * also what holds without it. A policy has no say in this: a repository's could make others lose what they can undo.
+ * Pruning: removes old snapshots. ~/.config/bawn/snapshot-keep has lines such as `age 30d` and `size 10G`, which
+ * are also the defaults. No policy can set these: a repository's policy could delete what other sessions can undo.
  */
 #pragma once
 
@@ -9,10 +9,10 @@
 #include "workspace/prune.h"
 
 struct pruning_limits {
-    uint64_t seconds, bytes; /* UINT64_MAX: none */
+    uint64_t seconds, bytes; /* UINT64_MAX: no limit */
 };
 
-/* Returns 0, or the exit status after having said what is wrong in the file. */
+/* Returns 0, or the exit status after saying what is wrong in the file. */
 int pruning_limits(const struct caller *caller, const struct loaded *loaded,
                    struct pruning_limits *ret_limits);
 
@@ -22,6 +22,6 @@ int pruning_run(const struct caller *caller, const struct loaded *loaded, const 
 /* "my-app-1, my-app-2 and 3 more" */
 const char *pruned_names(struct arena *arena, const struct pruned *pruned);
 
-/* At the end of a run that has kept something: now and then by age, and by size whenever that is too much. */
+/* At the end of a run with a record. Prunes by age now and then, and by size whenever the limit is exceeded. */
 void pruning_at_end(const struct caller *caller, const struct loaded *loaded, const char *store,
                     struct session *session);

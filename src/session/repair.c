@@ -17,13 +17,13 @@
 #include "supervise/control.h"
 #include "workspace/transition.h"
 
-/* git is asked at the end of a run with the run's own home; here it gets one that is empty. */
+/* At the end of a run, git uses the run's own home; a repair gives it an empty one. */
 #define GIT_HOME "git-home"
 
 enum { REPAIR_SECONDS = 120 };
 static const uint64_t REPAIR_MEMORY = UINT64_C(4) << 30;
 
-/* Or was its end only not written down as a whole? */
+/* False if the command ended and only the record could not be written. */
 static bool was_killed(const struct session *session)
 {
     struct arena arena = {0};
@@ -46,8 +46,8 @@ static void say(const struct caller *caller, const struct session *session, cons
     arena_free(&arena);
 }
 
-static int finish_settling(const struct caller *caller, const struct loaded *loaded,
-                           const struct session *session, struct record *record, struct err *err)
+static int finish_replacing(const struct caller *caller, const struct loaded *loaded,
+                            const struct session *session, struct record *record, struct err *err)
 {
     struct replaced replaced = {0};
     struct arena *arena = loaded->policy.arena;
@@ -61,7 +61,7 @@ static int finish_settling(const struct caller *caller, const struct loaded *loa
     return result;
 }
 
-/* What must not appear and did, in the last moment. What was there at the start has its place. */
+/* Holds aside frozen files that appeared just before the kill. Files that existed at the start stay. */
 static void sweep(struct hold *hold, struct past *past)
 {
     struct err err = {0};
@@ -75,8 +75,8 @@ static void sweep(struct hold *hold, struct past *past)
         hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
 }
 
-/* Files that were moved aside in the last moment, and had not yet been brought back as they were. */
-static void bring_back(struct hold *hold, struct past *past)
+/* Restores files that were held aside just before the kill and not yet replaced by their old content. */
+static void restore_held(struct hold *hold, struct past *past)
 {
     held_list held = {0};
     aside_find(hold->arena, hold->session->folder_fd, &held);
@@ -91,22 +91,22 @@ static void bring_back(struct hold *hold, struct past *past)
     vec_free(&held);
 }
 
-static void settle_flags(const struct caller *caller, struct flags *flags, const struct record *record)
+static void end_flags(const struct caller *caller, struct flags *flags, const struct record *record)
 {
     struct hold *hold = flags->hold;
     hold_reopen(hold);
     sweep(hold, &flags->past);
-    bring_back(hold, &flags->past);
+    restore_held(hold, &flags->past);
     flags_recall(flags, record->began);
     flags_find(flags);
     for (size_t i = 0; i < hold->notices.count; i++)
         caller_say(caller, hold->notices.at[i], NULL);
-    flagged_settle(caller, flags, false, false);
+    flagged_decide(caller, flags, false, false);
 }
 
 /*
- * As at the end of the run, which is now, but nobody is asked: what is new in flagged places is held aside. What the user
- * has changed since is taken to be the run's, and that is said.
+ * Does the end of the run, but asks no question: new content in flagged places is held aside. Changes that the user
+ * has made since count as the run's, and the message says so.
  */
 static int finish_running(const struct caller *caller, const struct loaded *loaded, struct session *session,
                           const struct record *record, struct err *err)
@@ -124,7 +124,7 @@ static int finish_running(const struct caller *caller, const struct loaded *load
     uint64_t changes = 0;
     mkdirat(session->folder_fd, GIT_HOME, 0700);
     if (record->mode == RECORD_LIVE && was_killed(session))
-        settle_flags(caller, &flags, record);
+        end_flags(caller, &flags, record);
     int result = capture_finish(loaded, capture, &flags, &changes, err);
     if (result == 0 && changes)
         say(caller, session, "what has changed since it began is written down as its own", NULL);
@@ -138,7 +138,7 @@ static int finish_running(const struct caller *caller, const struct loaded *load
     return result;
 }
 
-/* A policy that the run made in its workspace must not be read, nor stand in the way. */
+/* A .bawn that the run created must not be read, nor make the load of the policy fail. */
 static void move_policy_aside(struct session *session, const struct record *record)
 {
     struct arena arena = {0};
@@ -169,14 +169,14 @@ static int repair_record(const struct caller *caller, struct session *session, s
                       "what the session %s left cannot be put right before its workspace %s has a policy",
                       session->name, record->workspace);
     if (result == 0 && record->state == STATE_SETTLING)
-        result = finish_settling(caller, &loaded, session, record, err);
+        result = finish_replacing(caller, &loaded, session, record, err);
     else if (result == 0 && record->state == STATE_RUNNING)
         result = finish_running(caller, &loaded, session, record, err);
     loaded_free(&loaded);
     return result;
 }
 
-/* Files that it held aside, and perhaps never told of. */
+/* Names the files held aside, because the killed bawn may not have done so. */
 static void say_held(const struct caller *caller, const struct session *session)
 {
     struct arena arena = {0};
@@ -190,7 +190,7 @@ static void say_held(const struct caller *caller, const struct session *session)
     arena_free(&arena);
 }
 
-/* bawn is dead, and process 1 of its sandbox ends because of that, a moment later. */
+/* Process 1 of the sandbox ends shortly after bawn is killed. */
 static void wait_for_sandbox(const struct session *session)
 {
     enum { PATIENCE_MILLISECONDS = 3000 };
@@ -202,7 +202,7 @@ static void wait_for_sandbox(const struct session *session)
     arena_free(&arena);
 }
 
-/* The file system that the workspace lay on; 0: it is not known. */
+/* The device of the workspace, from the record; 0: not known. */
 static uint64_t device_of(const struct session *session)
 {
     static const char *const names[] = {"start", "before"};
@@ -216,7 +216,7 @@ static uint64_t device_of(const struct session *session)
     return device;
 }
 
-/* That of what is left of the way to it. */
+/* The device of the nearest existing directory above the path. */
 static uint64_t device_above(struct arena *arena, const char *path)
 {
     struct stat status;
@@ -228,8 +228,8 @@ static uint64_t device_above(struct arena *arena, const char *path)
 enum whereabouts { WORKSPACE_THERE, WORKSPACE_GONE, WORKSPACE_AWAY };
 
 /*
- * Has the workspace gone in the meantime? Then there is nothing to be put right in it. But its disk may just not be there yet, and
- * what a review wrote lies elsewhere: that is not given up.
+ * Is the workspace still there? If it was removed, there is nothing to repair. If its disk is not mounted, or a
+ * review's changes lie elsewhere, the session waits.
  */
 static enum whereabouts find_workspace(struct arena *arena, const struct session *session,
                                        const struct record *record)
@@ -292,22 +292,22 @@ static int attempt_repair(void *context, struct err *err)
 }
 
 /*
- * A machine without memory or processes left says nothing of the session: the next command tries again. Any other failure would be
- * there again at each command.
+ * A lack of memory or processes says nothing about the session: the next command tries again. Any other failure
+ * would happen at each command, so the session is set aside.
  */
 static void set_aside(const struct attempt *attempt, struct arena *arena, const struct err *why)
 {
-    bool may_pass = errno_is_of_machine(why->errnum) || why->errnum == EAGAIN;
-    if (!may_pass && !session_set_aside(arena, attempt->state_directory, attempt->name))
-        return; /* another bawn has said so */
+    bool can_retry = errno_is_of_machine(why->errnum) || why->errnum == EAGAIN;
+    if (!can_retry && !session_set_aside(arena, attempt->state_directory, attempt->name))
+        return; /* another bawn has reported it */
     caller_say(attempt->caller,
                arena_printf(arena, "the session %s could not be repaired: %s", attempt->name, why->message),
                arena_printf(arena, "%s%s%s", why->hint, *why->hint ? ". Then " : "",
-                            may_pass ? "the next bawn command tries again"
-                                     : "`bawn sessions --repair` tries again"));
+                            can_retry ? "the next bawn command tries again"
+                                      : "`bawn sessions --repair` tries again"));
 }
 
-/* A person who asked waits as long as it takes. Returns whether all went well. */
+/* If a person asked for the repair, it has no time limit. Returns whether all repairs succeeded. */
 static bool repair_all(const struct caller *caller, const char *state_directory, bool is_asked)
 {
     const struct process_bounds bounds = {.seconds = is_asked ? 0 : REPAIR_SECONDS, .memory = REPAIR_MEMORY};
@@ -330,7 +330,7 @@ static bool repair_all(const struct caller *caller, const char *state_directory,
     return all_are_repaired;
 }
 
-/* As the policy has it, without reading one: XDG_STATE_HOME, or its place in the home. */
+/* The state folder, found without a policy: XDG_STATE_HOME, or its default in the home. */
 static const char *find_state(const struct caller *caller, struct arena *arena)
 {
     const char *state = caller_variable(caller, "XDG_STATE_HOME");

@@ -1,16 +1,16 @@
 /*
- * What a bawn that was killed left undone: its throw-away home, new content in flagged places, the record of what the run
- * changed, an apply or undo that was begun. The next bawn command that deals with sessions puts it right, and says so.
+ * Repair of sessions whose bawn was killed: the throw-away home, new content in flagged places, the record of the
+ * changes, an unfinished apply or undo. The next bawn command that deals with sessions repairs them and says so.
  *
- * Each session is repaired in a child with bounds of memory and time: a repair that crashes or hangs takes no command down. The
- * session is then set aside and named once.
+ * Each session is repaired in a child with limits on memory and time, so a repair that crashes or hangs does not
+ * stop the command. A session whose repair fails is set aside and named once.
  */
 #pragma once
 
 #include "session/caller.h"
 
-/* Costs one look into a folder that is empty as a rule. */
+/* Lists one directory, which is usually empty. */
 void repair_killed(const struct caller *caller);
 
-/* Tries the sessions again that were set aside, for as long as it takes. Returns whether all of them could be repaired. */
+/* Tries again the sessions that were set aside, without a time limit. Returns whether all repairs succeeded. */
 bool repair_set_aside(const struct caller *caller, size_t *ret_count);

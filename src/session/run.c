@@ -1,3 +1,27 @@
+/*
+ * Theory of operation
+ *
+ * A run goes through these phases:
+ *
+ *   0. enter_branch  with --branch only: makes the worktree and adds rules to the request.
+ *   1. begin_child   starts the child, which makes its namespaces while the policy is read.
+ *   2. load_plan     makes the plan; a plan that cannot be enforced here is refused.
+ *   3. run_prepare   begins network, home and guard; also session and capture, if the plan refers to them.
+ *   4. launch_start  hands operations and amendments to the child, which raises its walls.
+ *   5. run_start     meanwhile: begins session and capture if phase 3 did not, then checkpoints and flags.
+ *   6. supervise     lets the child run the command, and serves the event loop until it ends.
+ *   7. run_end       ends everything that was begun, in a fixed order, and fills in the result.
+ *   8. run_finish    the caller has reported the result: frees everything.
+ *
+ * Ownership: struct run owns all state, and run_finish frees it. The plan is not changed after phase 2; later decisions
+ * are amendments. The has_* members say which parts were begun and must be ended.
+ *
+ * Failure: in phases 0 to 2 the reason is said, result.loaded stays NULL and nothing is recorded. From phase 3 on,
+ * run_failed says and records the reason, the phases up to 6 are skipped, and phases 7 and 8 run with status 125.
+ *
+ * Signals: SIGINT, SIGTERM and SIGHUP are blocked from before phase 6 until phase 8. A second Ctrl-C must not interrupt
+ * bawn while it writes the record and the report. SIGQUIT is not blocked; the next bawn then repairs the session.
+ */
 #include "session/run.h"
 
 #include <string.h>
@@ -12,7 +36,7 @@
 #include "session/branch.h"
 #include "session/run_parts.h"
 
-/* What the user should know, where a person reads it; in a pipe bawn adds no byte. */
+/* Shows the plan's notes to a person. In a pipe bawn adds no byte. */
 static void say_notes(const struct caller *caller, const struct loaded *loaded)
 {
     for (size_t i = 0; caller->speaker->is_read && i < loaded->plan.notes.count; i++)
@@ -21,10 +45,10 @@ static void say_notes(const struct caller *caller, const struct loaded *loaded)
 }
 
 /*
- * A sealed place that does not exist yet, in a tree that can be written, would be made inside and believed outside: bawn's
- * own policy, what starts with a session. Nothing can be mounted over what is not there, so the run is refused.
+ * Finds a sealed path that does not exist yet in a writable tree. Nothing can be mounted over it, so a program
+ * inside could create it and one outside would trust it. The run is refused.
  */
-static const struct operation *unheld_seal(const struct plan *plan)
+static const struct operation *missing_seal(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.at[i];
@@ -34,10 +58,10 @@ static const struct operation *unheld_seal(const struct plan *plan)
     return NULL;
 }
 
-/* Does the plan hold all that it says? Where it does not, that is said. */
-static bool is_held(const struct caller *caller, struct loaded *loaded)
+/* Can this machine enforce the seals and the memory limit of the plan? If not, says why. */
+static bool can_enforce(const struct caller *caller, struct loaded *loaded)
 {
-    const struct operation *seal = unheld_seal(&loaded->plan), *memory = plan_unheld_memory(&loaded->plan);
+    const struct operation *seal = missing_seal(&loaded->plan), *memory = plan_unheld_memory(&loaded->plan);
     if (seal) {
         caller_say(caller,
                    arena_printf(&loaded->arena,
@@ -55,7 +79,7 @@ static bool is_held(const struct caller *caller, struct loaded *loaded)
     return true;
 }
 
-/* Before the policy is read there is only what was typed to go by. The plan has the last word. */
+/* A guess from the flags, before the policy is read. The plan decides. */
 static bool asks_for_network(const struct run_request *request, const char *kind)
 {
     bool is_that = false;
@@ -66,7 +90,7 @@ static bool asks_for_network(const struct run_request *request, const char *kind
     return is_that;
 }
 
-/* The kernel lays the arguments down one after the other. */
+/* The kernel places the arguments one after the other in memory. */
 static size_t size_of_typed(const struct run_request *request)
 {
     const char *end = *request->typed;
@@ -75,18 +99,14 @@ static size_t size_of_typed(const struct run_request *request)
     return (size_t)(end - *request->typed);
 }
 
-/*
- * Whoever ends an agent by Ctrl-C often presses it once too often, and bawn has to write down what changed: it is not
- * interrupted in that. Ctrl-\ ends it; the next bawn then finishes what it began.
- */
-static void hold_signals_back(sigset_t *ret_before)
+static void block_ending_signals(sigset_t *ret_before)
 {
-    sigset_t held_back = process_ending_signals();
-    sigprocmask(SIG_BLOCK, &held_back, ret_before);
+    sigset_t ending = process_ending_signals();
+    sigprocmask(SIG_BLOCK, &ending, ret_before);
 }
 
-/* A Ctrl-C too many is forgotten. Others come through now that all is done. */
-static void let_signals_come(const sigset_t *before)
+/* Ignoring SIGINT for a moment drops a pending Ctrl-C. Other pending signals are delivered. */
+static void unblock_signals(const sigset_t *before)
 {
     struct sigaction usual;
     sigaction(SIGINT, &(struct sigaction){.sa_handler = SIG_IGN}, &usual);
@@ -94,7 +114,7 @@ static void let_signals_come(const sigset_t *before)
     sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* The plan is known: everything that the launcher is told beside it. */
+/* Fills in whatever the launcher needs beside the operations. */
 static void fill_launch(struct run *run)
 {
     const struct loaded *loaded = &run->loaded;
@@ -112,8 +132,8 @@ static void fill_launch(struct run *run)
     launch->seconds = time ? time->limit.most : UINT64_MAX;
 }
 
-/* From the plan to the end of the command. */
-static void carry_out(struct run *run)
+/* Phases 3 to 7. */
+static void carry_out_plan(struct run *run)
 {
     const struct trace trace = run->caller.trace;
     struct outcome outcome = {.status = EXIT_REFUSED};
@@ -131,7 +151,7 @@ static void carry_out(struct run *run)
     if (prepared == 0 && (prepared = run_start(run, &err)) < 0)
         launch_abandon(&run->launched);
     trace_point(trace, "outside", "all that stands by");
-    hold_signals_back(&run->signals);
+    block_ending_signals(&run->signals);
     run->has_signals = true;
     if (prepared == 0) {
         prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.tripwires, &outcome, &err);
@@ -145,7 +165,7 @@ static void carry_out(struct run *run)
     run->is_interrupted = outcome.is_interrupted;
 }
 
-/* On a branch the command works in a worktree of its own, and reads the checkout. Returns 0, or the exit status. */
+/* Phase 0, for --branch: the command writes a worktree and reads the checkout. Returns 0, or the exit status. */
 static int enter_branch(struct run *run)
 {
     struct run_request *request = &run->request;
@@ -169,7 +189,7 @@ static int enter_branch(struct run *run)
     return 0;
 }
 
-/* The child is started first: it makes its namespaces while the policy is read. */
+/* Phase 1. */
 static void begin_child(struct run *run)
 {
     const struct run_request *request = &run->request;
@@ -181,7 +201,7 @@ static void begin_child(struct run *run)
     launch->cgroup_place = &run->machine.cgroup;
     launch->trace = run->caller.trace;
     command_find_terminal(launch);
-    if (!request->full_access) /* whose root is another from the beginning */
+    if (!request->full_access) /* which keeps the host\'s root: its child starts in phase 4 */
         launch_begin(launch, &run->launched);
     trace_point(run->caller.trace, "outside", "the child is started");
 }
@@ -203,11 +223,11 @@ void run_command(const struct caller *caller, const struct run_request *request,
     begin_child(run);
     status = load_plan(&run->caller, &run->request, &run->loaded);
     trace_point(caller->trace, "outside", "policy and plan");
-    if (status || !is_held(caller, &run->loaded))
+    if (status || !can_enforce(caller, &run->loaded))
         return;
     say_notes(caller, &run->loaded);
     run->result.loaded = &run->loaded;
-    carry_out(run);
+    carry_out_plan(run);
 }
 
 void run_finish(struct run *run)
@@ -219,10 +239,10 @@ void run_finish(struct run *run)
     if (run->has_network)
         network_free(&run->network);
     if (run->has_signals)
-        let_signals_come(&run->signals);
+        unblock_signals(&run->signals);
     trace_point(run->caller.trace, "outside", "the end of it");
     if (run->is_interrupted)
-        kill(0, SIGINT); /* a person's, and so for the whole job: a shell's loop around bawn ends too */
+        kill(0, SIGINT); /* Ctrl-C is for the whole job: a shell loop around bawn ends too */
     launch_abandon(&run->launched);
     buf_free(&run->briefing);
     amendments_free(&run->amendments);

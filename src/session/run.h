@@ -1,6 +1,6 @@
 /*
- * A run: one command behind the walls, and all that accompanies it outside: the session and its journal, the private home,
- * the network, frozen and flagged paths, snapshots.
+ * A run: one command behind the walls, with its session and journal, private home, network, frozen and flagged
+ * paths, and capture. run.c has the theory of operation.
  */
 #pragma once
 
@@ -19,18 +19,17 @@
 #include "supervise/network.h"
 #include "supervise/tripwires.h"
 
-/* What came of a run. Its pointers hold until run_finish. */
+/* The result of a run. Its pointers are valid until run_finish. */
 struct run_result {
-    const struct loaded
-        *loaded;                /* NULL: it was refused before it could begin, and there is nothing to tell */
-    struct run_summary summary; /* with the exit status */
+    const struct loaded *loaded; /* NULL: refused before it began, there is nothing to report */
+    struct run_summary summary;  /* includes the exit status */
     struct changed changed;
-    struct left left; /* looked for only where a person reads it */
+    struct left left; /* found only if a person reads it */
 };
 
 /*
- * Everything that lives as long as the run. It must not move, since the event loop has pointers into it, and must not lie in
- * the heap, which a supervisor that waits for long lays aside.
+ * The state of a run. The struct must not move, because the event loop points into it. It must not lie in the heap,
+ * which a supervisor that waits for long writes out to a file.
  */
 struct run {
     struct run_result result;
@@ -39,37 +38,34 @@ struct run {
     struct run_request request;
     struct machine machine;
     struct loaded loaded;
-    struct amendments amendments; /* to the plan */
+    struct amendments amendments;
     struct buf briefing;
     struct launch launch;
     struct launched launched;
     struct loop loop;
     struct session session;
-    struct secrets secrets; /* the caller's, to be kept out of the journal */
+    struct secrets secrets; /* values of the caller's variables, redacted in the journal */
     struct home home;
     struct network network;
     struct guard guard;
     struct control control;
     struct execs execs;
     struct checkpoints checkpoints;
-    int later_fd; /* a timer: when the control socket is to be opened */
+    int later_fd; /* a timer for do_later */
     struct git_asker asker;
     struct flags flags;
     struct timespec began;
     struct capture *capture;
-    sigset_t signals;                       /* blocked before the end was begun */
-    bool has_network, has_guard, has_flags; /* begun, and to be ended */
+    sigset_t signals;                       /* the mask before the ending signals were blocked */
+    bool has_network, has_guard, has_flags; /* begun, so run_end and run_finish must end them */
     bool has_signals;
     bool has_plan_recorded;
     bool has_retired_sessions;
     bool is_interrupted;
 };
 
-/* Runs the command. The result is written in any case; run_finish ends the run. */
+/* Runs the command. The result is set in any case; the caller must call run_finish. */
 void run_command(const struct caller *caller, const struct run_request *request, struct run *ret_run);
 
-/*
- * Ends what is left of the run. The signals that end a program were held back until now, so that nothing interrupted whoever
- * wrote down or told what came of it; a person's Ctrl-C reaches the whole job here.
- */
+/* Frees the run and unblocks the ending signals. After a Ctrl-C of a person's, SIGINT goes to the whole job. */
 void run_finish(struct run *run);

@@ -24,7 +24,7 @@ void run_journal_start(struct run *run, const char *workspace)
                       plan->given_up.at[i].by);
 }
 
-/* Of every file that was read, its name and its text; and the flags. Profiles that are compiled in are this program's. */
+/* Hashes the name and text of every policy file, and the flags. The version stands for the compiled-in profiles. */
 static void hash_policy(const struct policy *policy, const struct run_request *request,
                         char ret_hash[SHA256_HEX_SIZE])
 {
@@ -119,7 +119,7 @@ void run_journal_limits(struct run *run, const struct outcome *outcome)
 
 void run_retire_sessions(struct run *run)
 {
-    enum { UNDOABLE_KEPT = 50 };
+    enum { UNDOABLE_MOST = 50 };
     const struct policy *policy = &run->loaded.policy;
     const struct session *session = &run->session;
     const struct rule *limit = decide_limit(policy, LIMIT_JOURNALS, NULL).decides;
@@ -130,7 +130,7 @@ void run_retire_sessions(struct run *run)
     auto_fd int sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (sessions_fd < 0)
         return;
-    record_trim(sessions_fd, UNDOABLE_KEPT);
+    record_trim(sessions_fd, UNDOABLE_MOST);
     sessions_retire(policy->arena, sessions_fd, limit ? limit->limit.most : UINT64_MAX, &retired);
     if (retired.sessions)
         journal_event(&run->session.journal, "let go", "sessions",
@@ -142,7 +142,7 @@ void run_journal_end(struct run *run, const struct outcome *outcome, uint64_t mi
 {
     struct arena *arena = run->loaded.policy.arena;
     struct journal *journal = &run->session.journal;
-    run_journal_plan(run); /* one that was refused before it began has none yet */
+    run_journal_plan(run); /* a refused run has not recorded it yet */
     journal_event(journal, "end", "status", arena_printf(arena, "%d", outcome->status), "milliseconds",
                   arena_printf(arena, "%" PRIu64, milliseconds), "changes",
                   arena_printf(arena, "%" PRIu64, changes));

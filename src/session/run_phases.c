@@ -13,7 +13,7 @@
 #include "session/hook.h"
 #include "session/run_parts.h"
 
-/* Without a place for the journal the run goes on, and the user is told. */
+/* If the session has no folder, the run goes on without a journal, and the user is told. */
 static void begin_session(struct run *run)
 {
     const struct loaded *loaded = &run->loaded;
@@ -29,13 +29,13 @@ static void begin_session(struct run *run)
     run_journal_start(run, workspace);
 }
 
-static void tell_home(struct run *run, const struct err *err)
+static void report_home(struct run *run, const struct err *err)
 {
     journal_event(&run->session.journal, "home", "why", err->message);
     caller_say_err(&run->caller, err);
 }
 
-/* The home with what belongs into it. What could only not be filled in is said. */
+/* Opens and fills the home. A failure to fill it is only reported. */
 static int begin_home(struct run *run, struct err *err)
 {
     const struct loaded *loaded = &run->loaded;
@@ -44,9 +44,9 @@ static int begin_home(struct run *run, struct err *err)
     if (home_open(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
         return -1;
     if (home_fill(loaded->policy.arena, &loaded->plan, session, home, err) < 0)
-        tell_home(run, err);
+        report_home(run, err);
     if (seed_begin(loaded->policy.arena, &loaded->plan, &run->amendments, session, home, err) < 0)
-        tell_home(run, err);
+        report_home(run, err);
     if (home->sync.fd >= 0)
         loop_add(&run->loop, home->sync.fd, POLLIN, sync_ready, &home->sync);
     if (home->sync.timer_fd >= 0)
@@ -69,7 +69,7 @@ static int begin_network(struct run *run, struct err *err)
     return 0;
 }
 
-/* A decoy was opened: the user hears of it while the command runs. */
+/* A decoy was opened: tells the user while the command runs. */
 static void notify_opened(void *context, const struct fired *fired)
 {
     const struct run *run = context;
@@ -135,17 +135,17 @@ static int begin_capture(struct run *run, struct err *err)
     return result;
 }
 
-/* Nobody gives a session more in its first moment, in which most commands are over: they need not pay for it. */
+/* The control socket opens after this delay: most commands have ended by then and need not pay for it. */
 enum { LATER_MILLISECONDS = 20 };
 
-static void ring(const struct run *run, long nanoseconds)
+static void set_timer(const struct run *run, long nanoseconds)
 {
     struct itimerspec time = {.it_value = {.tv_nsec = nanoseconds}};
     if (run->later_fd >= 0)
         timerfd_settime(run->later_fd, 0, &time, NULL);
 }
 
-/* What need not be done before the command begins: at once while it begins, and a moment later. */
+/* Runs twice: the plan is recorded while the command begins; the control socket is opened a moment later. */
 static int do_later(void *self, short events, struct err *err)
 {
     (void)events;
@@ -153,7 +153,7 @@ static int do_later(void *self, short events, struct err *err)
     struct run *run = self;
     if (!run->has_plan_recorded) {
         run_journal_plan(run);
-        ring(run, LATER_MILLISECONDS * 1000000L);
+        set_timer(run, LATER_MILLISECONDS * 1000000L);
         return 0;
     }
     loop_remove(&run->loop, run->later_fd);
@@ -214,7 +214,7 @@ static int begin_checkpoints(struct run *run, struct err *err)
     return checkpoints_begin(&run->checkpoints, seconds, err);
 }
 
-/* While the command had the terminal, nothing could be said. */
+/* Reports failures now, because the command had the terminal until its end. */
 static void end_checkpoints(struct run *run)
 {
     struct checkpoints *checkpoints = &run->checkpoints;
@@ -260,10 +260,10 @@ int run_start(struct run *run, struct err *err)
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
     int listener_fd = run->launch.log_exec ? launch_take_listener(&run->launched) : -1;
-    if (listener_fd >= 0) /* otherwise the child has failed, and says why */
+    if (listener_fd >= 0) /* else the child failed and reports why */
         execs_begin(&run->execs, listener_fd, command_text(run->loaded.policy.arena, run->request.command),
                     &run->session.journal, &run->loop);
-    ring(run, 1);
+    set_timer(run, 1);
     return 0;
 }
 
@@ -275,7 +275,7 @@ void run_failed(struct run *run, const struct err *err)
     caller_say_err(&run->caller, err);
 }
 
-/* What was done to the user's files, or could not be: said always, also where nobody is asked. */
+/* Reports what was done to the user's files, or failed. This is said even if no person reads. */
 static void end_guard(struct run *run)
 {
     struct hold *hold = &run->guard.hold;
@@ -296,13 +296,6 @@ static void end_home(struct run *run, struct left *ret_left)
         caller_say_err(&run->caller, &err);
 }
 
-static uint64_t milliseconds_since(struct timespec began)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000);
-}
-
 void run_end(struct run *run, struct outcome outcome)
 {
     struct run_result *result = &run->result;
@@ -311,7 +304,7 @@ void run_end(struct run *run, struct outcome outcome)
         .plan = &run->loaded.plan,
         .session = run->session.name,
         .status = outcome.status,
-        .milliseconds = milliseconds_since(run->began),
+        .milliseconds = (uint64_t)milliseconds_since(run->began),
         .changed = &result->changed,
         .used = &run->network.used,
         .refused = &run->network.refused,
@@ -325,7 +318,7 @@ void run_end(struct run *run, struct outcome outcome)
     if (run->has_flags) {
         flags_find(&run->flags);
         result->summary.held =
-            flagged_settle(caller, &run->flags, run->request.keep_flagged, outcome.status < 128);
+            flagged_decide(caller, &run->flags, run->request.keep_flagged, outcome.status < 128);
     }
     execs_end(&run->execs);
     control_close(&run->control);
@@ -343,7 +336,7 @@ void run_end(struct run *run, struct outcome outcome)
         flagged_say_sightings(caller, flags);
         flags_free(flags);
     }
-    end_home(run, &result->left); /* git is asked with it */
+    end_home(run, &result->left); /* last, because git runs with this home */
     if (run->request.wants_changes)
         changed_find(&run->loaded, run->session.folder_fd, &result->changed);
     run_retire_sessions(run);
