@@ -6,26 +6,9 @@
 #include "plan/plan.h"
 #include "policy/decide.h"
 
-static const char *const operation_names[] = {
-#define X(id, name) [OP_##id] = name,
-    OPERATIONS(X)
-#undef X
-};
+DEFINE_TEXTS(operation_name, enum operation_kind, OPERATIONS, NAME_OF)
 
-const char *operation_name(enum operation_kind kind)
-{
-    return operation_names[kind];
-}
-
-static const char *limit_means_name(enum limit_means means)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        LIMIT_MEANS(X)
-#undef X
-    };
-    return names[means];
-}
+static DEFINE_TEXTS(limit_means_name, enum limit_means, LIMIT_MEANS, NAME_OF)
 
 const char *rule_origin(struct arena *arena, const struct rule *rule)
 {

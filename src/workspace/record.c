@@ -14,17 +14,8 @@
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 
-static const char *const mode_names[] = {
-#define X(id, name) name,
-    RECORD_MODES(X)
-#undef X
-};
-
-static const char *const state_names[] = {
-#define X(id, name) name,
-    RECORD_STATES(X)
-#undef X
-};
+static const char *const mode_names[] = {RECORD_MODES(NAME_OF)};
+static const char *const state_names[] = {RECORD_STATES(NAME_OF)};
 
 const char *record_mode_name(enum record_mode mode)
 {
