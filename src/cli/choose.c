@@ -9,13 +9,14 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 
 /* The session of that name, whichever workspace it is of; NULL: there is none. */
 static const struct record *find_named(int sessions_fd, struct arena *arena, const char *name)
 {
     if (sessions_fd < 0 || strchr(name, '/') || *name == '.')
         return NULL;
-    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(sessions_fd, name);
     struct record *record = arena_new(arena, struct record);
     struct err ignored;
     if (fd < 0 || record_load(fd, arena, record, &ignored) <= 0)
@@ -195,8 +196,7 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
 int choose_open(const struct world *world, struct choice *choice, const struct record *record)
 {
     struct err err = {0};
-    choice->folder_fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    choice->folder_fd = open_directory_at(choice->sessions_fd, record->name);
     int before = -1, after = -1;
     if (choice->folder_fd < 0)
         err_sys(&err, errno, "cannot open the session %s", record->name);

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "session/branch.h"
 #include "workspace/copy.h"
 
@@ -113,8 +114,7 @@ static int discard_stranded(const struct world *world, const struct args *args, 
         arena_printf(choice->loaded.policy.arena, "Give up what %s left? %s", record->name, why);
     if (!is_agreed(world, args, question))
         return EXIT_FINE;
-    auto_fd int fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(choice->sessions_fd, record->name);
     if (fd >= 0 && (copy_is_there(fd) ? copy_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0) {
         say_err(world, &err);
         return EXIT_REFUSED;

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "hold/aside.h"
+#include "kernel/beneath.h"
 #include "session/load.h"
 
 static int open_session(struct loaded *loaded, const char *name)
@@ -16,9 +17,7 @@ static int open_session(struct loaded *loaded, const char *name)
         arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]);
     auto_fd int sessions_fd = open(sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool is_name = *name && *name != '.' && !strchr(name, '/');
-    return is_name && sessions_fd >= 0
-               ? openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-               : -1;
+    return is_name && sessions_fd >= 0 ? open_directory_at(sessions_fd, name) : -1;
 }
 
 /* One session's files, or with NULL all sessions'. */

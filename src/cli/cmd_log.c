@@ -226,9 +226,7 @@ static int open_session(struct view *view)
     const char *sessions = arena_printf(arena, "%s/bawn/sessions", view->loaded->request.starts[START_STATE]);
     bool is_name = !strchr(view->name, '/') && *view->name != '.';
     view->sessions_fd = is_name ? open(sessions, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    view->folder_fd = view->sessions_fd < 0 ? -1
-                                            : openat(view->sessions_fd, view->name,
-                                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    view->folder_fd = view->sessions_fd < 0 ? -1 : open_directory_at(view->sessions_fd, view->name);
     view->journal_fd = view->folder_fd < 0 ? -1
                                            : openat(view->folder_fd, SESSION_JOURNAL,
                                                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

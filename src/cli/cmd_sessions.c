@@ -10,6 +10,7 @@
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "report/event.h"
 #include "session/repair.h"
@@ -49,8 +50,7 @@ static void collect(const struct choice *choice, bool all, listed_list *ret_list
         struct err ignored;
         if (*entry->d_name == '.')
             continue;
-        auto_fd int fd =
-            openat(choice->sessions_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int fd = open_directory_at(choice->sessions_fd, entry->d_name);
         listed.has_record = fd >= 0 && record_load(fd, arena, &listed.record, &ignored) > 0;
         bool has_journal = fd >= 0 && glance_at(fd, arena, choice->loaded.request.home, &listed.glance);
         const char *workspace = workspace_of(&listed);

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
 
@@ -86,8 +87,7 @@ static void add_session(const struct choice *choice, const struct style *style, 
                         const struct record *record)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    auto_fd int fd =
-        openat(choice->sessions_fd, record->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(choice->sessions_fd, record->name);
     auto_tree struct tree before = {0}, after = {0};
     struct err ignored;
     checkpoint_list checkpoints = {0};
@@ -188,8 +188,7 @@ static void follow_undos(const struct choice *choice, const struct record *recor
         const struct record *undo = &records.at[i];
         if (undo->mode != RECORD_UNDO || undo->state != STATE_DONE || strcmp(undo->of, record->name) != 0)
             continue;
-        auto_fd int fd =
-            openat(choice->sessions_fd, undo->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int fd = open_directory_at(choice->sessions_fd, undo->name);
         struct tree before = {0}, after = {0};
         bool is_whole = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
                         tree_load(fd, "after", &after, &ignored) > 0;
@@ -337,7 +336,7 @@ static void give_back(const struct world *world, const struct choice *choice, co
     struct err err = {0};
     auto_tree struct tree before = {0};
     revision_list revisions = {0};
-    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(choice->sessions_fd, name);
     if (fd < 0)
         return; /* it is long forgotten */
     int result = tree_load(fd, "before", &before, &err);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "session/caller.h"
 #include "workspace/transition.h"
 
@@ -16,7 +17,7 @@ enum { MOST_LISTED = 20 };
 
 void mark_state(const struct choice *choice, const char *name, enum record_state state)
 {
-    auto_fd int fd = openat(choice->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(choice->sessions_fd, name);
     struct record record;
     struct err ignored;
     if (fd < 0 || record_load(fd, choice->loaded.policy.arena, &record, &ignored) <= 0)

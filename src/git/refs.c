@@ -78,7 +78,7 @@ static size_t read_old(const struct search *search, int directory_fd, const char
 
 static void read_loose(struct search *search, int parent_fd, const char *name, unsigned depth)
 {
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_directory_at(parent_fd, name);
     DIR *directory = fd < 0 || depth > DEEPEST ? NULL : fdopendir(fd);
     if (!directory && fd >= 0)
         close(fd);

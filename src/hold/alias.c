@@ -46,10 +46,9 @@ static const char *search_directory(struct search *search, int directory_fd, con
             found = strcmp(full, search->content->path) != 0 ? full : NULL;
             continue;
         }
-        int fd =
-            entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN
-                ? openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                : -1;
+        int fd = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN
+                     ? open_directory_at(dirfd(directory), entry->d_name)
+                     : -1;
         if (fd >= 0)
             found = search_directory(search, fd, path_join(search->arena, path, entry->d_name), depth + 1);
         else if (entry->d_type == DT_DIR)

@@ -23,8 +23,8 @@ static int move_directory(int from_fd, const char *name, int to_fd, const char *
 {
     if (depth > DEEPEST || mkdirat(to_fd, new_name, 0700) < 0)
         return -1;
-    auto_fd int inner_to = openat(to_fd, new_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int inner_from = openat(from_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int inner_to = open_directory_at(to_fd, new_name);
+    int inner_from = open_directory_at(from_fd, name);
     DIR *directory = inner_from < 0 ? NULL : fdopendir(inner_from);
     int result = inner_to < 0 || !directory ? -1 : 0, trouble = 0;
     for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
@@ -155,9 +155,7 @@ static void find_below(struct arena *arena, int directory_fd, const struct held 
          directory && held->count < MOST_LISTED && (entry = directories_next(directory, &ignored));) {
         struct held found = *above;
         found.path = path_join(arena, above->path, entry->d_name);
-        int fd = depth > DEEPEST ? -1
-                                 : openat(dirfd(directory), entry->d_name,
-                                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = depth > DEEPEST ? -1 : open_directory_at(dirfd(directory), entry->d_name);
         if (fd >= 0)
             find_below(arena, fd, &found, depth + 1, held);
         else

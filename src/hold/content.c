@@ -81,10 +81,9 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
         return;
     }
     if (S_ISDIR(status.st_mode)) {
-        int fd = depth >= DEEPEST ? -1
-                 : reading->opens_up
-                     ? directories_open_up(parent_fd, name)
-                     : openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = depth >= DEEPEST    ? -1
+                 : reading->opens_up ? directories_open_up(parent_fd, name)
+                                     : open_directory_at(parent_fd, name);
         if (fd >= 0)
             add_directory(reading, fd, path, depth + 1);
         else if (depth < DEEPEST)
@@ -169,7 +168,7 @@ static int fill(int fd, const struct file_content *content)
 /* A file without a name until it is whole, so that nothing is left of it whenever bawn is killed. */
 static int make_unnamed(int parent_fd, const struct file_content *content)
 {
-    auto_fd int directory_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int directory_fd = open_directory_at(parent_fd, ".");
     auto_fd int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     char shown[64];
     snprintf(shown, sizeof(shown), "/proc/self/fd/%d", fd);

@@ -185,13 +185,10 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
 /* Making and removing is one session's business at a time. The descriptor is the lock. */
 static int lock_folder(const char *folder, struct err *err)
 {
-    auto_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        if (directories_make(folder, err) < 0)
-            return -1;
-        fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    }
-    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+    auto_fd int fd = directories_open_made(folder, err);
+    if (fd < 0)
+        return -1;
+    if (flock(fd, LOCK_EX) < 0)
         return err_sys(err, errno, "cannot open %s", folder);
     return fd_take(&fd);
 }

@@ -153,7 +153,7 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
                            const char *destination, unsigned depth)
 {
     struct err err = {0};
-    auto_fd int fd = openat(parent_fd, path_name(source), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(parent_fd, path_name(source));
     DIR *directory = fd < 0 || depth >= DEEPEST ? NULL : fdopendir(fd);
     int trouble = directory ? 0 : fd >= 0 && depth >= DEEPEST ? ELOOP : errno;
     if (directory)

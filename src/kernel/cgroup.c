@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 
 #define NAME_START "bawn-"
@@ -176,7 +177,7 @@ int cgroup_make(const struct cgroup_place *place, struct cgroup *ret_cgroup, str
     /* One of this name can only be left by a process that had this number before. */
     if (mkdirat(parent, cgroup.name, 0755) < 0 && errno != EEXIST)
         return err_sys(err, errno, "cannot make a control group in %s", place->path);
-    cgroup.fd = openat(parent, cgroup.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    cgroup.fd = open_directory_at(parent, cgroup.name);
     if (cgroup.fd < 0)
         return err_sys(err, errno, "cannot open the sandbox's control group");
     cgroup.parent_fd = fd_take(&parent);

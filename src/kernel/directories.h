@@ -13,7 +13,10 @@
 /* Makes the directory and every missing one above it. The path is absolute, and may lead through the user's own links. */
 int directories_make(const char *path, struct err *err) must_check;
 
-/* The same below an open directory, through no link. Returns its descriptor (O_PATH), or -1 with errno. */
+/* Opens the directory for reading, and makes it first if it is missing. */
+int directories_open_made(const char *path, struct err *err) must_check;
+
+/* Makes the directory below an open one, through no link. Returns its descriptor (O_PATH), or -1 with errno. */
 int directories_make_beneath(int top_fd, const char *path);
 
 /* Where a directory's mode forbids its owner to read, change or search it, it no longer does. */

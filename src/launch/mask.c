@@ -126,7 +126,7 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
         vec_push(&walk->deep, full);
         return 0;
     }
-    int fd = openat(parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_directory_at(parent_fd, entry->d_name);
     return enter(walk, fd, full, depth + 1, err);
 }
 
@@ -244,7 +244,7 @@ static void find_sockets(struct root *root)
 
 static int search(struct walk *walk, int tree_fd, struct err *err)
 {
-    int fd = openat(tree_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_directory_at(tree_fd, ".");
     int result = enter(walk, fd, walk->tree->path, 0, err);
     for (size_t i = 0; result == 0 && i < walk->deep.count; i++) {
         const char *path = walk->deep.at[i];
