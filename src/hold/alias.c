@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "hold/hold.h"
 #include "kernel/beneath.h"
@@ -28,7 +29,7 @@ static void note_trouble(struct search *search, int errnum)
 /* Takes the descriptor over. Directory entries name the inode, so no file has to be opened. */
 static const char *search_directory(struct search *search, int directory_fd, const char *path, unsigned depth)
 {
-    DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
+    auto_dir DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
     const char *found = NULL;
     if (!directory) {
         note_trouble(search, depth > DEEPEST ? 0 : errno);
@@ -55,8 +56,6 @@ static const char *search_directory(struct search *search, int directory_fd, con
             note_trouble(search, errno);
     }
     note_trouble(search, trouble);
-    if (directory)
-        closedir(directory);
     return found;
 }
 

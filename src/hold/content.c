@@ -56,19 +56,13 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
 
 static void add_directory(struct reading *reading, int directory_fd, const char *path, unsigned depth)
 {
-    DIR *directory = fdopendir(directory_fd);
-    if (!directory) {
-        note_trouble(reading, errno);
-        close(directory_fd);
-        return;
-    }
-    int trouble = 0;
-    for (const struct dirent *entry;
-         reading->contents->count < reading->most_files && (entry = directories_next(directory, &trouble));)
+    auto_dir DIR *directory = directories_take(directory_fd);
+    int trouble = directory ? 0 : errno;
+    for (const struct dirent *entry; directory && reading->contents->count < reading->most_files &&
+                                     (entry = directories_next(directory, &trouble));)
         add_entry(reading, dirfd(directory), entry->d_name, path_join(reading->arena, path, entry->d_name),
                   depth);
     note_trouble(reading, trouble);
-    closedir(directory);
 }
 
 static void add_entry(struct reading *reading, int parent_fd, const char *name, const char *path,

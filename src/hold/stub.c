@@ -276,7 +276,7 @@ int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *
                struct err *err)
 {
     struct stubs stubs = stubs_in(arena, state_directory);
-    DIR *folder = opendir(stubs.folder);
+    auto_dir DIR *folder = opendir(stubs.folder);
     if (!folder)
         return errno == ENOENT || errno == ENOTDIR ? 0
                                                    : err_sys(err, errno, "cannot look into %s", stubs.folder);
@@ -291,6 +291,5 @@ int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *
         if (fd >= 0 && finish(folder_fd, entry->d_name, fd, &record))
             removed(context, record.path);
     }
-    closedir(folder);
     return folder_fd < 0 && err->errnum ? -1 : 0;
 }

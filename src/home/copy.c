@@ -154,7 +154,7 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
 {
     struct err err = {0};
     auto_fd int fd = open_directory_at(parent_fd, path_name(source));
-    DIR *directory = fd < 0 || depth >= DEEPEST ? NULL : fdopendir(fd);
+    auto_dir DIR *directory = fd < 0 || depth >= DEEPEST ? NULL : fdopendir(fd);
     int trouble = directory ? 0 : fd >= 0 && depth >= DEEPEST ? ELOOP : errno;
     if (directory)
         fd_take(&fd); /* now the stream's */
@@ -164,8 +164,6 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
             copy_entry(copying, dirfd(directory), path, path_join(copying->arena, destination, entry->d_name),
                        depth + 1);
     }
-    if (directory)
-        closedir(directory);
     if (trouble) {
         err_sys(&err, trouble, "cannot copy %s into the private home", source);
         note_failure(copying, &err);

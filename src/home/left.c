@@ -54,7 +54,7 @@ static void look_at(struct search *search, int directory_fd, const char *name, c
 /* Takes the descriptor. */
 static void search_directory(struct search *search, int fd, const char *path, unsigned depth)
 {
-    DIR *directory = depth > DEEPEST ? NULL : fdopendir(fd);
+    auto_dir DIR *directory = depth > DEEPEST ? NULL : fdopendir(fd);
     int trouble = 0;
     if (!directory) {
         search->left->is_cut = true;
@@ -72,7 +72,6 @@ static void search_directory(struct search *search, int fd, const char *path, un
         look_at(search, fd, name, path_join(search->left->arena, path, name), depth);
     }
     search->left->is_cut |= trouble != 0;
-    closedir(directory);
 }
 
 static int newer_first(const void *one, const void *two)

@@ -54,14 +54,12 @@ static unsigned long highest_number(int sessions_fd, const char *base, size_t *r
 {
     unsigned long highest = 0;
     *ret_count = 0;
-    DIR *directory = directories_list(sessions_fd);
+    auto_dir DIR *directory = directories_list(sessions_fd);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         unsigned long number = number_of(entry->d_name, base);
         highest = number > highest ? number : highest;
         *ret_count += *entry->d_name != '.';
     }
-    if (directory)
-        closedir(directory);
     return highest;
 }
 
@@ -262,15 +260,13 @@ const char *session_latest(struct arena *arena, const char *state_directory, con
 {
     const char *path = arena_printf(arena, "%s/bawn/sessions", state_directory),
                *base = base_name(arena, directory);
-    DIR *sessions = opendir(path);
+    auto_dir DIR *sessions = opendir(path);
     const char *latest = NULL;
     for (struct dirent *entry; sessions && (entry = readdir(sessions));) {
         if (number_of(entry->d_name, base) > (latest ? number_of(latest, base) : 0) &&
             began_in(arena, dirfd(sessions), entry->d_name, directory))
             latest = arena_str(arena, entry->d_name);
     }
-    if (sessions)
-        closedir(sessions);
     return latest;
 }
 
@@ -309,14 +305,13 @@ int session_repair_one(struct arena *arena, const char *state_directory, const c
 /* The names in a folder of marks, each an empty file. A folder that is not there has none. */
 static int list_marks(struct arena *arena, const char *path, session_names *ret_names, struct err *err)
 {
-    DIR *folder = opendir(path);
+    auto_dir DIR *folder = opendir(path);
     if (!folder)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, errno, "cannot look into %s", path);
     for (const struct dirent *entry; (entry = readdir(folder));) {
         if (*entry->d_name != '.')
             vec_push(ret_names, arena_str(arena, entry->d_name));
     }
-    closedir(folder);
     return 0;
 }
 

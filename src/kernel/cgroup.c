@@ -129,7 +129,7 @@ static int step_aside(int group_fd, const struct cgroup_place *place, struct err
 /* The group of a maker that is dead. The kernel refuses to remove one in which something still runs. */
 static void remove_stale(int parent_fd)
 {
-    DIR *directory = directories_list(parent_fd);
+    auto_dir DIR *directory = directories_list(parent_fd);
     if (!directory)
         return;
     for (const struct dirent *entry; (entry = readdir(directory));) {
@@ -140,7 +140,6 @@ static void remove_stale(int parent_fd)
         if (maker > 0 && *end == '\0' && kill((pid_t)maker, 0) < 0 && errno == ESRCH)
             unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
     }
-    closedir(directory);
 }
 
 static int set_limit(int group_fd, const char *file, uint64_t most, struct err *err)

@@ -95,10 +95,16 @@ int directories_open_up(int parent_fd, const char *name)
 
 DIR *directories_list(int directory_fd)
 {
-    auto_fd int own = open_directory_at(directory_fd, ".");
-    DIR *directory = own < 0 ? NULL : fdopendir(own);
-    if (directory)
-        fd_take(&own); /* now the stream's */
+    return directories_take(open_directory_at(directory_fd, "."));
+}
+
+DIR *directories_take(int directory_fd)
+{
+    DIR *directory = directory_fd < 0 ? NULL : fdopendir(directory_fd);
+    int why = errno;
+    if (!directory && directory_fd >= 0)
+        close(directory_fd);
+    errno = why;
     return directory;
 }
 
@@ -117,11 +123,10 @@ const struct dirent *directories_next(DIR *directory, int *trouble)
 bool directories_is_empty(int parent_fd, const char *name)
 {
     auto_fd int fd = open_directory_at(parent_fd, name);
-    DIR *directory = fd < 0 ? NULL : directories_list(fd);
+    auto_dir DIR *directory = fd < 0 ? NULL : directories_list(fd);
     if (!directory)
         return false;
     int trouble = 0;
     bool is_empty = !directories_next(directory, &trouble) && trouble == 0;
-    closedir(directory);
     return is_empty;
 }

@@ -31,6 +31,9 @@ int directories_open_up(int parent_fd, const char *name);
 /* The entries of an open directory, from its beginning; the descriptor stays the caller's. NULL with errno. */
 DIR *directories_list(int directory_fd);
 
+/* The same, but the descriptor becomes the stream's, and is closed where there is none. NULL with errno; -1 gives NULL. */
+DIR *directories_take(int directory_fd);
+
 /*
  * The next entry, "." and ".." left out. NULL at the end, and where the directory cannot be read any further: then, and only
  * then, trouble is the errno.

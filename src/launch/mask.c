@@ -167,19 +167,13 @@ static int enter(struct walk *walk, int fd, const char *path, unsigned depth, st
 static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
                           struct err *err)
 {
-    DIR *directory = fdopendir(directory_fd);
-    if (!directory) {
-        int result = cannot_search(walk, path, errno, err);
-        close(directory_fd);
-        return result;
-    }
+    auto_dir DIR *directory = directories_take(directory_fd);
+    if (!directory)
+        return cannot_search(walk, path, errno, err);
     int result = 0, trouble = 0;
     for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
         result = visit(walk, dirfd(directory), path, entry, depth, err);
-    if (result == 0 && trouble)
-        result = cannot_search(walk, path, trouble, err);
-    closedir(directory);
-    return result;
+    return result == 0 && trouble ? cannot_search(walk, path, trouble, err) : result;
 }
 
 /* The same trees that the plan meant when it kept the pattern: with ** of a profile not those that a profile grants by name. */
