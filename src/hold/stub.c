@@ -263,8 +263,7 @@ void stubs_release(struct stubs *stubs)
     struct err ignored;
     struct record record;
     auto_fd int folder_fd = stubs->held.count ? lock_folder(stubs->folder, &ignored) : -1;
-    for (size_t i = 0; i < stubs->held.count; i++) {
-        const struct stub *stub = &stubs->held.at[i];
+    vec_each (const struct stub, stub, &stubs->held) {
         if (folder_fd >= 0)
             finish(folder_fd, stub->key, stub->record_fd, &record);
         close(stub->record_fd);

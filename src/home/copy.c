@@ -214,8 +214,7 @@ static void carry_out(struct copying *copying, const struct operation *operation
         return;
     copying->operation = operation;
     copying->patterns.count = 0;
-    for (size_t i = 0; i < copying->plan->operations.count; i++) {
-        const struct operation *other = &copying->plan->operations.at[i];
+    vec_each (const struct operation, other, &copying->plan->operations) {
         if (other->kind == OP_HIDE && other->is_pattern &&
             pattern_may_match_beneath(other->path, operation->source))
             vec_push(&copying->patterns, other->path);
@@ -267,8 +266,7 @@ int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int sta
     struct copying copying = {
         .arena = arena, .plan = plan, .root_fd = root_fd, .home_fd = home_fd, .now = {.arena = arena}};
     memory_load(&copying.before, arena, state_fd);
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         bool is_elsewhere =
             operation->kind == OP_COPY || operation->kind == OP_SIFT || operation->kind == OP_SYNC;
         const char *path = is_elsewhere ? operation->source : operation->path;

@@ -32,8 +32,7 @@ static const char remedy[] = "hide a directory by its name instead of with a pat
 
 static bool is_named(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->path && !operation->is_pattern && strcmp(operation->path, path) == 0)
             return true;
     }
@@ -72,8 +71,7 @@ static bool is_shown(const struct operations *operations, const char *path)
 /* Does the plan put something there, or further in? */
 static bool leads_to_named(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->path && !operation->is_pattern && path_is_beneath(operation->path, path))
             return true;
     }
@@ -207,8 +205,7 @@ static void find_shown_trees(const struct root *root, shown_trees *ret_trees)
  */
 static bool is_shown_socket(const shown_trees *trees, const char *path)
 {
-    for (size_t i = 0; i < trees->count; i++) {
-        const struct shown_tree *tree = &trees->at[i];
+    vec_each (const struct shown_tree, tree, trees) {
         struct stat status;
         if (!path_is_beneath(path, tree->path))
             continue;
@@ -279,8 +276,7 @@ static int mask_in_tree(struct root *root, size_t number, struct err *err)
 {
     const struct operations *operations = root->launch->operations;
     struct walk walk = {.root = root, .tree = &operations->at[number]};
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *pattern = &operations->at[i];
+    vec_each (const struct operation, pattern, operations) {
         if (pattern->kind == OP_HIDE && pattern->is_pattern && is_searched(pattern, walk.tree))
             vec_push(&walk.patterns, pattern);
     }
