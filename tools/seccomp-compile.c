@@ -499,11 +499,7 @@ int main(int count, char **arguments)
         return 2;
     }
     const char *symbol = count == 4 ? arguments[3] : "seccomp_programs";
-    static const char *const names[] = {
-#define X(id, name) name,
-        SECCOMP_PROGRAMS(X)
-#undef X
-    };
+    static const char *const names[] = {SECCOMP_PROGRAMS(NAME_OF)};
     static struct program programs[SECCOMP_KINDS];
     for (enum seccomp_kind kind = 0; kind < SECCOMP_KINDS; kind++)
         make_program(&programs[kind], target, kind);

@@ -1,6 +1,8 @@
-/* File descriptors owned by scope. Every descriptor in this program is opened O_CLOEXEC. */
+/* File descriptors and directory streams owned by scope. Every descriptor in this program is opened O_CLOEXEC. */
 #pragma once
 
+#include <dirent.h>
+#include <errno.h>
 #include <unistd.h>
 
 static inline void fd_close_at_scope_end(const int *fd)
@@ -17,3 +19,12 @@ static inline int fd_take(int *fd)
     *fd = -1;
     return taken;
 }
+
+static inline void directory_close_at_scope_end(DIR *const *directory)
+{
+    int before = errno; /* a function that returns with errno set keeps it */
+    if (*directory)
+        closedir(*directory);
+    errno = before;
+}
+#define auto_dir __attribute__((cleanup(directory_close_at_scope_end)))

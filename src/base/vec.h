@@ -1,4 +1,4 @@
-/* A growing array of one type: VEC(struct rule) rules; vec_push(&rules, rule); for i < rules.count … rules.at[i]. */
+/* A growing array of one type: VEC(struct rule) rules; vec_push(&rules, rule); rules.at[i], i < rules.count. */
 #pragma once
 
 #include <stddef.h>
@@ -19,6 +19,11 @@
         }                                                                                                    \
         (vec)->at[(vec)->count++] = (__VA_ARGS__);                                                           \
     } while (0)
+
+/* A loop over the items. Items that are added meanwhile are not visited; adding may move them, so that none is to be used after. */
+#define vec_each(type, item, vec)                                                                            \
+    for (type *item = (vec)->at, *item##_end = (vec)->count ? item + (vec)->count : item; item < item##_end; \
+         item++)
 
 /* Room for so many more, and some to spare: until they are there nothing moves, and pointers into it hold. */
 #define vec_reserve(vec, more)                                                                               \

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 
 int sessions_open(struct loaded *loaded)
 {

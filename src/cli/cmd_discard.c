@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "session/branch.h"
 #include "workspace/copy.h"
 

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "hold/aside.h"
+#include "kernel/beneath.h"
 #include "session/load.h"
 
 /* Lists the files that a session holds aside. */

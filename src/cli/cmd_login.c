@@ -24,6 +24,7 @@
 #include "cli/say.h"
 #include "cli/world.h"
 #include "journal/session.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "policy/parse.h"
@@ -59,7 +60,7 @@ static const char messenger[] = "#!/bin/sh\n"
 /* Makes the script and the pipe for its addresses. */
 static int login_prepare(struct login *login, struct err *err)
 {
-    auto_fd int folder_fd = open(login->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int folder_fd = open_directory_at(AT_FDCWD, login->folder);
     auto_fd int file_fd = folder_fd < 0 ? -1
                                         : openat(folder_fd, "xdg-open",
                                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);

@@ -10,6 +10,7 @@
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "report/event.h"
 #include "session/repair.h"
@@ -190,5 +191,5 @@ static int repair(const struct world *world)
 
 int cmd_sessions(const struct world *world, const struct args *args)
 {
-    return args->flags & FLAG(REPAIR) ? repair(world) : choose_here_then(world, args, list);
+    return (args->flags & FLAG(REPAIR)) ? repair(world) : choose_here_then(world, args, list);
 }

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
 
@@ -435,7 +436,7 @@ static int undo_session(const struct world *world, const struct args *args, stru
 
 static int list_or_prune(const struct world *world, const struct args *args, struct choice *choice)
 {
-    return args->flags & FLAG(LIST) ? undo_list(world, choice) : prune_now(world, choice);
+    return (args->flags & FLAG(LIST)) ? undo_list(world, choice) : prune_now(world, choice);
 }
 
 int cmd_undo(const struct world *world, const struct args *args)

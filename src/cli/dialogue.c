@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
+#include "kernel/beneath.h"
 #include "session/caller.h"
 #include "workspace/transition.h"
 

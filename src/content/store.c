@@ -341,14 +341,9 @@ int store_read(struct store *store, const struct blob_id *id, size_t most, struc
 
 int store_open(const char *directory, struct store *ret_store, struct err *err)
 {
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        if (directories_make(directory, err) < 0)
-            return -1;
-        fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    }
+    int fd = directories_open_made(directory, err);
     if (fd < 0)
-        return err_sys(err, errno, "cannot open %s", directory);
+        return -1;
     *ret_store = STORE_NONE;
     ret_store->folder_fd = fd;
     return 0;

@@ -2,16 +2,7 @@
 
 #include <string.h>
 
-static const char *const texts[] = {
-#define X(id, text) [ADDRESS_##id] = text,
-    ADDRESS_CLASSES(X)
-#undef X
-};
-
-const char *address_class_text(enum address_class class)
-{
-    return texts[class];
-}
+DEFINE_TEXTS(address_class_text, enum address_class, ADDRESS_CLASSES, NAME_OF)
 
 /* 198.18.0.0/15 is absent: some VPN clients answer with such addresses. */
 static const struct {

@@ -5,23 +5,20 @@
 #pragma once
 
 #include "base/attr.h"
+#include "base/names.h"
 #include "kernel/endpoint.h"
 #include "policy/host.h"
 
 #define ADDRESS_CLASSES(X)                                                                                   \
-    X(UNUSABLE, "an address that nobody has")                                                                \
-    X(LOOPBACK, "this machine's loopback")                                                                   \
-    X(OWN, "an address of this machine")                                                                     \
-    X(LINK_LOCAL, "a link-local address, where clouds keep their metadata")                                  \
-    X(MULTICAST, "a multicast or broadcast address")                                                         \
-    X(PRIVATE, "a private network's address")                                                                \
-    X(PUBLIC, "a public address")
+    X(ADDRESS_UNUSABLE, "an address that nobody has")                                                        \
+    X(ADDRESS_LOOPBACK, "this machine's loopback")                                                           \
+    X(ADDRESS_OWN, "an address of this machine")                                                             \
+    X(ADDRESS_LINK_LOCAL, "a link-local address, where clouds keep their metadata")                          \
+    X(ADDRESS_MULTICAST, "a multicast or broadcast address")                                                 \
+    X(ADDRESS_PRIVATE, "a private network's address")                                                        \
+    X(ADDRESS_PUBLIC, "a public address")
 
-enum address_class {
-#define X(id, text) ADDRESS_##id,
-    ADDRESS_CLASSES(X)
-#undef X
-};
+enum address_class { ADDRESS_CLASSES(ID_OF) };
 
 const char *address_class_text(enum address_class class);
 

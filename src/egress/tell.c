@@ -13,7 +13,7 @@ enum { MOST_TOLD = 4096 };
 static const struct {
     const char *word, *last;
 } kinds[] = {
-#define X(id, word, last) [TOLD_##id] = {word, "trouble " last},
+#define X(id, word, last) [id] = {word, "trouble " last},
     TOLD_KINDS(X)
 #undef X
 };

@@ -8,23 +8,19 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/names.h"
 #include "egress/poller.h"
 
 #define TOLD_KINDS(X)                                                                                        \
-    X(TROUBLE, "trouble", "so much happened that the rest is not recorded")                                  \
-    X(CONNECTED, "connected", "so many hosts were reached that further ones are not recorded")               \
-    X(PUBLISHED, "published", "so many ports were reached that further ones are not recorded")               \
-    X(REFUSED, "refused", "so many connections were refused that further ones are not recorded")             \
-    X(FAILED, "failed", "so many hosts could not be reached that further ones are not recorded")             \
-    X(ASKED, "asked",                                                                                        \
+    X(TOLD_TROUBLE, "trouble", "so much happened that the rest is not recorded")                             \
+    X(TOLD_CONNECTED, "connected", "so many hosts were reached that further ones are not recorded")          \
+    X(TOLD_PUBLISHED, "published", "so many ports were reached that further ones are not recorded")          \
+    X(TOLD_REFUSED, "refused", "so many connections were refused that further ones are not recorded")        \
+    X(TOLD_FAILED, "failed", "so many hosts could not be reached that further ones are not recorded")        \
+    X(TOLD_ASKED, "asked",                                                                                   \
       "so many names that are not on the list were asked for that further ones are not recorded")
 
-enum told {
-#define X(id, word, last) TOLD_##id,
-    TOLD_KINDS(X)
-#undef X
-        TOLD_COUNT
-};
+enum told { TOLD_KINDS(ID_OF) TOLD_COUNT };
 
 enum { TELL_LONGEST = 1024 };
 

@@ -154,7 +154,7 @@ static size_t stem_size(const char *name, const char *ending)
 static bool is_packed(const struct search *search, int objects_fd)
 {
     auto_fd int packs_fd = open_beneath(objects_fd, "pack", O_RDONLY | O_DIRECTORY, 0);
-    DIR *list = packs_fd < 0 ? NULL : directories_list(packs_fd);
+    auto_dir DIR *list = packs_fd < 0 ? NULL : directories_list(packs_fd);
     bool found = false;
     for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
         size_t size = stem_size(entry->d_name, ".idx");
@@ -164,8 +164,6 @@ static bool is_packed(const struct search *search, int objects_fd)
         found = fd >= 0 && git_pack_index_has(fd, search->digits) &&
                 has_bytes(packs_fd, arena_printf(search->arena, "%.*s.pack", (int)size, entry->d_name));
     }
-    if (list)
-        closedir(list);
     return found;
 }
 
@@ -217,12 +215,10 @@ static enum git_presence look(struct search *search, int objects_fd)
 bool git_objects_are_promised(int objects_fd)
 {
     auto_fd int packs_fd = open_beneath(objects_fd, "pack", O_RDONLY | O_DIRECTORY, 0);
-    DIR *list = packs_fd < 0 ? NULL : directories_list(packs_fd);
+    auto_dir DIR *list = packs_fd < 0 ? NULL : directories_list(packs_fd);
     bool found = false;
     for (const struct dirent *entry; list && !found && (entry = readdir(list));)
         found = stem_size(entry->d_name, ".promisor") > 0;
-    if (list)
-        closedir(list);
     return found;
 }
 

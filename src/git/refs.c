@@ -78,8 +78,8 @@ static size_t read_old(const struct search *search, int directory_fd, const char
 
 static void read_loose(struct search *search, int parent_fd, const char *name, unsigned depth)
 {
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *directory = fd < 0 || depth > DEEPEST ? NULL : fdopendir(fd);
+    int fd = open_directory_at(parent_fd, name);
+    auto_dir DIR *directory = fd < 0 || depth > DEEPEST ? NULL : fdopendir(fd);
     if (!directory && fd >= 0)
         close(fd);
     for (const struct dirent *entry;
@@ -93,8 +93,6 @@ static void read_loose(struct search *search, int parent_fd, const char *name, u
         else if (read_old(search, fd, entry->d_name, text, sizeof(text)) >= SHA1_DIGITS)
             add_hash(search, text);
     }
-    if (directory)
-        closedir(directory);
 }
 
 static void read_packed(struct search *search, int git_fd)

@@ -39,8 +39,7 @@ int git_setting_list_read(struct arena *arena, const char *text, size_t size, gi
 
 bool git_setting_list_has(const git_setting_list *settings, const struct git_setting *wanted)
 {
-    for (size_t i = 0; i < settings->count; i++) {
-        const struct git_setting *setting = &settings->at[i];
+    vec_each (const struct git_setting, setting, settings) {
         if (strcmp(setting->section, wanted->section) == 0 &&
             strcmp(setting->subsection, wanted->subsection) == 0 &&
             strcmp(setting->name, wanted->name) == 0 && strcmp(setting->value, wanted->value) == 0)

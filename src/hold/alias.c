@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "hold/hold.h"
 #include "kernel/beneath.h"
@@ -28,7 +29,7 @@ static void note_trouble(struct search *search, int errnum)
 /* Takes the descriptor over. Directory entries name the inode, so no file has to be opened. */
 static const char *search_directory(struct search *search, int directory_fd, const char *path, unsigned depth)
 {
-    DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
+    auto_dir DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);
     const char *found = NULL;
     if (!directory) {
         note_trouble(search, depth > DEEPEST ? 0 : errno);
@@ -46,18 +47,15 @@ static const char *search_directory(struct search *search, int directory_fd, con
             found = strcmp(full, search->content->path) != 0 ? full : NULL;
             continue;
         }
-        int fd =
-            entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN
-                ? openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                : -1;
+        int fd = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN
+                     ? open_directory_at(dirfd(directory), entry->d_name)
+                     : -1;
         if (fd >= 0)
             found = search_directory(search, fd, path_join(search->arena, path, entry->d_name), depth + 1);
         else if (entry->d_type == DT_DIR)
             note_trouble(search, errno);
     }
     note_trouble(search, trouble);
-    if (directory)
-        closedir(directory);
     return found;
 }
 

@@ -23,19 +23,14 @@ static int move_directory(int from_fd, const char *name, int to_fd, const char *
 {
     if (depth > DEEPEST || mkdirat(to_fd, new_name, 0700) < 0)
         return -1;
-    auto_fd int inner_to = openat(to_fd, new_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int inner_from = openat(from_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *directory = inner_from < 0 ? NULL : fdopendir(inner_from);
+    auto_fd int inner_to = open_directory_at(to_fd, new_name);
+    auto_dir DIR *directory = directories_take(open_directory_at(from_fd, name));
     int result = inner_to < 0 || !directory ? -1 : 0, trouble = 0;
     for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
-        result = move_entry(inner_from, entry->d_name, inner_to, entry->d_name, depth + 1);
-    if (directory)
-        closedir(directory);
-    if (result == 0 && trouble) {
+        result = move_entry(dirfd(directory), entry->d_name, inner_to, entry->d_name, depth + 1);
+    if (trouble)
         errno = trouble;
-        result = -1;
-    }
-    return result < 0 ? -1 : unlinkat(from_fd, name, AT_REMOVEDIR);
+    return result < 0 || trouble ? -1 : unlinkat(from_fd, name, AT_REMOVEDIR);
 }
 
 /* No more than it had when it was looked at: who writes it meanwhile does not keep us here. */
@@ -149,24 +144,18 @@ int aside_move(struct arena *arena, int session_fd, const char *path, struct err
 static void find_below(struct arena *arena, int directory_fd, const struct held *above, unsigned depth,
                        held_list *held)
 {
-    DIR *directory = fdopendir(directory_fd);
+    auto_dir DIR *directory = directories_take(directory_fd);
     int ignored = 0;
     for (const struct dirent *entry;
          directory && held->count < MOST_LISTED && (entry = directories_next(directory, &ignored));) {
         struct held found = *above;
         found.path = path_join(arena, above->path, entry->d_name);
-        int fd = depth > DEEPEST ? -1
-                                 : openat(dirfd(directory), entry->d_name,
-                                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = depth > DEEPEST ? -1 : open_directory_at(dirfd(directory), entry->d_name);
         if (fd >= 0)
             find_below(arena, fd, &found, depth + 1, held);
         else
             vec_push(held, found);
     }
-    if (directory)
-        closedir(directory);
-    else
-        close(directory_fd);
 }
 
 static int by_path_and_number(const void *a, const void *b)

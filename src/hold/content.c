@@ -56,19 +56,13 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
 
 static void add_directory(struct reading *reading, int directory_fd, const char *path, unsigned depth)
 {
-    DIR *directory = fdopendir(directory_fd);
-    if (!directory) {
-        note_trouble(reading, errno);
-        close(directory_fd);
-        return;
-    }
-    int trouble = 0;
-    for (const struct dirent *entry;
-         reading->contents->count < reading->most_files && (entry = directories_next(directory, &trouble));)
+    auto_dir DIR *directory = directories_take(directory_fd);
+    int trouble = directory ? 0 : errno;
+    for (const struct dirent *entry; directory && reading->contents->count < reading->most_files &&
+                                     (entry = directories_next(directory, &trouble));)
         add_entry(reading, dirfd(directory), entry->d_name, path_join(reading->arena, path, entry->d_name),
                   depth);
     note_trouble(reading, trouble);
-    closedir(directory);
 }
 
 static void add_entry(struct reading *reading, int parent_fd, const char *name, const char *path,
@@ -81,10 +75,9 @@ static void add_entry(struct reading *reading, int parent_fd, const char *name, 
         return;
     }
     if (S_ISDIR(status.st_mode)) {
-        int fd = depth >= DEEPEST ? -1
-                 : reading->opens_up
-                     ? directories_open_up(parent_fd, name)
-                     : openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = depth >= DEEPEST    ? -1
+                 : reading->opens_up ? directories_open_up(parent_fd, name)
+                                     : open_directory_at(parent_fd, name);
         if (fd >= 0)
             add_directory(reading, fd, path, depth + 1);
         else if (depth < DEEPEST)
@@ -169,7 +162,7 @@ static int fill(int fd, const struct file_content *content)
 /* A file without a name until it is whole, so that nothing is left of it whenever bawn is killed. */
 static int make_unnamed(int parent_fd, const struct file_content *content)
 {
-    auto_fd int directory_fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_fd int directory_fd = open_directory_at(parent_fd, ".");
     auto_fd int fd = openat(directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     char shown[64];
     snprintf(shown, sizeof(shown), "/proc/self/fd/%d", fd);

@@ -142,8 +142,7 @@ enum { INDEX_SMALL = 1024 * 1024, INDEX_LARGEST = 256 * 1024 * 1024 };
 static void read_index(struct flags *flags, size_t least, size_t most)
 {
     const struct policy *policy = flags->hold->plan->policy;
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
         struct tracked tracked = {.flags = flags, .tree = workspace->path};
         if (workspace->git.dirs.count)
             git_index_names(workspace->git.dirs.at[0], least, most, read_tracked, &tracked);
@@ -164,8 +163,7 @@ static void read_names(struct flags *flags)
 static void read_tips(struct flags *flags, struct timespec before)
 {
     const struct policy *policy = flags->hold->plan->policy;
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
         if (workspace->git.dirs.count)
             versions_begin(&flags->versions, flags->hold->arena, workspace->git.dirs.at[0], before);
     }
@@ -176,8 +174,7 @@ void flags_begin(struct flags *flags)
     const struct plan *plan = flags->hold->plan;
     clock_gettime(CLOCK_REALTIME_COARSE, &flags->start);
     read_names(flags);
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_FLAG && !operation->is_pattern && !operation->missing)
             keep_before(flags, operation->path);
     }

@@ -91,8 +91,7 @@ static int hold_with_stub(struct hold *hold, size_t number, struct err *err)
 /* Refuses a frozen file that has another name in a writable tree: it could be written by that name. */
 static int check_aliases(struct hold *hold, const struct frozen *frozen, struct err *err)
 {
-    for (size_t i = 0; i < frozen->before.count; i++) {
-        const struct file_content *content = &frozen->before.at[i];
+    vec_each (const struct file_content, content, &frozen->before) {
         const char *alias = NULL;
         if (S_ISREG(content->mode) && content->links > 1 && alias_find(hold, content, &alias, err) < 0)
             return -1;
@@ -132,8 +131,7 @@ int hold_begin(struct hold *hold, struct err *err)
 
 int hold_read(struct hold *hold, struct err *err)
 {
-    for (size_t i = 0; i < hold->frozen.count; i++) {
-        struct frozen *frozen = &hold->frozen.at[i];
+    vec_each (struct frozen, frozen, &hold->frozen) {
         const char *path = hold->plan->operations.at[frozen->operation].path;
         content_add(hold->arena, path, &frozen->before);
         if (frozen->before.trouble)
@@ -314,8 +312,7 @@ void hold_look_at_fallen(struct hold *hold)
 
 void hold_reopen(struct hold *hold)
 {
-    for (size_t i = 0; i < hold->plan->operations.count; i++) {
-        const struct operation *tree = &hold->plan->operations.at[i];
+    vec_each (const struct operation, tree, &hold->plan->operations) {
         if (tree->kind == OP_BIND_WRITE && tree->is_directory && directories_reopen(tree->path))
             hold_note(
                 hold, "reopened", tree->path,

@@ -214,7 +214,7 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
 {
     enum { DEEPEST = 12 };
     auto_fd int fd = depth > DEEPEST ? -1 : open_absolute(directory, O_RDONLY | O_DIRECTORY);
-    DIR *list = fd < 0 ? NULL : directories_list(fd);
+    auto_dir DIR *list = fd < 0 ? NULL : directories_list(fd);
     int trouble = list || depth > DEEPEST ? 0 : errno;
     for (const struct dirent *entry; list && (entry = directories_next(list, &trouble));) {
         if (entry->d_type == DT_REG)
@@ -228,8 +228,6 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
         else
             look_for_new_parts(flags, path, depth + 1);
     }
-    if (list)
-        closedir(list);
     if (errno_is_of_machine(trouble))
         flags_add_unsearched(flags, directory);
 }

@@ -74,8 +74,7 @@ static void look_for_new(struct flags *flags, const char *workspace, const chang
 static void look_for_set_id(struct flags *flags, const char *workspace, const change_list *changes)
 {
     struct named named = {.names = ""};
-    for (size_t i = 0; i < changes->count; i++) {
-        const struct change *change = &changes->at[i];
+    vec_each (const struct change, change, changes) {
         if (change->after && entry_new_ids(change->before, change->after))
             add_name(flags, workspace, arena_str(flags->hold->arena, change->path), &named);
     }

@@ -185,13 +185,10 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
 /* Making and removing is one session's business at a time. The descriptor is the lock. */
 static int lock_folder(const char *folder, struct err *err)
 {
-    auto_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        if (directories_make(folder, err) < 0)
-            return -1;
-        fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    }
-    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+    auto_fd int fd = directories_open_made(folder, err);
+    if (fd < 0)
+        return -1;
+    if (flock(fd, LOCK_EX) < 0)
         return err_sys(err, errno, "cannot open %s", folder);
     return fd_take(&fd);
 }
@@ -266,8 +263,7 @@ void stubs_release(struct stubs *stubs)
     struct err ignored;
     struct record record;
     auto_fd int folder_fd = stubs->held.count ? lock_folder(stubs->folder, &ignored) : -1;
-    for (size_t i = 0; i < stubs->held.count; i++) {
-        const struct stub *stub = &stubs->held.at[i];
+    vec_each (const struct stub, stub, &stubs->held) {
         if (folder_fd >= 0)
             finish(folder_fd, stub->key, stub->record_fd, &record);
         close(stub->record_fd);
@@ -279,7 +275,7 @@ int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *
                struct err *err)
 {
     struct stubs stubs = stubs_in(arena, state_directory);
-    DIR *folder = opendir(stubs.folder);
+    auto_dir DIR *folder = opendir(stubs.folder);
     if (!folder)
         return errno == ENOENT || errno == ENOTDIR ? 0
                                                    : err_sys(err, errno, "cannot look into %s", stubs.folder);
@@ -294,6 +290,5 @@ int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *
         if (fd >= 0 && finish(folder_fd, entry->d_name, fd, &record))
             removed(context, record.path);
     }
-    closedir(folder);
     return folder_fd < 0 && err->errnum ? -1 : 0;
 }

@@ -157,8 +157,7 @@ static void go_down(struct versions *versions, const char *work_tree, descents *
         goes_on = wanted.count > 0;
         fetch(versions, work_tree, &wanted);
         vec_free(&wanted);
-        for (size_t i = 0; i < all->count; i++) {
-            struct descent *descent = &all->at[i];
+        vec_each (struct descent, descent, all) {
             if (descent->goal && *descent->rest && !step_down(versions, descent))
                 descent->goal = NULL;
         }

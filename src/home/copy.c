@@ -153,8 +153,8 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
                            const char *destination, unsigned depth)
 {
     struct err err = {0};
-    auto_fd int fd = openat(parent_fd, path_name(source), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *directory = fd < 0 || depth >= DEEPEST ? NULL : fdopendir(fd);
+    auto_fd int fd = open_directory_at(parent_fd, path_name(source));
+    auto_dir DIR *directory = fd < 0 || depth >= DEEPEST ? NULL : fdopendir(fd);
     int trouble = directory ? 0 : fd >= 0 && depth >= DEEPEST ? ELOOP : errno;
     if (directory)
         fd_take(&fd); /* now the stream's */
@@ -164,8 +164,6 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
             copy_entry(copying, dirfd(directory), path, path_join(copying->arena, destination, entry->d_name),
                        depth + 1);
     }
-    if (directory)
-        closedir(directory);
     if (trouble) {
         err_sys(&err, trouble, "cannot copy %s into the private home", source);
         note_failure(copying, &err);
@@ -216,8 +214,7 @@ static void carry_out(struct copying *copying, const struct operation *operation
         return;
     copying->operation = operation;
     copying->patterns.count = 0;
-    for (size_t i = 0; i < copying->plan->operations.count; i++) {
-        const struct operation *other = &copying->plan->operations.at[i];
+    vec_each (const struct operation, other, &copying->plan->operations) {
         if (other->kind == OP_HIDE && other->is_pattern &&
             pattern_may_match_beneath(other->path, operation->source))
             vec_push(&copying->patterns, other->path);
@@ -269,8 +266,7 @@ int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int sta
     struct copying copying = {
         .arena = arena, .plan = plan, .root_fd = root_fd, .home_fd = home_fd, .now = {.arena = arena}};
     memory_load(&copying.before, arena, state_fd);
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         bool is_elsewhere =
             operation->kind == OP_COPY || operation->kind == OP_SIFT || operation->kind == OP_SYNC;
         const char *path = is_elsewhere ? operation->source : operation->path;

@@ -99,14 +99,12 @@ static bool is_temporary(const char *name)
 void files_sweep(int directory_fd)
 {
     enum { MOST_NAMES = 10000 };
-    DIR *directory = directories_list(directory_fd);
+    auto_dir DIR *directory = directories_list(directory_fd);
     int names = 0;
     for (const struct dirent *entry; directory && names++ < MOST_NAMES && (entry = readdir(directory));) {
         if (is_temporary(entry->d_name))
             unlinkat(directory_fd, entry->d_name, 0);
     }
-    if (directory)
-        closedir(directory);
 }
 
 int files_replace(int directory_fd, const char *name, const void *bytes, size_t size, struct err *err)

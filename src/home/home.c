@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "home/files.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 
 /* Of a fresh home, in the session's folder. */
@@ -45,11 +46,11 @@ bool home_needs_session(const struct plan *plan)
 
 static int open_made(const char *path, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_directory_at(AT_FDCWD, path);
     if (fd < 0 && errno == ENOENT) {
         if (directories_make(path, err) < 0)
             return -1;
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        fd = open_directory_at(AT_FDCWD, path);
     }
     return fd < 0 ? err_sys(err, errno, "cannot open the private home %s", path) : fd;
 }
@@ -86,7 +87,7 @@ int home_fill(struct arena *arena, const struct plan *plan, struct session *sess
     if (home->fd < 0)
         return 0;
     const char *state = arena_printf(arena, "%s.state", home->path);
-    home->state_fd = open(state, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    home->state_fd = open_directory_at(AT_FDCWD, state);
     if (home->state_fd < 0 && !is_filled(plan))
         return 0;
     if (home->state_fd < 0 && (home->state_fd = open_made(state, err)) < 0)
@@ -135,7 +136,7 @@ int home_repair(const struct session *session, struct err *err)
 
 int home_remove(int homes_fd, const char *name, struct err *err)
 {
-    auto_fd int fd = openat(homes_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(homes_fd, name);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
         return 0;
     return remove_both(homes_fd, name, err) < 0 ? -1 : 1;

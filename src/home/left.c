@@ -41,7 +41,7 @@ static void look_at(struct search *search, int directory_fd, const char *name, c
     if (fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return;
     if (S_ISDIR(status.st_mode)) {
-        int fd = openat(directory_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = open_directory_at(directory_fd, name);
         if (fd >= 0)
             search_directory(search, fd, path, depth + 1);
         return;
@@ -54,7 +54,7 @@ static void look_at(struct search *search, int directory_fd, const char *name, c
 /* Takes the descriptor. */
 static void search_directory(struct search *search, int fd, const char *path, unsigned depth)
 {
-    DIR *directory = depth > DEEPEST ? NULL : fdopendir(fd);
+    auto_dir DIR *directory = depth > DEEPEST ? NULL : fdopendir(fd);
     int trouble = 0;
     if (!directory) {
         search->left->is_cut = true;
@@ -72,7 +72,6 @@ static void search_directory(struct search *search, int fd, const char *path, un
         look_at(search, fd, name, path_join(search->left->arena, path, name), depth);
     }
     search->left->is_cut |= trouble != 0;
-    closedir(directory);
 }
 
 static int newer_first(const void *one, const void *two)
@@ -87,7 +86,7 @@ static int newer_first(const void *one, const void *two)
 void left_find(int home_fd, struct left *left)
 {
     struct search search = {.left = left};
-    int fd = openat(home_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_directory_at(home_fd, ".");
     if (fd >= 0)
         search_directory(&search, fd, "/", 0);
     if (left->files.count)

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "workspace/layers.h"
 
@@ -18,7 +19,7 @@ static int open_seeds(int folder_fd)
 {
     if (mkdirat(folder_fd, SEEDS_NAME, 0700) < 0 && errno != EEXIST)
         return -1;
-    return openat(folder_fd, SEEDS_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return open_directory_at(folder_fd, SEEDS_NAME);
 }
 
 /* A layer serves one overlay at a time: a second run beside the first begins with nothing but the host's. */
@@ -67,7 +68,7 @@ static int begin_one(struct arena *arena, const struct operation *operation, con
     const char *name = arena_printf(arena, "%.16s", hash);
     if (mkdirat(seeds_fd, name, 0700) < 0 && errno != EEXIST)
         return err_sys(err, errno, "cannot make room in %s", seeds);
-    auto_fd int layer_fd = openat(seeds_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int layer_fd = open_directory_at(seeds_fd, name);
     if (layer_fd < 0)
         return err_sys(err, errno, "cannot open %s/%s", seeds, name);
     const char *unfit = make_layer(layer_fd, operation->path);

@@ -265,8 +265,7 @@ int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int st
                               .journal = journal};
     look_again(ret_sync, true);
     int result = 0;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind != OP_SYNC)
             continue;
         if (ret_sync->root_fd < 0) {

@@ -32,7 +32,7 @@ static int older_first(const void *one, const void *two)
 /* A session without a journal is one that is just beginning, or one of which only the folder is left. */
 static void list_sessions(struct arena *arena, int sessions_fd, aged_list *ret_sessions)
 {
-    DIR *directory = directories_list(sessions_fd);
+    auto_dir DIR *directory = directories_list(sessions_fd);
     for (const struct dirent *entry; directory && (entry = readdir(directory));) {
         const char *journal = arena_printf(arena, "%s/" SESSION_JOURNAL, entry->d_name);
         struct stat status;
@@ -43,20 +43,16 @@ static void list_sessions(struct arena *arena, int sessions_fd, aged_list *ret_s
             vec_push(ret_sessions, (struct aged){arena_str(arena, entry->d_name), status.st_mtim,
                                                  has_journal ? (uint64_t)status.st_size : 0});
     }
-    if (directory)
-        closedir(directory);
     if (ret_sessions->count)
         qsort(ret_sessions->at, ret_sessions->count, sizeof(*ret_sessions->at), older_first);
 }
 
 static bool has_journal_alone(int folder_fd)
 {
-    DIR *folder = directories_list(folder_fd);
+    auto_dir DIR *folder = directories_list(folder_fd);
     bool is_alone = folder != NULL;
     for (const struct dirent *entry; folder && (entry = readdir(folder));)
         is_alone &= *entry->d_name == '.' || strcmp(entry->d_name, SESSION_JOURNAL) == 0;
-    if (folder)
-        closedir(folder);
     return is_alone;
 }
 

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "journal/journal.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 
 /* Folders of marks: a session that runs or was killed, and one whose repair failed. */
@@ -21,14 +22,7 @@
 
 static int open_folder(struct arena *arena, const char *state_directory, const char *name, struct err *err)
 {
-    const char *path = arena_printf(arena, "%s/bawn/%s", state_directory, name);
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        if (directories_make(path, err) < 0)
-            return -1;
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    }
-    return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
+    return directories_open_made(arena_printf(arena, "%s/bawn/%s", state_directory, name), err);
 }
 
 /* Sessions are named in the shell: what a person would have to quote becomes a dash. */
@@ -60,20 +54,18 @@ static unsigned long highest_number(int sessions_fd, const char *base, size_t *r
 {
     unsigned long highest = 0;
     *ret_count = 0;
-    DIR *directory = directories_list(sessions_fd);
+    auto_dir DIR *directory = directories_list(sessions_fd);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         unsigned long number = number_of(entry->d_name, base);
         highest = number > highest ? number : highest;
         *ret_count += *entry->d_name != '.';
     }
-    if (directory)
-        closedir(directory);
     return highest;
 }
 
 int session_lock(int sessions_fd, const char *name, struct err *err)
 {
-    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(sessions_fd, name);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
         return err_sys(err, errno, "cannot lock the session %s", name);
     return fd_take(&fd);
@@ -259,7 +251,7 @@ const char *session_began_with(struct arena *arena, int folder_fd, const char *f
 /* Was the session begun in this directory? Another of the same name may lie elsewhere. */
 static bool began_in(struct arena *arena, int sessions_fd, const char *name, const char *directory)
 {
-    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(sessions_fd, name);
     const char *workspace = fd < 0 ? NULL : session_began_with(arena, fd, "workspace");
     return workspace && strcmp(workspace, directory) == 0;
 }
@@ -268,15 +260,13 @@ const char *session_latest(struct arena *arena, const char *state_directory, con
 {
     const char *path = arena_printf(arena, "%s/bawn/sessions", state_directory),
                *base = base_name(arena, directory);
-    DIR *sessions = opendir(path);
+    auto_dir DIR *sessions = opendir(path);
     const char *latest = NULL;
     for (struct dirent *entry; sessions && (entry = readdir(sessions));) {
         if (number_of(entry->d_name, base) > (latest ? number_of(latest, base) : 0) &&
             began_in(arena, dirfd(sessions), entry->d_name, directory))
             latest = arena_str(arena, entry->d_name);
     }
-    if (sessions)
-        closedir(sessions);
     return latest;
 }
 
@@ -315,14 +305,13 @@ int session_repair_one(struct arena *arena, const char *state_directory, const c
 /* The names in a folder of marks, each an empty file. A folder that is not there has none. */
 static int list_marks(struct arena *arena, const char *path, session_names *ret_names, struct err *err)
 {
-    DIR *folder = opendir(path);
+    auto_dir DIR *folder = opendir(path);
     if (!folder)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, errno, "cannot look into %s", path);
     for (const struct dirent *entry; (entry = readdir(folder));) {
         if (*entry->d_name != '.')
             vec_push(ret_names, arena_str(arena, entry->d_name));
     }
-    closedir(folder);
     return 0;
 }
 

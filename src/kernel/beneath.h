@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -13,6 +14,12 @@
 
 /* As openat(), O_CLOEXEC and O_NOFOLLOW always. An empty path is the top itself. Returns -1 with errno. */
 int open_beneath(int top_fd, const char *path, int flags, mode_t mode);
+
+/* Opens the directory of this name for reading, without following a link there. Returns -1 with errno. */
+static inline int open_directory_at(int parent_fd, const char *name)
+{
+    return openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
 
 /* The directory that holds the path, and the path's last name. Returns -1 with errno. */
 int open_parent_beneath(int top_fd, const char *path, const char **ret_name);

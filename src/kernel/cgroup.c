@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 
 #define NAME_START "bawn-"
@@ -128,7 +129,7 @@ static int step_aside(int group_fd, const struct cgroup_place *place, struct err
 /* The group of a maker that is dead. The kernel refuses to remove one in which something still runs. */
 static void remove_stale(int parent_fd)
 {
-    DIR *directory = directories_list(parent_fd);
+    auto_dir DIR *directory = directories_list(parent_fd);
     if (!directory)
         return;
     for (const struct dirent *entry; (entry = readdir(directory));) {
@@ -139,7 +140,6 @@ static void remove_stale(int parent_fd)
         if (maker > 0 && *end == '\0' && kill((pid_t)maker, 0) < 0 && errno == ESRCH)
             unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
     }
-    closedir(directory);
 }
 
 static int set_limit(int group_fd, const char *file, uint64_t most, struct err *err)
@@ -176,7 +176,7 @@ int cgroup_make(const struct cgroup_place *place, struct cgroup *ret_cgroup, str
     /* One of this name can only be left by a process that had this number before. */
     if (mkdirat(parent, cgroup.name, 0755) < 0 && errno != EEXIST)
         return err_sys(err, errno, "cannot make a control group in %s", place->path);
-    cgroup.fd = openat(parent, cgroup.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    cgroup.fd = open_directory_at(parent, cgroup.name);
     if (cgroup.fd < 0)
         return err_sys(err, errno, "cannot open the sandbox's control group");
     cgroup.parent_fd = fd_take(&parent);

@@ -32,6 +32,17 @@ int directories_make(const char *path, struct err *err)
     return 0;
 }
 
+int directories_open_made(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        if (directories_make(path, err) < 0)
+            return -1;
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
+}
+
 int directories_make_beneath(int top_fd, const char *path)
 {
     auto_fd int above = open_beneath(top_fd, "", O_PATH | O_DIRECTORY, 0);
@@ -79,15 +90,21 @@ int directories_open_up(int parent_fd, const char *name)
     auto_fd int path_fd = openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (path_fd < 0 || directories_allow_owner(path_fd) < 0)
         return -1;
-    return openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return open_directory_at(path_fd, ".");
 }
 
 DIR *directories_list(int directory_fd)
 {
-    auto_fd int own = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = own < 0 ? NULL : fdopendir(own);
-    if (directory)
-        fd_take(&own); /* now the stream's */
+    return directories_take(open_directory_at(directory_fd, "."));
+}
+
+DIR *directories_take(int directory_fd)
+{
+    DIR *directory = directory_fd < 0 ? NULL : fdopendir(directory_fd);
+    int why = errno;
+    if (!directory && directory_fd >= 0)
+        close(directory_fd);
+    errno = why;
     return directory;
 }
 
@@ -105,12 +122,11 @@ const struct dirent *directories_next(DIR *directory, int *trouble)
 
 bool directories_is_empty(int parent_fd, const char *name)
 {
-    auto_fd int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : directories_list(fd);
+    auto_fd int fd = open_directory_at(parent_fd, name);
+    auto_dir DIR *directory = fd < 0 ? NULL : directories_list(fd);
     if (!directory)
         return false;
     int trouble = 0;
     bool is_empty = !directories_next(directory, &trouble) && trouble == 0;
-    closedir(directory);
     return is_empty;
 }

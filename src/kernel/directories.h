@@ -13,7 +13,10 @@
 /* Makes the directory and every missing one above it. The path is absolute, and may lead through the user's own links. */
 int directories_make(const char *path, struct err *err) must_check;
 
-/* The same below an open directory, through no link. Returns its descriptor (O_PATH), or -1 with errno. */
+/* Opens the directory for reading, and makes it first if it is missing. */
+int directories_open_made(const char *path, struct err *err) must_check;
+
+/* Makes the directory below an open one, through no link. Returns its descriptor (O_PATH), or -1 with errno. */
 int directories_make_beneath(int top_fd, const char *path);
 
 /* Where a directory's mode forbids its owner to read, change or search it, it no longer does. */
@@ -27,6 +30,9 @@ int directories_open_up(int parent_fd, const char *name);
 
 /* The entries of an open directory, from its beginning; the descriptor stays the caller's. NULL with errno. */
 DIR *directories_list(int directory_fd);
+
+/* The same, but the descriptor becomes the stream's, and is closed where there is none. NULL with errno; -1 gives NULL. */
+DIR *directories_take(int directory_fd);
 
 /*
  * The next entry, "." and ".." left out. NULL at the end, and where the directory cannot be read any further: then, and only

@@ -335,18 +335,15 @@ bool fs_has_name(const fs_names *names, const char *name)
 
 void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names)
 {
-    auto_fd int fd = open_without_links(fs, path, O_RDONLY | O_DIRECTORY);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    auto_dir DIR *directory = directories_take(open_without_links(fs, path, O_RDONLY | O_DIRECTORY));
     if (!directory) {
         note_trouble(fs, errno, path);
         return;
     }
-    fd_take(&fd); /* now the stream's */
     int trouble = 0;
     for (const struct dirent *entry;
          ret_names->count < most && (entry = directories_next(directory, &trouble));)
         vec_push(ret_names, arena_str(fs->arena, entry->d_name));
     note_trouble(fs, trouble, path);
-    closedir(directory);
     fs_sort_names(ret_names);
 }

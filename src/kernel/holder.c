@@ -65,7 +65,7 @@ static void add_children(process_list *processes, pid_t process)
 {
     char path[96];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
-    DIR *threads = opendir(path);
+    auto_dir DIR *threads = opendir(path);
     for (const struct dirent *thread; threads && (thread = readdir(threads));) {
         auto_buf struct buf text = {0};
         if (snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)process, thread->d_name) >=
@@ -78,8 +78,6 @@ static void add_children(process_list *processes, pid_t process)
                 vec_push(processes, (pid_t)child);
         }
     }
-    if (threads)
-        closedir(threads);
 }
 
 /* Only the text of the links is looked at: a file that hangs is not touched. */
@@ -87,7 +85,7 @@ static bool has_open(pid_t process, const char *wanted, size_t *descriptors_left
 {
     char path[64], target[4096];
     snprintf(path, sizeof(path), "/proc/%d/fd", (int)process);
-    DIR *descriptors = opendir(path);
+    auto_dir DIR *descriptors = opendir(path);
     bool found = false;
     for (const struct dirent *at; descriptors && !found && *descriptors_left && (at = readdir(descriptors));
          --*descriptors_left) {
@@ -95,8 +93,6 @@ static bool has_open(pid_t process, const char *wanted, size_t *descriptors_left
         target[size > 0 ? size : 0] = '\0';
         found = strcmp(target, wanted) == 0;
     }
-    if (descriptors)
-        closedir(descriptors);
     return found;
 }
 

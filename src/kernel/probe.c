@@ -29,15 +29,7 @@
 #include "kernel/process.h"
 #include "kernel/seccomp.h"
 
-const char *trial_name(enum trial_name trial)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        PROBE_TRIALS(X)
-#undef X
-    };
-    return names[trial];
-}
+DEFINE_TEXTS(trial_name, enum trial_name, PROBE_TRIALS, NAME_OF)
 
 static void succeeded(struct trial *trial)
 {

@@ -7,25 +7,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/names.h"
+
 /* What is tried. Each is what a run does itself, by the same calls. */
 #define PROBE_TRIALS(X)                                                                                      \
-    X(USER_NAMESPACE, "user-namespace")                                                                      \
-    X(NAMESPACES, "namespaces") /* all that a run makes, at once */                                          \
-    X(ID_MAP, "id-map")         /* says who is who in them */                                                \
-    X(MOUNTS, "mounts")         /* open_tree, mount_setattr, fsmount, move_mount in them */                  \
-    X(PROC, "fresh-proc")       /* EPERM where the caller's own /proc is partly hidden */                    \
-    X(LOOPBACK, "loopback")     /* a network of its own */                                                   \
-    X(OVERLAY, "overlay")       /* overlayfs with userxattr */                                               \
-    X(LANDLOCK, "landlock")                                                                                  \
-    X(SECCOMP, "seccomp")                                                                                    \
-    X(MAPPED_MOUNTS, "mapped-mounts") /* tried as root only, at the request's places */
+    X(TRIAL_USER_NAMESPACE, "user-namespace")                                                                \
+    X(TRIAL_NAMESPACES, "namespaces") /* all that a run makes, at once */                                    \
+    X(TRIAL_ID_MAP, "id-map")         /* says who is who in them */                                          \
+    X(TRIAL_MOUNTS, "mounts")         /* open_tree, mount_setattr, fsmount, move_mount in them */            \
+    X(TRIAL_PROC, "fresh-proc")       /* EPERM where the caller's own /proc is partly hidden */              \
+    X(TRIAL_LOOPBACK, "loopback")     /* a network of its own */                                             \
+    X(TRIAL_OVERLAY, "overlay")       /* overlayfs with userxattr */                                         \
+    X(TRIAL_LANDLOCK, "landlock")                                                                            \
+    X(TRIAL_SECCOMP, "seccomp")                                                                              \
+    X(TRIAL_MAPPED_MOUNTS, "mapped-mounts") /* tried as root only, at the request's places */
 
-enum trial_name {
-#define X(id, name) TRIAL_##id,
-    PROBE_TRIALS(X)
-#undef X
-        TRIAL_COUNT
-};
+enum trial_name { PROBE_TRIALS(ID_OF) TRIAL_COUNT };
 
 /* Zeroed: it does not work. */
 struct trial {

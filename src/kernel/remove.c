@@ -50,15 +50,14 @@ static int remove_entry(struct removal *removal, int parent_fd, const char *name
 
 static int empty_directory(struct removal *removal, int fd, unsigned depth)
 {
-    DIR *directory = directories_list(fd);
+    auto_dir DIR *directory = directories_list(fd);
     if (!directory)
         return -1;
     int result = 0, trouble = 0;
     for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
         result = remove_entry(removal, fd, entry->d_name, depth);
-    trouble = result < 0 ? errno : trouble;
-    closedir(directory);
-    errno = trouble;
+    if (trouble)
+        errno = trouble;
     return trouble ? -1 : result;
 }
 

@@ -225,8 +225,7 @@ bool furnish_makes(const struct operation *operation)
 /* Does the plan show the host's file, by its name or with all of /etc? */
 static bool is_shown(const struct root *root, const char *path)
 {
-    for (size_t i = 0; i < root->launch->operations->count; i++) {
-        const struct operation *operation = &root->launch->operations->at[i];
+    vec_each (const struct operation, operation, root->launch->operations) {
         if (operation->kind == OP_BIND_READ && path_is_beneath(path, operation->path))
             return true;
     }

@@ -12,8 +12,7 @@
 
 static const struct operation *find_limit(const struct operations *operations, const char *name)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->kind == OP_LIMIT && strcmp(operation->name, name) == 0)
             return operation;
     }

@@ -35,8 +35,7 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
         return err_set(err, "this kernel has no Landlock");
     if (landlock_begin(abi, true, &landlock, err) < 0 || allow(&landlock, "/", LANDLOCK_SEE, err) < 0)
         return -1;
-    for (size_t i = 0; i < launch->operations->count; i++) {
-        const struct operation *operation = &launch->operations->at[i];
+    vec_each (const struct operation, operation, launch->operations) {
         bool is_device = trees_has_device(operation) ||
                          (operation->kind == OP_PRIVATE &&
                           (strcmp(operation->path, "/dev") == 0 || strcmp(operation->path, "/proc") == 0));
@@ -101,8 +100,7 @@ static int try_mounts(const struct launch *launch, struct err *err)
                "mount", "leaving the sandbox's root", err) < 0)
         return -1;
     bool tried_read = false, tried_write = false;
-    for (size_t i = 0; i < launch->operations->count; i++) {
-        const struct operation *operation = &launch->operations->at[i];
+    vec_each (const struct operation, operation, launch->operations) {
         bool reads = operation->kind == OP_BIND_READ && !furnish_makes(operation) && !tried_read,
              writes = operation->kind == OP_BIND_WRITE && !trees_has_device(operation) && !tried_write;
         tried_read |= reads;

@@ -32,8 +32,7 @@ static const char remedy[] = "hide a directory by its name instead of with a pat
 
 static bool is_named(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->path && !operation->is_pattern && strcmp(operation->path, path) == 0)
             return true;
     }
@@ -72,8 +71,7 @@ static bool is_shown(const struct operations *operations, const char *path)
 /* Does the plan put something there, or further in? */
 static bool leads_to_named(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->path && !operation->is_pattern && path_is_beneath(operation->path, path))
             return true;
     }
@@ -126,7 +124,7 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
         vec_push(&walk->deep, full);
         return 0;
     }
-    int fd = openat(parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_directory_at(parent_fd, entry->d_name);
     return enter(walk, fd, full, depth + 1, err);
 }
 
@@ -167,19 +165,13 @@ static int enter(struct walk *walk, int fd, const char *path, unsigned depth, st
 static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
                           struct err *err)
 {
-    DIR *directory = fdopendir(directory_fd);
-    if (!directory) {
-        int result = cannot_search(walk, path, errno, err);
-        close(directory_fd);
-        return result;
-    }
+    auto_dir DIR *directory = directories_take(directory_fd);
+    if (!directory)
+        return cannot_search(walk, path, errno, err);
     int result = 0, trouble = 0;
     for (const struct dirent *entry; result == 0 && (entry = directories_next(directory, &trouble));)
         result = visit(walk, dirfd(directory), path, entry, depth, err);
-    if (result == 0 && trouble)
-        result = cannot_search(walk, path, trouble, err);
-    closedir(directory);
-    return result;
+    return result == 0 && trouble ? cannot_search(walk, path, trouble, err) : result;
 }
 
 /* The same trees that the plan meant when it kept the pattern: with ** of a profile not those that a profile grants by name. */
@@ -213,8 +205,7 @@ static void find_shown_trees(const struct root *root, shown_trees *ret_trees)
  */
 static bool is_shown_socket(const shown_trees *trees, const char *path)
 {
-    for (size_t i = 0; i < trees->count; i++) {
-        const struct shown_tree *tree = &trees->at[i];
+    vec_each (const struct shown_tree, tree, trees) {
         struct stat status;
         if (!path_is_beneath(path, tree->path))
             continue;
@@ -244,7 +235,7 @@ static void find_sockets(struct root *root)
 
 static int search(struct walk *walk, int tree_fd, struct err *err)
 {
-    int fd = openat(tree_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_directory_at(tree_fd, ".");
     int result = enter(walk, fd, walk->tree->path, 0, err);
     for (size_t i = 0; result == 0 && i < walk->deep.count; i++) {
         const char *path = walk->deep.at[i];
@@ -285,8 +276,7 @@ static int mask_in_tree(struct root *root, size_t number, struct err *err)
 {
     const struct operations *operations = root->launch->operations;
     struct walk walk = {.root = root, .tree = &operations->at[number]};
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *pattern = &operations->at[i];
+    vec_each (const struct operation, pattern, operations) {
         if (pattern->kind == OP_HIDE && pattern->is_pattern && is_searched(pattern, walk.tree))
             vec_push(&walk.patterns, pattern);
     }

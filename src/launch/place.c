@@ -37,8 +37,7 @@ static bool is_same_mount(int a, int b)
 
 static bool is_in_private_home(const struct root *root, int fd)
 {
-    for (size_t i = 0; i < root->launch->operations->count; i++) {
-        const struct operation *operation = &root->launch->operations->at[i];
+    vec_each (const struct operation, operation, root->launch->operations) {
         auto_fd int home = operation->kind == OP_HOME ? place_open(root, operation->path, O_DIRECTORY) : -1;
         if (home >= 0)
             return is_same_mount(fd, home);

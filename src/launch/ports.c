@@ -65,8 +65,7 @@ static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, str
 static int hand_out_granted(int channel_fd, const struct operations *operations, bool networks,
                             struct err *err)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->listening.port && operation->is_network == networks &&
             hand_out(channel_fd, PORT_LISTENER, operation->listening, err) < 0)
             return -1;
@@ -76,8 +75,7 @@ static int hand_out_granted(int channel_fd, const struct operations *operations,
 
 static int hand_out_host_ports(int channel_fd, const struct operations *operations, struct err *err)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->kind != OP_HOST_PORT)
             continue;
         struct endpoint v6 = {.address = {[15] = 1}, .port = operation->port};

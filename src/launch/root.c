@@ -69,8 +69,7 @@ static bool is_directory_fd(int fd)
 /* Does the plan show something in the directory, for which a place must be made there? */
 static bool holds_shown(const struct operations *operations, const char *directory)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if ((trees_has(operation) || operation->kind == OP_LINK) &&
             path_is_beneath(operation->path, directory) && strcmp(operation->path, directory) != 0)
             return true;
@@ -101,8 +100,7 @@ static int hide(struct root *root, const char *path, struct err *err)
 
 static bool is_write_tree(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->kind == OP_BIND_WRITE && strcmp(operation->path, path) == 0)
             return true;
     }

@@ -130,8 +130,7 @@ static int check_standard_streams(const struct operations *operations, struct er
 /* Makes the directories that a rule says to make: they must exist on the host before they can be shown. */
 static int make_missing(const struct launch *launch, struct err *err)
 {
-    for (size_t i = 0; i < launch->operations->count; i++) {
-        const struct operation *operation = &launch->operations->at[i];
+    vec_each (const struct operation, operation, launch->operations) {
         if (operation->make && directories_make(operation->path, err) < 0)
             return -1;
     }

@@ -14,8 +14,7 @@
 /* Does something masked lie around the path? Then nothing of the host's is seen there, and nothing can be put there. */
 static bool lies_in_masked(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation->kind == OP_HIDE && !operation->is_pattern && path_is_beneath(path, operation->path))
             return true;
     }

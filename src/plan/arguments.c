@@ -36,8 +36,7 @@ static bool is_set_by_user(const struct plan *plan, const char *word)
     enum { SETTINGS_LARGEST = 1024 * 1024 };
     const struct policy *policy = plan->policy;
     const char *key = arena_copy(policy->arena, word, strcspn(word, "="));
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         char *text = NULL;
         size_t size = 0;
         struct err ignored;
@@ -82,8 +81,7 @@ void plan_add_arguments(struct plan *plan)
 
 bool plan_argument_briefs(const struct plan *plan, const struct operation *argument)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_ARGUMENT && is_same_line(operation->because, argument->because) &&
             strstr(operation->value, BRIEFING_VARIABLE))
             return true;

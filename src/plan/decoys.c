@@ -78,8 +78,7 @@ static bool has_room(const struct plan *plan, const struct decoy *decoy, const c
 
 bool plan_has_decoy(const struct plan *plan, const char *path)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_DECOY && path_is_beneath(path, operation->path))
             return true;
     }

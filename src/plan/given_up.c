@@ -11,8 +11,7 @@ static void give_up(struct plan *plan, enum wall wall, const char *by, bool if_n
 /* A profile's limit is meant for all machines, those included that can only do their best; a repository's likewise. */
 const struct operation *plan_unheld_memory(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind != OP_LIMIT || operation->held_by != HELD_BY_OOM_SCORE)
             continue;
         const struct source *source = operation->because->source;

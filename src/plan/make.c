@@ -265,8 +265,7 @@ typedef VEC(struct visible) visible_list;
 
 static void collect_visible(const struct plan *plan, visible_list *ret_visible)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         bool writes = operation->kind == OP_BIND_WRITE;
         if (operation_shows(operation) || operation->kind == OP_COPY)
             vec_push(ret_visible,
@@ -281,8 +280,7 @@ static bool reaches(const struct placed *placed, const visible_list *visible)
 {
     bool is_flag = placed->rule->verb == VERB_FLAG;
     bool spares_workspaces = text_equal(placed->rule->unless, "workspace");
-    for (size_t i = 0; i < visible->count; i++) {
-        const struct visible *tree = &visible->at[i];
+    vec_each (const struct visible, tree, visible) {
         if ((is_flag && !tree->is_writable) ||
             (!is_flag && tree->is_of_profile && placed->rule->source->is_profile &&
              pattern_is_deep(placed->path)) ||

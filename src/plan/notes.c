@@ -85,8 +85,7 @@ static void note_untrusted(struct plan *plan)
 static void note_git(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
         if (workspace->git.problem)
             note(plan, NULL,
                  arena_printf(policy->arena, "git will not work inside: %s/.git is not followed, because %s",
@@ -98,8 +97,7 @@ static void note_git(struct plan *plan)
 static void note_given_up(struct plan *plan)
 {
     struct arena *arena = plan->policy->arena;
-    for (size_t i = 0; i < plan->given_up.count; i++) {
-        const struct given_up *given_up = &plan->given_up.at[i];
+    vec_each (const struct given_up, given_up, &plan->given_up) {
         note(plan, NULL,
              given_up->if_needed
                  ? arena_printf(arena, "%s: where this wall cannot be raised, %s", given_up->by,
@@ -185,8 +183,7 @@ static void note_arguments(struct plan *plan)
     struct arena *arena = plan->policy->arena;
     const char *words = "";
     const struct rule *because = NULL;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind != OP_ARGUMENT || plan_argument_briefs(plan, operation))
             continue;
         words = arena_printf(arena, "%s %s", words, operation->value);
@@ -220,8 +217,7 @@ static void note_servers(struct plan *plan)
 static void note_certificates(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
-    for (size_t i = 0; i < policy->certificates.count; i++) {
-        const struct certificates *file = &policy->certificates.at[i];
+    vec_each (const struct certificates, file, &policy->certificates) {
         const char *problem = file->problem;
         if (!problem && decide_path(policy, file->path, NULL).access == ACCESS_NONE)
             problem = "is sealed or hidden";

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/vec.h"
 #include "policy/sift.h"
 
 const char *operations_destination(const struct operations *operations, const struct operation *operation)
@@ -11,8 +12,7 @@ const char *operations_destination(const struct operations *operations, const st
     const char *elsewhere = operation->kind == OP_SIFT ? sifted_destination(sifted_file(path)) : NULL;
     if (elsewhere)
         return elsewhere;
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *other = &operations->at[i];
+    vec_each (const struct operation, other, operations) {
         if (other->kind == OP_HOME)
             home = other->path;
         /* A link of the host's that is shown inside leads there to the real place. */
@@ -30,8 +30,7 @@ bool operation_shows(const struct operation *operation)
 
 bool operations_show(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         if (operation_shows(operation) && path_is_beneath(path, operation->path))
             return true;
     }
@@ -40,8 +39,7 @@ bool operations_show(const struct operations *operations, const char *path)
 
 static bool lies_in_written(const struct operations *operations, const char *path)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *tree = &operations->at[i];
+    vec_each (const struct operation, tree, operations) {
         if (tree->kind == OP_BIND_WRITE && path_is_beneath(path, tree->path) && strcmp(path, tree->path) != 0)
             return true;
     }

@@ -8,59 +8,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
 #include "kernel/endpoint.h"
 #include "plan/walls.h"
 
 struct rule;
 
 #define OPERATIONS(X)                                                                                        \
-    X(PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                      \
-    X(HOME, "home")           /* the private home; without `source` it is thrown away at the end */          \
-    X(DECOY, "decoy")         /* a read-only folder in the place of secrets, and a tripwire; `name` */       \
-    X(HOST, "host")           /* the host's file system as it is: full access */                             \
-    X(LINK, "link")           /* a symbolic link that the host has too; `target` */                          \
-    X(BIND_READ, "read")      /* visible, executable, not writable */                                        \
-    X(BIND_WRITE, "write")    /* visible and writable; `make`: make the directory if it is missing */        \
-    X(HIDE, "hide")           /* masked under a visible parent; may be a pattern */                          \
-    X(FREEZE, "freeze")       /* pinned; `missing`: held by a stub or a watch */                             \
-    X(FLAG, "flag")           /* settled at the end; may be a pattern */                                     \
-    X(COPY, "copy")           /* from `source` into the private home */                                      \
-    X(SEED, "seed")           /* to read; what is written goes to a folder beside the private home */        \
-    X(SIFT, "sift")           /* the harmless part of `source`, made anew in the private home */             \
-    X(SYNC, "sync")           /* kept the same as `source` */                                                \
-    X(SOCKET, "socket")       /* one Unix socket */                                                          \
-    X(NET, "net")             /* `value`: off, allow or open */                                              \
-    X(CONNECT, "connect")     /* `value`: host, `port` */                                                    \
-    X(REFUSE, "refuse")       /* `value`: host, `port` */                                                    \
-    X(PUBLISH, "publish")     /* `port` inside, `host_port` outside */                                       \
-    X(HOST_PORT, "host-port") /* `port` */                                                                   \
-    X(ENV_PASS, "env-pass")   /* `name`: the caller's value */                                               \
-    X(ENV_SET, "env-set")     /* `name`, `value` */                                                          \
-    X(LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                        \
-    X(ARTIFACTS, "artifacts") /* `name`: a folder of builds, in which new programs are nothing to tell of */ \
-    X(ARGUMENT, "argument")   /* `value`: a word that the agent gets before its own arguments */
+    X(OP_PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                   \
+    X(OP_HOME, "home")           /* the private home; without `source` it is thrown away at the end */       \
+    X(OP_DECOY, "decoy")         /* a read-only folder in the place of secrets, and a tripwire; `name` */    \
+    X(OP_HOST, "host")           /* the host's file system as it is: full access */                          \
+    X(OP_LINK, "link")           /* a symbolic link that the host has too; `target` */                       \
+    X(OP_BIND_READ, "read")      /* visible, executable, not writable */                                     \
+    X(OP_BIND_WRITE, "write")    /* visible and writable; `make`: make the directory if it is missing */     \
+    X(OP_HIDE, "hide")           /* masked under a visible parent; may be a pattern */                       \
+    X(OP_FREEZE, "freeze")       /* pinned; `missing`: held by a stub or a watch */                          \
+    X(OP_FLAG, "flag")           /* settled at the end; may be a pattern */                                  \
+    X(OP_COPY, "copy")           /* from `source` into the private home */                                   \
+    X(OP_SEED, "seed")           /* to read; what is written goes to a folder beside the private home */     \
+    X(OP_SIFT, "sift")           /* the harmless part of `source`, made anew in the private home */          \
+    X(OP_SYNC, "sync")           /* kept the same as `source` */                                             \
+    X(OP_SOCKET, "socket")       /* one Unix socket */                                                       \
+    X(OP_NET, "net")             /* `value`: off, allow or open */                                           \
+    X(OP_CONNECT, "connect")     /* `value`: host, `port` */                                                 \
+    X(OP_REFUSE, "refuse")       /* `value`: host, `port` */                                                 \
+    X(OP_PUBLISH, "publish")     /* `port` inside, `host_port` outside */                                    \
+    X(OP_HOST_PORT, "host-port") /* `port` */                                                                \
+    X(OP_ENV_PASS, "env-pass")   /* `name`: the caller's value */                                            \
+    X(OP_ENV_SET, "env-set")     /* `name`, `value` */                                                       \
+    X(OP_LIMIT, "limit")         /* `name`, `amount` (none: no limit) */                                     \
+    X(OP_ARTIFACTS, "artifacts") /* `name`: a build directory: new programs there are not reported */        \
+    X(OP_ARGUMENT, "argument")   /* `value`: an argument that bawn adds before the agent's own */
 
-enum operation_kind {
-#define X(id, name) OP_##id,
-    OPERATIONS(X)
-#undef X
-};
+enum operation_kind { OPERATIONS(ID_OF) };
 
 const char *operation_name(enum operation_kind kind);
 
 /* What holds a limit here. What nothing holds is not called held. */
 #define LIMIT_MEANS(X)                                                                                       \
-    X(NOTHING, "")                                                                                           \
-    X(CGROUP, "cgroup")         /* a control group of the sandbox's own */                                   \
-    X(RLIMIT, "rlimit")         /* the kernel's limit on processes: files for each, pids for all of them */  \
-    X(OOM_SCORE, "oom-score")   /* no limit: the first to go when the machine's memory runs out */           \
-    X(SUPERVISOR, "supervisor") /* bawn ends the command */
+    X(HELD_BY_NOTHING, "")                                                                                   \
+    X(HELD_BY_CGROUP, "cgroup") /* a control group of the sandbox's own */                                   \
+    X(HELD_BY_RLIMIT, "rlimit") /* the kernel's limit on processes: files for each, pids for all of them */  \
+    X(HELD_BY_OOM_SCORE, "oom-score")   /* no limit: the first to go when the machine's memory runs out */   \
+    X(HELD_BY_SUPERVISOR, "supervisor") /* bawn ends the command */
 
-enum limit_means {
-#define X(id, name) HELD_BY_##id,
-    LIMIT_MEANS(X)
-#undef X
-};
+enum limit_means { LIMIT_MEANS(ID_OF) };
 
 struct operation {
     enum operation_kind kind;

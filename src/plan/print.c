@@ -6,26 +6,9 @@
 #include "plan/plan.h"
 #include "policy/decide.h"
 
-static const char *const operation_names[] = {
-#define X(id, name) [OP_##id] = name,
-    OPERATIONS(X)
-#undef X
-};
+DEFINE_TEXTS(operation_name, enum operation_kind, OPERATIONS, NAME_OF)
 
-const char *operation_name(enum operation_kind kind)
-{
-    return operation_names[kind];
-}
-
-static const char *limit_means_name(enum limit_means means)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        LIMIT_MEANS(X)
-#undef X
-    };
-    return names[means];
-}
+static DEFINE_TEXTS(limit_means_name, enum limit_means, LIMIT_MEANS, NAME_OF)
 
 const char *rule_origin(struct arena *arena, const struct rule *rule)
 {
@@ -109,8 +92,7 @@ static void add_operation(struct json *json, const struct operation *operation)
 static void add_workspaces(struct json *json, const struct policy *policy)
 {
     json_open(json, "workspaces", '[');
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
         json_open(json, NULL, '{');
         json_str(json, "path", workspace->path);
         json_str(json, "chosen_by", workspace->chosen_by);
@@ -135,8 +117,7 @@ static void add_modes(struct json *json, const struct plan *plan)
     if (!plan->given_up.count)
         return;
     json_open(json, "given_up", '[');
-    for (size_t i = 0; i < plan->given_up.count; i++) {
-        const struct given_up *given_up = &plan->given_up.at[i];
+    vec_each (const struct given_up, given_up, &plan->given_up) {
         json_open(json, NULL, '{');
         json_str(json, "wall", wall_name(given_up->wall));
         json_str(json, "by", given_up->by);
@@ -223,8 +204,7 @@ void plan_add_text(const struct plan *plan, struct buf *out)
 {
     enum { NAME_COLUMNS = 10, OBJECT_COLUMNS = 56 };
     struct arena *arena = plan->policy->arena;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         const char *object = object_text(arena, operation);
         size_t start = out->size;
         buf_add_str(out, operation_name(operation->kind));

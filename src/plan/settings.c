@@ -27,8 +27,7 @@ static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
 static void add_refusals(struct plan *plan, const struct rule *refuse)
 {
     VEC(uint16_t) ports = {0};
-    for (size_t i = 0; i < plan->policy->rules.count; i++) {
-        const struct rule *rule = &plan->policy->rules.at[i];
+    vec_each (const struct rule, rule, &plan->policy->rules) {
         if (rule->verb != VERB_CONNECT || !policy_rule_counts(plan->policy, rule) ||
             !(host_covers(&rule->host, &refuse->host) || host_may_lead_to(&rule->host, &refuse->host)))
             continue;
@@ -49,8 +48,7 @@ void plan_add_network(struct plan *plan)
     const struct rule *net = decide_net(policy, NULL).decides;
     enum net_mode mode = net ? net->net : NET_ALLOW;
     plan_add(plan, (struct operation){.kind = OP_NET, .because = net, .value = net_mode_name(mode)});
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (!policy_rule_counts(policy, rule))
             continue;
         bool is_host = verb_object(rule->verb) == OBJECT_HOST && mode == NET_ALLOW;
@@ -77,8 +75,7 @@ void plan_add_environment(struct plan *plan)
         if (rule && rule->verb == VERB_ENV && (!rule->env.value || rule->env.is_default))
             plan_add(plan, (struct operation){.kind = OP_ENV_PASS, .because = rule, .name = name});
     }
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb != VERB_ENV || !rule->env.value ||
             decide_env(policy, rule->env.name, NULL).decides != rule ||
             (rule->env.is_default && text_variable(policy->request.environment, rule->env.name)))
@@ -129,8 +126,7 @@ void plan_add_limits(struct plan *plan)
 void plan_add_artifacts(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_ARTIFACTS && policy_rule_counts(policy, rule))
             plan_add(plan, (struct operation){.kind = OP_ARTIFACTS, .because = rule, .name = rule->text});
     }

@@ -5,28 +5,14 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-static const struct {
-    const char *name, *loss;
-} walls[] = {
-#define X(id, name, without) [WALL_##id] = {name, without},
-    WALLS(X)
-#undef X
-};
+DEFINE_TEXTS(wall_name, enum wall, WALLS, NAME_OF)
 
-const char *wall_name(enum wall wall)
-{
-    return walls[wall].name;
-}
-
-const char *wall_loss(enum wall wall)
-{
-    return walls[wall].loss;
-}
+DEFINE_TEXTS(wall_loss, enum wall, WALLS, TITLE_OF)
 
 enum wall wall_from_name(const char *name)
 {
     for (enum wall wall = 0; wall < WALL_DEGRADABLE_COUNT; wall++) {
-        if (strcmp(name, walls[wall].name) == 0)
+        if (strcmp(name, wall_name(wall)) == 0)
             return wall;
     }
     return WALL_COUNT;
@@ -34,11 +20,7 @@ enum wall wall_from_name(const char *name)
 
 const char *wall_closest(const char *name)
 {
-    static const char *const names[] = {
-#define X(id, name, without) name,
-        DEGRADABLE_WALLS(X)
-#undef X
-            NULL};
+    static const char *const names[] = {DEGRADABLE_WALLS(NAME_OF) NULL};
     return text_closest(name, names);
 }
 

@@ -6,22 +6,22 @@
 
 #include <stdbool.h>
 
+#include "base/names.h"
+
 /*    wall       name        what there is without it */
 #define DEGRADABLE_WALLS(X)                                                                                  \
-    X(LANDLOCK, "landlock", "files are held by mounts alone, with no second wall behind them")               \
-    X(SECCOMP, "seccomp", "every interface of the kernel is open to the command")                            \
-    X(ROOT, "root", "root inside is root outside, for every file that it can name")                          \
-    X(MEMORY, "memory", "the sandbox has no limit of memory; it is only the first to go when memory runs out")
+    X(WALL_LANDLOCK, "landlock", "files are held by mounts alone, with no second wall behind them")          \
+    X(WALL_SECCOMP, "seccomp", "every interface of the kernel is open to the command")                       \
+    X(WALL_ROOT, "root", "root inside is root outside, for every file that it can name")                     \
+    X(WALL_MEMORY, "memory",                                                                                 \
+      "the sandbox has no limit of memory; it is only the first to go when memory runs out")
 
 #define WALLS(X)                                                                                             \
     DEGRADABLE_WALLS(X)                                                                                      \
-    X(FILES, "files", "whatever you can read and write on this machine, the command can")
+    X(WALL_FILES, "files", "whatever you can read and write on this machine, the command can")
 
 enum wall {
-#define X(id, name, without) WALL_##id,
-    WALLS(X)
-#undef X
-        WALL_COUNT,
+    WALLS(ID_OF) WALL_COUNT,
     WALL_DEGRADABLE_COUNT = WALL_FILES,
 };
 

@@ -5,16 +5,7 @@
 
 #include "base/pattern.h"
 
-static const char *const loss_texts[] = {
-#define X(id, text) text,
-    LOSSES(X)
-#undef X
-};
-
-const char *loss_text(enum loss loss)
-{
-    return loss_texts[loss];
-}
+DEFINE_TEXTS(loss_text, enum loss, LOSSES, NAME_OF)
 
 enum loss loss_between(const struct candidate *winner, const struct candidate *loser)
 {

@@ -4,48 +4,41 @@
  */
 #pragma once
 
+#include "base/names.h"
 #include "policy/policy.h"
 
 /* What may be done with a path, least first: a repository that is not trusted counts only where it gives less. */
 #define ACCESSES(X)                                                                                          \
-    X(NONE, "hidden")                                                                                        \
-    X(SIFT, "sift")                                                                                          \
-    X(READ, "read")                                                                                          \
-    X(FROZEN, "frozen")                                                                                      \
-    X(COPY, "copy")                                                                                          \
-    X(SEED, "seed")                                                                                          \
-    X(SYNC, "sync")                                                                                          \
-    X(SOCKET, "socket")                                                                                      \
-    X(FLAGGED, "flagged")                                                                                    \
-    X(WRITE, "write")
+    X(ACCESS_NONE, "hidden")                                                                                 \
+    X(ACCESS_SIFT, "sift")                                                                                   \
+    X(ACCESS_READ, "read")                                                                                   \
+    X(ACCESS_FROZEN, "frozen")                                                                               \
+    X(ACCESS_COPY, "copy")                                                                                   \
+    X(ACCESS_SEED, "seed")                                                                                   \
+    X(ACCESS_SYNC, "sync")                                                                                   \
+    X(ACCESS_SOCKET, "socket")                                                                               \
+    X(ACCESS_FLAGGED, "flagged")                                                                             \
+    X(ACCESS_WRITE, "write")
 
-enum access {
-#define X(id, name) ACCESS_##id,
-    ACCESSES(X)
-#undef X
-};
+enum access { ACCESSES(ID_OF) };
 
 const char *access_name(enum access access);
 
 /* Why a rule did not decide. */
 #define LOSSES(X)                                                                                            \
-    X(NONE, "")                                                                                              \
-    X(LESS_SPECIFIC, "is less specific")                                                                     \
-    X(EARLIER_LAYER, "comes from a weaker layer")                                                            \
-    X(EARLIER_LINE, "stands earlier in the same layer")                                                      \
-    X(LOCKED, "is shut out by the administrator's lock")                                                     \
-    X(SEALED, "is shut out by a seal, which no profile and no repository opens")                             \
-    X(HIDDEN, "is shut out by the user's own hide")                                                          \
-    X(UNTRUSTED, "would widen, and the repository is not trusted")                                           \
-    X(PROFILE_TREE, "does not reach into a tree that a profile grants")                                      \
-    X(FROZEN, "is beaten by the freeze around it")                                                           \
-    X(NOT_WRITABLE, "holds only inside a writable tree")
+    X(LOSS_NONE, "")                                                                                         \
+    X(LOSS_LESS_SPECIFIC, "is less specific")                                                                \
+    X(LOSS_EARLIER_LAYER, "comes from a weaker layer")                                                       \
+    X(LOSS_EARLIER_LINE, "stands earlier in the same layer")                                                 \
+    X(LOSS_LOCKED, "is shut out by the administrator's lock")                                                \
+    X(LOSS_SEALED, "is shut out by a seal, which no profile and no repository opens")                        \
+    X(LOSS_HIDDEN, "is shut out by the user's own hide")                                                     \
+    X(LOSS_UNTRUSTED, "would widen, and the repository is not trusted")                                      \
+    X(LOSS_PROFILE_TREE, "does not reach into a tree that a profile grants")                                 \
+    X(LOSS_FROZEN, "is beaten by the freeze around it")                                                      \
+    X(LOSS_NOT_WRITABLE, "holds only inside a writable tree")
 
-enum loss {
-#define X(id, text) LOSS_##id,
-    LOSSES(X)
-#undef X
-};
+enum loss { LOSSES(ID_OF) };
 
 const char *loss_text(enum loss loss);
 

@@ -5,16 +5,7 @@
 #include "base/pattern.h"
 #include "policy/decide.h"
 
-static const char *const access_names[] = {
-#define X(id, name) name,
-    ACCESSES(X)
-#undef X
-};
-
-const char *access_name(enum access access)
-{
-    return access_names[access];
-}
+DEFINE_TEXTS(access_name, enum access, ACCESSES, NAME_OF)
 
 static bool is_modifier(const struct rule *rule)
 {

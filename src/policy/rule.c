@@ -8,40 +8,14 @@ static const struct {
     const char *word, *placeholder;
     enum object_kind object;
 } verbs[VERB_COUNT] = {
-#define X(id, word, object, placeholder) [VERB_##id] = {word, placeholder, object},
+#define X(id, word, object, placeholder) [id] = {word, placeholder, object},
     VERBS(X)
-#undef X
-};
-
-static const char *const line_words[] = {
-#define X(id, word, object, placeholder) word,
-    VERBS(X)
-#undef X
-        "lock",
-    NULL,
-};
-
-static const char *const layer_names[] = {
-#define X(id, name) name,
-    LAYERS(X)
-#undef X
-};
-
-static const char *const limit_names[] = {
-#define X(id, name, example) name,
-    LIMITS(X)
 #undef X
 };
 
 static const char *const path_start_variables[START_COUNT] = {
-#define X(id, variable) [START_##id] = variable,
+#define X(id, variable) [id] = variable,
     PATH_STARTS(X)
-#undef X
-};
-
-static const char *const net_mode_names[] = {
-#define X(id, name) name,
-    NET_MODES(X)
 #undef X
 };
 
@@ -77,30 +51,22 @@ enum verb verb_from_word(const char *word)
 
 const char *verb_closest(const char *word)
 {
+    static const char *const line_words[] = {VERBS(NAME_OF) "lock", NULL};
     return text_closest(word, line_words);
 }
 
-const char *layer_name(enum layer layer)
-{
-    return layer_names[layer];
-}
+DEFINE_TEXTS(layer_name, enum layer, LAYERS, NAME_OF)
 
 const char *path_start_variable(enum path_start start)
 {
     return path_start_variables[start];
 }
 
-const char *limit_name(enum limit limit)
-{
-    return limit_names[limit];
-}
+DEFINE_TEXTS(limit_name, enum limit, LIMITS, NAME_OF)
 
 bool limit_is_size(enum limit limit)
 {
     return limit == LIMIT_MEMORY || limit == LIMIT_SNAPSHOT || limit == LIMIT_JOURNALS;
 }
 
-const char *net_mode_name(enum net_mode mode)
-{
-    return net_mode_names[mode];
-}
+DEFINE_TEXTS(net_mode_name, enum net_mode, NET_MODES, NAME_OF)

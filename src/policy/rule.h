@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
 #include "base/vec.h"
 #include "policy/host.h"
 
@@ -27,42 +28,36 @@ enum object_kind {
 
 /*    verb        word         object        what the words after it are called */
 #define VERBS(X)                                                                                             \
-    X(USE, "use", OBJECT_NAME, "NAME")                                                                       \
-    X(WORKSPACE, "workspace", OBJECT_PATH, "DIR")                                                            \
-    X(READ, "read", OBJECT_PATH, "PATH")                                                                     \
-    X(WRITE, "write", OBJECT_PATH, "PATH")                                                                   \
-    X(HIDE, "hide", OBJECT_PATH, "PATH")                                                                     \
-    X(SEAL, "seal", OBJECT_PATH, "PATH")                                                                     \
-    X(FREEZE, "freeze", OBJECT_PATH, "PATH")                                                                 \
-    X(FLAG, "flag", OBJECT_PATH, "PATH")                                                                     \
-    X(COPY, "copy", OBJECT_PATH, "PATH")                                                                     \
-    X(SEED, "seed", OBJECT_PATH, "DIR")                                                                      \
-    X(SIFT, "sift", OBJECT_PATH, "FILE")                                                                     \
-    X(SYNC, "sync", OBJECT_PATH, "FILE")                                                                     \
-    X(SOCKET, "socket", OBJECT_PATH, "PATH")                                                                 \
-    X(CONNECT, "connect", OBJECT_HOST, "HOST[:PORT]")                                                        \
-    X(REFUSE, "refuse", OBJECT_HOST, "HOST[:PORT]")                                                          \
-    X(NET, "net", OBJECT_NET, "off|allow|open")                                                              \
-    X(PUBLISH, "publish", OBJECT_PORT, "[HOSTPORT:]PORT")                                                    \
-    X(HOST_PORT, "host-port", OBJECT_PORT, "PORT")                                                           \
-    X(ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                                \
-    X(UNSET, "unset", OBJECT_ENV, "NAME")                                                                    \
-    X(LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                            \
-    X(ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                           \
-    X(ARGUMENT, "argument", OBJECT_TEXT, "WORD")                                                             \
-    X(LOGIN, "login", OBJECT_TEXT, "WORD")                                                                   \
-    X(BROWSE, "browse", OBJECT_TEXT, "HOST")                                                                 \
-    X(MATCH, "match", OBJECT_NAME, "CMD")                                                                    \
-    X(DETECT, "detect", OBJECT_NAME, "NAME")                                                                 \
-    X(ABOUT, "about", OBJECT_TEXT, "TEXT")
+    X(VERB_USE, "use", OBJECT_NAME, "NAME")                                                                  \
+    X(VERB_WORKSPACE, "workspace", OBJECT_PATH, "DIR")                                                       \
+    X(VERB_READ, "read", OBJECT_PATH, "PATH")                                                                \
+    X(VERB_WRITE, "write", OBJECT_PATH, "PATH")                                                              \
+    X(VERB_HIDE, "hide", OBJECT_PATH, "PATH")                                                                \
+    X(VERB_SEAL, "seal", OBJECT_PATH, "PATH")                                                                \
+    X(VERB_FREEZE, "freeze", OBJECT_PATH, "PATH")                                                            \
+    X(VERB_FLAG, "flag", OBJECT_PATH, "PATH")                                                                \
+    X(VERB_COPY, "copy", OBJECT_PATH, "PATH")                                                                \
+    X(VERB_SEED, "seed", OBJECT_PATH, "DIR")                                                                 \
+    X(VERB_SIFT, "sift", OBJECT_PATH, "FILE")                                                                \
+    X(VERB_SYNC, "sync", OBJECT_PATH, "FILE")                                                                \
+    X(VERB_SOCKET, "socket", OBJECT_PATH, "PATH")                                                            \
+    X(VERB_CONNECT, "connect", OBJECT_HOST, "HOST[:PORT]")                                                   \
+    X(VERB_REFUSE, "refuse", OBJECT_HOST, "HOST[:PORT]")                                                     \
+    X(VERB_NET, "net", OBJECT_NET, "off|allow|open")                                                         \
+    X(VERB_PUBLISH, "publish", OBJECT_PORT, "[HOSTPORT:]PORT")                                               \
+    X(VERB_HOST_PORT, "host-port", OBJECT_PORT, "PORT")                                                      \
+    X(VERB_ENV, "env", OBJECT_ENV, "NAME[=VALUE]")                                                           \
+    X(VERB_UNSET, "unset", OBJECT_ENV, "NAME")                                                               \
+    X(VERB_LIMIT, "limit", OBJECT_LIMIT, "NAME=VALUE")                                                       \
+    X(VERB_ARTIFACTS, "artifacts", OBJECT_NAME, "NAME")                                                      \
+    X(VERB_ARGUMENT, "argument", OBJECT_TEXT, "WORD")                                                        \
+    X(VERB_LOGIN, "login", OBJECT_TEXT, "WORD")                                                              \
+    X(VERB_BROWSE, "browse", OBJECT_TEXT, "HOST")                                                            \
+    X(VERB_MATCH, "match", OBJECT_NAME, "CMD")                                                               \
+    X(VERB_DETECT, "detect", OBJECT_NAME, "NAME")                                                            \
+    X(VERB_ABOUT, "about", OBJECT_TEXT, "TEXT")
 
-enum verb {
-    VERB_NONE,
-#define X(id, word, object, words_after) VERB_##id,
-    VERBS(X)
-#undef X
-        VERB_COUNT
-};
+enum verb { VERB_NONE, VERBS(ID_OF) VERB_COUNT };
 
 /* Those that only a profile says, of itself: no flag stands for them. */
 bool verb_is_of_profiles(enum verb verb);
@@ -74,20 +69,15 @@ const char *verb_closest(const char *word); /* of all words that may begin a lin
 
 /* Weakest first. */
 #define LAYERS(X)                                                                                            \
-    X(BASE, "base")                                                                                          \
-    X(PROFILE, "profile")                                                                                    \
-    X(AGENT, "agent")                                                                                        \
-    X(ADMIN, "administrator")                                                                                \
-    X(REPOSITORY, "repository")                                                                              \
-    X(USER, "user")                                                                                          \
-    X(COMMAND_LINE, "command line")
+    X(LAYER_BASE, "base")                                                                                    \
+    X(LAYER_PROFILE, "profile")                                                                              \
+    X(LAYER_AGENT, "agent")                                                                                  \
+    X(LAYER_ADMIN, "administrator")                                                                          \
+    X(LAYER_REPOSITORY, "repository")                                                                        \
+    X(LAYER_USER, "user")                                                                                    \
+    X(LAYER_COMMAND_LINE, "command line")
 
-enum layer {
-#define X(id, name) LAYER_##id,
-    LAYERS(X)
-#undef X
-        LAYER_COUNT
-};
+enum layer { LAYERS(ID_OF) LAYER_COUNT };
 
 const char *layer_name(enum layer layer);
 
@@ -112,23 +102,16 @@ struct source {
 
 /* Where a path starts. */
 #define PATH_STARTS(X)                                                                                       \
-    X(HOME, "HOME")                                                                                          \
-    X(CONFIG, "XDG_CONFIG_HOME")                                                                             \
-    X(DATA, "XDG_DATA_HOME")                                                                                 \
-    X(STATE, "XDG_STATE_HOME")                                                                               \
-    X(CACHE, "XDG_CACHE_HOME")                                                                               \
-    X(RUNTIME, "XDG_RUNTIME_DIR")                                                                            \
-    X(GIT, "GIT")                                                                                            \
-    X(GITLINK, "GITLINK")
+    X(START_HOME, "HOME")                                                                                    \
+    X(START_CONFIG, "XDG_CONFIG_HOME")                                                                       \
+    X(START_DATA, "XDG_DATA_HOME")                                                                           \
+    X(START_STATE, "XDG_STATE_HOME")                                                                         \
+    X(START_CACHE, "XDG_CACHE_HOME")                                                                         \
+    X(START_RUNTIME, "XDG_RUNTIME_DIR")                                                                      \
+    X(START_GIT, "GIT")                                                                                      \
+    X(START_GITLINK, "GITLINK")
 
-enum path_start {
-    START_ROOT,
-    START_RELATIVE,
-#define X(id, variable) START_##id,
-    PATH_STARTS(X)
-#undef X
-        START_COUNT
-};
+enum path_start { START_ROOT, START_RELATIVE, PATH_STARTS(ID_OF) START_COUNT };
 
 /* The variable that names the start, without its $: "HOME". */
 const char *path_start_variable(enum path_start start);
@@ -148,19 +131,14 @@ struct env_object {
 };
 
 #define LIMITS(X)                                                                                            \
-    X(MEMORY, "memory", "8G")                                                                                \
-    X(PIDS, "pids", "4096")                                                                                  \
-    X(FILES, "files", "4096")                                                                                \
-    X(TIME, "time", "8h")                                                                                    \
-    X(SNAPSHOT, "snapshot", "2G")                                                                            \
-    X(JOURNALS, "journals", "256M")
+    X(LIMIT_MEMORY, "memory", "8G")                                                                          \
+    X(LIMIT_PIDS, "pids", "4096")                                                                            \
+    X(LIMIT_FILES, "files", "4096")                                                                          \
+    X(LIMIT_TIME, "time", "8h")                                                                              \
+    X(LIMIT_SNAPSHOT, "snapshot", "2G")                                                                      \
+    X(LIMIT_JOURNALS, "journals", "256M")
 
-enum limit {
-#define X(id, name, example) LIMIT_##id,
-    LIMITS(X)
-#undef X
-        LIMIT_COUNT
-};
+enum limit { LIMITS(ID_OF) LIMIT_COUNT };
 
 const char *limit_name(enum limit limit);
 bool limit_is_size(enum limit limit); /* in bytes */
@@ -173,16 +151,11 @@ struct limit_object {
 };
 
 #define NET_MODES(X)                                                                                         \
-    X(OFF, "off")                                                                                            \
-    X(ALLOW, "allow")                                                                                        \
-    X(OPEN, "open")
+    X(NET_OFF, "off")                                                                                        \
+    X(NET_ALLOW, "allow")                                                                                    \
+    X(NET_OPEN, "open")
 
-enum net_mode {
-#define X(id, name) NET_##id,
-    NET_MODES(X)
-#undef X
-        NET_COUNT
-};
+enum net_mode { NET_MODES(ID_OF) NET_COUNT };
 
 const char *net_mode_name(enum net_mode mode);
 

@@ -3,34 +3,31 @@
 
 #include <stdbool.h>
 
+#include "base/names.h"
+
 /*    format   the end of its path          where it goes, from the home; ""    made once, and then the command's own
  *                                           means the same place                                                      */
 #define SIFTED_FILES(X)                                                                                      \
-    X(NPM, "/.npmrc", "", false)                                                                             \
-    X(PIP, "/pip/pip.conf", "", false)                                                                       \
-    X(PIP_OLD, "/.pip/pip.conf", "", false)                                                                  \
-    X(NPM_SYSTEM, "/etc/npmrc", "/.npmrc-system", false)                                                     \
-    X(PIP_SYSTEM, "/etc/pip.conf", "/.pip/pip.conf", false)                                                  \
-    X(CARGO, "/.cargo/config.toml", "", false)                                                               \
-    X(MAVEN, "/.m2/settings.xml", "", false)                                                                 \
-    X(MAVEN_SYSTEM, "/etc/maven/settings.xml", "/.m2/settings.xml", false)                                   \
-    X(NUGET, "/NuGet/NuGet.Config", "", false)                                                               \
-    X(PNPM, "/pnpm/rc", "", false)                                                                           \
-    X(UV, "/uv/uv.toml", "", false)                                                                          \
-    X(YARN, "/.yarnrc.yml", "", false)                                                                       \
-    X(BUN, "/.bunfig.toml", "", false)                                                                       \
-    X(YARN_OLD, "/.yarnrc", "", false)                                                                       \
-    X(POETRY, "/pypoetry/config.toml", "", false)                                                            \
-    X(CONDA, "/.condarc", "", false)                                                                         \
-    X(MISE, "/mise/config.toml", "", false)                                                                  \
-    X(CLAUDE, "/.claude.json", "/.claude/.claude.json", true)
+    X(SIFTED_NPM, "/.npmrc", "", false)                                                                      \
+    X(SIFTED_PIP, "/pip/pip.conf", "", false)                                                                \
+    X(SIFTED_PIP_OLD, "/.pip/pip.conf", "", false)                                                           \
+    X(SIFTED_NPM_SYSTEM, "/etc/npmrc", "/.npmrc-system", false)                                              \
+    X(SIFTED_PIP_SYSTEM, "/etc/pip.conf", "/.pip/pip.conf", false)                                           \
+    X(SIFTED_CARGO, "/.cargo/config.toml", "", false)                                                        \
+    X(SIFTED_MAVEN, "/.m2/settings.xml", "", false)                                                          \
+    X(SIFTED_MAVEN_SYSTEM, "/etc/maven/settings.xml", "/.m2/settings.xml", false)                            \
+    X(SIFTED_NUGET, "/NuGet/NuGet.Config", "", false)                                                        \
+    X(SIFTED_PNPM, "/pnpm/rc", "", false)                                                                    \
+    X(SIFTED_UV, "/uv/uv.toml", "", false)                                                                   \
+    X(SIFTED_YARN, "/.yarnrc.yml", "", false)                                                                \
+    X(SIFTED_BUN, "/.bunfig.toml", "", false)                                                                \
+    X(SIFTED_YARN_OLD, "/.yarnrc", "", false)                                                                \
+    X(SIFTED_POETRY, "/pypoetry/config.toml", "", false)                                                     \
+    X(SIFTED_CONDA, "/.condarc", "", false)                                                                  \
+    X(SIFTED_MISE, "/mise/config.toml", "", false)                                                           \
+    X(SIFTED_CLAUDE, "/.claude.json", "/.claude/.claude.json", true)
 
-enum sifted {
-    SIFTED_UNKNOWN,
-#define X(id, end, destination, once) SIFTED_##id,
-    SIFTED_FILES(X)
-#undef X
-};
+enum sifted { SIFTED_UNKNOWN, SIFTED_FILES(ID_OF) };
 
 enum sifted sifted_file(const char *path);
 

@@ -12,23 +12,9 @@
 
 enum { FIELD_COUNT = 10, LARGEST_CATALOGUE = 1 << 20 };
 
-static const struct {
-    const char *name, *title;
-} promises[] = {
-#define X(id, name, title) {name, title},
-    PROMISES(X)
-#undef X
-};
+DEFINE_TEXTS(promise_name, enum promise, PROMISES, NAME_OF)
 
-const char *promise_name(enum promise promise)
-{
-    return promises[promise].name;
-}
-
-const char *promise_title(enum promise promise)
-{
-    return promises[promise].title;
-}
+DEFINE_TEXTS(promise_title, enum promise, PROMISES, TITLE_OF)
 
 /* The text up to the separator, and the rest behind it; the rest is NULL at the end. */
 static char *take(struct arena *arena, const char **text, const char *separator)
@@ -56,7 +42,7 @@ static int parse_line(struct arena *arena, const char *line, struct attack_case 
         fields[i] = take(arena, &rest, "\t");
     }
     enum promise promise = 0;
-    while (promise < PROMISE_COUNT && strcmp(promises[promise].name, fields[2]) != 0)
+    while (promise < PROMISE_COUNT && strcmp(promise_name(promise), fields[2]) != 0)
         promise++;
     if (rest || promise == PROMISE_COUNT)
         return err_set(err, "bawn-prove lists a case that is not understood: %.80s", line);

@@ -5,24 +5,20 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/names.h"
 #include "base/vec.h"
 
 /* What bawn promises, and under which the results stand. */
 #define PROMISES(X)                                                                                          \
-    X(FILES, "files", "Files")                                                                               \
-    X(PROCESSES, "processes", "Processes")                                                                   \
-    X(NETWORK, "network", "Network")                                                                         \
-    X(PERSISTENCE, "persistence", "Persistence")                                                             \
-    X(TERMINAL, "terminal", "Terminal")                                                                      \
-    X(KERNEL, "kernel", "Kernel surface")                                                                    \
-    X(RESOURCES, "resources", "Resources")
+    X(PROMISE_FILES, "files", "Files")                                                                       \
+    X(PROMISE_PROCESSES, "processes", "Processes")                                                           \
+    X(PROMISE_NETWORK, "network", "Network")                                                                 \
+    X(PROMISE_PERSISTENCE, "persistence", "Persistence")                                                     \
+    X(PROMISE_TERMINAL, "terminal", "Terminal")                                                              \
+    X(PROMISE_KERNEL, "kernel", "Kernel surface")                                                            \
+    X(PROMISE_RESOURCES, "resources", "Resources")
 
-enum promise {
-#define X(id, name, title) PROMISE_##id,
-    PROMISES(X)
-#undef X
-        PROMISE_COUNT
-};
+enum promise { PROMISES(ID_OF) PROMISE_COUNT };
 
 const char *promise_name(enum promise promise);
 const char *promise_title(enum promise promise);

@@ -10,23 +10,9 @@
 
 enum { MOST_WORDS = 32, CONTROL_TRIES = 200, INSIDE_TRIES = 20, TRY_MICROSECONDS = 2500 };
 
-static const struct {
-    const char *name, *word;
-} rulings[] = {
-#define X(id, name, word) {name, word},
-    RULINGS(X)
-#undef X
-};
+DEFINE_TEXTS(ruling_name, enum ruling, RULINGS, NAME_OF)
 
-const char *ruling_name(enum ruling ruling)
-{
-    return rulings[ruling].name;
-}
-
-const char *ruling_word(enum ruling ruling)
-{
-    return rulings[ruling].word;
-}
+DEFINE_TEXTS(ruling_word, enum ruling, RULINGS, TITLE_OF)
 
 struct court {
     const struct battery *battery;

@@ -4,23 +4,19 @@
  */
 #pragma once
 
+#include "base/names.h"
 #include "prove/attacker.h"
 #include "prove/catalogue.h"
 #include "prove/sensors.h"
 
 #define RULINGS(X)                                                                                           \
-    X(NOT_APPLICABLE, "not-applicable",                                                                      \
+    X(RULING_NOT_APPLICABLE, "not-applicable",                                                               \
       "n/a") /* it does not work on this machine without a sandbox either */                                 \
-    X(HELD, "held", "held")                                                                                  \
-    X(GRANTED, "granted", "granted") /* it works, and the policy says that it may */                         \
-    X(ESCAPED, "escaped", "ESCAPED")
+    X(RULING_HELD, "held", "held")                                                                           \
+    X(RULING_GRANTED, "granted", "granted") /* it works, and the policy says that it may */                  \
+    X(RULING_ESCAPED, "escaped", "ESCAPED")
 
-enum ruling {
-#define X(id, name, word) RULING_##id,
-    RULINGS(X)
-#undef X
-        RULING_COUNT
-};
+enum ruling { RULINGS(ID_OF) RULING_COUNT };
 
 const char *ruling_name(enum ruling ruling);
 const char *ruling_word(enum ruling ruling);

@@ -17,15 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-const char *sensor_says(enum sensor sensor)
-{
-    static const char *const says[] = {
-#define X(id, says) says,
-        SENSORS(X)
-#undef X
-    };
-    return says[sensor];
-}
+DEFINE_TEXTS(sensor_says, enum sensor, SENSORS, NAME_OF)
 
 /* --- listeners ------------------------------------------------------------------------------------------------------- */
 

@@ -1,23 +1,19 @@
 /* Looks from outside whether an attack had an effect: on files, on a process, on listening sockets. */
 #pragma once
 
+#include "base/names.h"
 #include "base/vec.h"
 #include "prove/targets.h"
 
 #define SENSORS(X)                                                                                           \
-    X(CANARY, "a canary came out")                                                                           \
-    X(FILES, "a decoy file was changed")                                                                     \
-    X(VICTIM, "a process of the host was reached")                                                           \
-    X(LISTENERS, "a server of the host was reached")                                                         \
-    X(TERMINAL, "something was typed into the terminal")                                                     \
-    X(OUTLIVES, "a process lived on after the run")
+    X(SENSOR_CANARY, "a canary came out")                                                                    \
+    X(SENSOR_FILES, "a decoy file was changed")                                                              \
+    X(SENSOR_VICTIM, "a process of the host was reached")                                                    \
+    X(SENSOR_LISTENERS, "a server of the host was reached")                                                  \
+    X(SENSOR_TERMINAL, "something was typed into the terminal")                                              \
+    X(SENSOR_OUTLIVES, "a process lived on after the run")
 
-enum sensor {
-#define X(id, says) SENSOR_##id,
-    SENSORS(X)
-#undef X
-        SENSOR_COUNT
-};
+enum sensor { SENSORS(ID_OF) SENSOR_COUNT };
 
 typedef unsigned sensor_set;
 

@@ -104,12 +104,12 @@ static const char mark_prefix[] = "bawn-prove-";
 /* What a prover left that was killed, and the one that waited for it too. Whoever is at work holds a lock. */
 static void sweep(const struct targets *own)
 {
-    auto_fd int folder_fd = open(own->states, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    auto_fd int folder_fd = open_directory_at(AT_FDCWD, own->states);
     DIR *folder = folder_fd < 0 ? NULL : directories_list(folder_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         if (!text_starts_with(entry->d_name, mark_prefix))
             continue;
-        auto_fd int lock = openat(folder_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        auto_fd int lock = open_directory_at(folder_fd, entry->d_name);
         if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
             continue;
         struct targets left = *own;
@@ -146,7 +146,7 @@ int targets_begin(struct targets *targets, struct err *err)
     targets->token = arena_printf(targets->arena, "CANARY%s", random_hex(targets->arena, 16));
     if (directories_make(targets->state, err) < 0)
         return -1;
-    auto_fd int lock = open(targets->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    auto_fd int lock = open_directory_at(AT_FDCWD, targets->state);
     if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
         return err_sys(err, errno, "cannot lock %s", targets->state);
     return fd_take(&lock);
@@ -248,8 +248,7 @@ static void remove_path(const struct targets *targets, const char *path)
     struct err ignored;
     if (!path)
         return;
-    auto_fd int parent =
-        open(path_parent(targets->arena, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    auto_fd int parent = open_directory_at(AT_FDCWD, path_parent(targets->arena, path));
     if (parent >= 0 && remove_tree(parent, path_name(path), &ignored) < 0)
         unlinkat(parent, path_name(path), 0);
 }

@@ -6,21 +6,18 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/names.h"
 #include "kernel/landlock.h"
 #include "plan/walls.h"
 
 /* --- judging --------------------------------------------------------------------------------------------------------- */
 
 #define STATES(X)                                                                                            \
-    X(CANNOT_HOLD, "cannot hold", COLOUR_RED)                                                                \
-    X(WEAKER, "weaker", COLOUR_YELLOW)                                                                       \
-    X(OK, "ok", COLOUR_GREEN)
+    X(STATE_CANNOT_HOLD, "cannot hold", COLOUR_RED)                                                          \
+    X(STATE_WEAKER, "weaker", COLOUR_YELLOW)                                                                 \
+    X(STATE_OK, "ok", COLOUR_GREEN)
 
-enum state {
-#define X(id, name, colour) STATE_##id,
-    STATES(X)
-#undef X
-};
+enum state { STATES(ID_OF) };
 
 enum { MOST_FIXES = 6, MOST_WALLS = 8 };
 

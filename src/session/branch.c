@@ -178,7 +178,7 @@ static int fill(const struct caller *caller, struct launch *launch, struct arena
                                 .seconds = 600};
     struct git_asker asker = {caller, launch};
     int result = run_errand(&asker, &errand);
-    auto_fd int parent_fd = open(path_parent(arena, home), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int parent_fd = open_directory_at(AT_FDCWD, path_parent(arena, home));
     if (parent_fd >= 0 && remove_tree(parent_fd, path_name(home), err) < 0)
         return -1;
     if (result == 0)
@@ -231,12 +231,12 @@ static int make_tree(struct arena *arena, const struct branch *branch, struct er
     const char *parent = path_parent(arena, branch->tree), *name = path_name(branch->tree);
     if (directories_make(parent, err) < 0)
         return -1;
-    auto_fd int parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int parent_fd = open_directory_at(AT_FDCWD, parent);
     if (parent_fd >= 0 && remove_tree(parent_fd, name, err) < 0)
         return -1;
     if (parent_fd < 0 || mkdirat(parent_fd, name, 0700) < 0)
         return err_sys(err, errno, "cannot make %s", branch->tree);
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_directory_at(parent_fd, name);
     return fd < 0 ? err_sys(err, errno, "cannot open %s", branch->tree) : fd;
 }
 

@@ -22,8 +22,7 @@ static bool is_by_person(const struct rule *rule)
 
 static void add_operations(const struct network *network, struct buf *lines)
 {
-    for (size_t i = 0; i < network->plan->operations.count; i++) {
-        const struct operation *operation = &network->plan->operations.at[i];
+    vec_each (const struct operation, operation, &network->plan->operations) {
         if (operation->kind == OP_CONNECT || operation->kind == OP_REFUSE) {
             struct arena *arena = network->plan->policy->arena;
             buf_printf(lines, "%s %s%s%s\n", operation_name(operation->kind),

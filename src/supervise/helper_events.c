@@ -92,8 +92,7 @@ static struct used_host *find_used(struct network *network, const char *host, co
     uint16_t number = 0;
     if (!port_parse(port, &number))
         number = 0;
-    for (size_t i = 0; i < network->used.count; i++) {
-        struct used_host *used = &network->used.at[i];
+    vec_each (struct used_host, used, &network->used) {
         if (used->port == number && strcmp(used->host, host) == 0)
             return used;
     }

@@ -48,8 +48,7 @@ int network_prepare(const struct plan *plan, const char *const *environment, str
 {
     *ret_network = (struct network){
         .plan = plan, .environment = environment, .journal = journal, .port_fd = -1, .link_fd = -1};
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_NET)
             ret_network->mode = operation->value;
         if (operation->kind == OP_PUBLISH && !is_mode(ret_network, "open") &&
@@ -212,8 +211,7 @@ static bool is_carved_out(const struct host_object *refused, const struct host_o
 static int add_refusals_within(struct network *network, const struct host_object *host, struct err *err)
 {
     const struct policy *policy = network->plan->policy;
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         bool is_within = rule->verb == VERB_REFUSE && policy_rule_counts(policy, rule) &&
                          is_carved_out(&rule->host, host) &&
                          (rule->host.port == 0 || rule->host.port == host->port);

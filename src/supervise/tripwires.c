@@ -14,8 +14,7 @@ enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16, COMMAND_LONGEST = 300 };
 
 void tripwires_set(struct tripwires *tripwires, const struct operations *operations)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    vec_each (const struct operation, operation, operations) {
         size_t decoy = operation->kind == OP_DECOY ? decoy_find(operation->name) : DECOY_COUNT;
         if (decoy < DECOY_COUNT)
             tripwires->paths[decoy] = operation->path;

@@ -86,8 +86,7 @@ static int look_again(struct watch *watch, struct err *err)
 /* Files are watched for writing too once their pin has fallen: somebody inside may have them open. */
 static void watch_fallen(const struct watch *watch)
 {
-    for (size_t i = 0; i < watch->hold->frozen.count; i++) {
-        const struct frozen *frozen = &watch->hold->frozen.at[i];
+    vec_each (const struct frozen, frozen, &watch->hold->frozen) {
         char by_descriptor[64];
         auto_fd int fd = frozen->fell
                              ? open_absolute(watch->hold->plan->operations.at[frozen->operation].path, O_PATH)

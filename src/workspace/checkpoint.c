@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "workspace/record.h"
 
@@ -37,7 +38,7 @@ bool checkpoint_is_tree(const char *name)
 
 int checkpoint_open_folder(int session_fd)
 {
-    return openat(session_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return open_directory_at(session_fd, FOLDER);
 }
 
 static int make_folder(int session_fd, struct err *err)

@@ -4,18 +4,11 @@
 #include <sys/stat.h>
 
 #include "base/map.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "base/timespec.h"
 
-const char *change_name(enum change_bit bit)
-{
-    static const char *const names[] = {
-#define X(id, name) name,
-        CHANGES(X)
-#undef X
-    };
-    return names[bit];
-}
+DEFINE_TEXTS(change_name, enum change_bit, CHANGES, NAME_OF)
 
 static bool same_content(const struct entry *a, const struct entry *b)
 {

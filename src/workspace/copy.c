@@ -26,7 +26,7 @@ struct work {
 
 static int open_copy(int folder_fd)
 {
-    return openat(folder_fd, COPY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return open_directory_at(folder_fd, COPY);
 }
 
 bool copy_is_there(int folder_fd)
@@ -178,7 +178,7 @@ int copy_add_place(int folder_fd, const char *path, bool is_directory, struct er
         result = found < 0 ? -1 : 0;
     if (found == 0) {
         auto_fd int around = open_parent_beneath(copy_fd, path, &name);
-        auto_fd int parent_fd = around < 0 ? -1 : openat(around, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        auto_fd int parent_fd = around < 0 ? -1 : open_directory_at(around, ".");
         if (parent_fd < 0 || make_place(parent_fd, name, is_directory) < 0 ||
             scan_entry(copy_fd, path, &arena, &entry, err) <= 0)
             result = err_sys(err, errno, "cannot make a place for %s in the copy", path);

@@ -45,7 +45,7 @@ int layers_open(int folder_fd)
     struct stat status;
     if (fstatat(folder_fd, ELSEWHERE, &status, AT_SYMLINK_NOFOLLOW) == 0)
         return open_elsewhere(folder_fd, &path);
-    return openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return open_directory_at(folder_fd, ".");
 }
 
 void layers_forget(int folder_fd)
@@ -143,7 +143,7 @@ static const char *make_elsewhere(int folder_fd, const char *runtime_folder, str
         char *path = places[i] ? arena_printf(arena, "%s/bawn-layer-XXXXXX", places[i]) : NULL;
         if (!path || !mkdtemp(path))
             continue;
-        auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int fd = open_directory_at(AT_FDCWD, path);
         auto_fd int note =
             openat(folder_fd, ELSEWHERE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0 && note >= 0 && write_whole(note, path, strlen(path)) == 0 && !layers_make_in(fd))

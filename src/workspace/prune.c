@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/timespec.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 #include "workspace/record.h"
@@ -104,7 +105,7 @@ static int count_session(struct pruning *pruning, int folder_fd, bool is_less, s
 
 static int open_session(const struct pruning *pruning, const char *name)
 {
-    return openat(pruning->request->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return open_directory_at(pruning->request->sessions_fd, name);
 }
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */

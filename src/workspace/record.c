@@ -14,17 +14,8 @@
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
 
-static const char *const mode_names[] = {
-#define X(id, name) name,
-    RECORD_MODES(X)
-#undef X
-};
-
-static const char *const state_names[] = {
-#define X(id, name) name,
-    RECORD_STATES(X)
-#undef X
-};
+static const char *const mode_names[] = {RECORD_MODES(NAME_OF)};
+static const char *const state_names[] = {RECORD_STATES(NAME_OF)};
 
 const char *record_mode_name(enum record_mode mode)
 {
@@ -165,8 +156,7 @@ int record_list_all(int sessions_fd, struct arena *arena, const char *workspace,
         struct err ignored;
         if (*entry->d_name == '.')
             continue;
-        auto_fd int folder =
-            openat(sessions_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int folder = open_directory_at(sessions_fd, entry->d_name);
         if (folder < 0 || record_load(folder, arena, &record, &ignored) <= 0 || !record.workspace ||
             (workspace && strcmp(record.workspace, workspace) != 0))
             continue;
@@ -195,8 +185,7 @@ void record_trim(int sessions_fd, size_t most)
     for (size_t i = 0; i < records.count; i++)
         over += record_is_over(&records.at[i]);
     for (size_t i = 0; i < records.count && over > most; i++) {
-        auto_fd int fd =
-            openat(sessions_fd, records.at[i].name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        auto_fd int fd = open_directory_at(sessions_fd, records.at[i].name);
         if (fd < 0 || !record_is_over(&records.at[i]))
             continue;
         record_forget(fd);
@@ -208,7 +197,7 @@ void record_trim(int sessions_fd, size_t most)
 
 bool record_is_busy(int sessions_fd, const char *name)
 {
-    auto_fd int fd = openat(sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = open_directory_at(sessions_fd, name);
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0;
 }
 

@@ -9,36 +9,30 @@
  */
 #pragma once
 
+#include "base/names.h"
 #include "content/store.h"
 #include "workspace/compare.h"
 
 #define RECORD_MODES(X)                                                                                      \
-    X(LIVE, "live")       /* the command wrote to the workspace itself */                                    \
-    X(REVIEW, "review")   /* the changes wait until a person applies or discards them */                     \
-    X(DISCARD, "discard") /* the changes are thrown away */                                                  \
-    X(APPLY, "apply")     /* a person applied changes that waited */                                         \
-    X(UNDO, "undo")       /* a person undid a session */                                                     \
-    X(BRANCH, "branch")   /* the command wrote to a linked worktree, on the branch `of` */
+    X(RECORD_LIVE, "live")       /* the command wrote to the workspace itself */                             \
+    X(RECORD_REVIEW, "review")   /* the changes wait until a person applies or discards them */              \
+    X(RECORD_DISCARD, "discard") /* the changes are thrown away */                                           \
+    X(RECORD_APPLY, "apply")     /* a person applied changes that waited */                                  \
+    X(RECORD_UNDO, "undo")       /* a person undid a session */                                              \
+    X(RECORD_BRANCH, "branch")   /* the command wrote to a linked worktree, on the branch `of` */
 
-enum record_mode {
-#define X(id, name) RECORD_##id,
-    RECORD_MODES(X)
-#undef X
-};
+enum record_mode { RECORD_MODES(ID_OF) };
 
 #define RECORD_STATES(X)                                                                                     \
-    X(RUNNING, "running") /* or killed before the end of the run was saved */                                \
-    X(WAITING, "waiting") /* of a review: some changes are neither applied nor discarded */                  \
-    X(DONE, "done")       /* the workspace contains what is in `after` */                                    \
-    X(UNDONE, "undone")                                                                                      \
-    X(DISCARDED, "discarded")                                                                                \
-    X(SETTLING, "settling") /* files of the workspace are being replaced; the next command finishes it */
+    X(STATE_RUNNING, "running") /* or killed before the end of the run was saved */                          \
+    X(STATE_WAITING, "waiting") /* of a review: some changes are neither applied nor discarded */            \
+    X(STATE_DONE, "done")       /* the workspace contains what is in `after` */                              \
+    X(STATE_UNDONE, "undone")                                                                                \
+    X(STATE_DISCARDED, "discarded")                                                                          \
+    X(STATE_SETTLING,                                                                                        \
+      "settling") /* files of the workspace are being replaced; the next command finishes it */
 
-enum record_state {
-#define X(id, name) STATE_##id,
-    RECORD_STATES(X)
-#undef X
-};
+enum record_state { RECORD_STATES(ID_OF) };
 
 struct record {
     const char *name; /* of the session */

@@ -148,9 +148,9 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
 
 int snapshot_open_trees(const struct store *store, struct err *err)
 {
-    int fd = openat(store->folder_fd, "trees", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_directory_at(store->folder_fd, "trees");
     if (fd < 0 && errno == ENOENT && mkdirat(store->folder_fd, "trees", 0700) == 0)
-        fd = openat(store->folder_fd, "trees", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        fd = open_directory_at(store->folder_fd, "trees");
     return fd < 0 ? err_sys(err, errno, "cannot open the folder of snapshots") : fd;
 }
 

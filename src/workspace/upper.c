@@ -138,8 +138,7 @@ static int read_all(struct reading *reading, const struct upper_request *request
 {
     auto_fd int layers_fd = layers_open(request->folder_fd);
     reading->progress = request->progress;
-    reading->upper_fd =
-        layers_fd < 0 ? -1 : openat(layers_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    reading->upper_fd = layers_fd < 0 ? -1 : open_directory_at(layers_fd, "upper");
     auto_fd int top_fd = workspace_open(request->workspace, err);
     if (top_fd < 0)
         return -1;
