@@ -79,7 +79,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : needs_approval,
         .context = &approval,
     };
-    status = dialogue_run_all(world, choice, &dialogue);
+    status = dialogue_run(world, choice, &dialogue);
     if (dialogue.is_complete)
         mark_state(choice, record->name, dialogue.is_void ? STATE_DISCARDED : STATE_DONE);
     dialogue_free(&dialogue);

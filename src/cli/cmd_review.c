@@ -76,7 +76,7 @@ static int carry_out(struct review *review, const struct record *record)
     dialogue->is_complete = review->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
     for (size_t i = 0; i < review->decisions->count; i++)
         dialogue->is_complete &= review->decisions->at[i].course != COURSE_HELD;
-    int status = dialogue_run(world, review->choice, dialogue, review->decisions);
+    int status = dialogue_finish(world, review->choice, dialogue, review->decisions);
     if (tally.out && !review->is_live && status == EXIT_FINE)
         fprintf(world->out, "%zu thrown away.\n", tally.out);
     if (dialogue->is_complete)

@@ -405,7 +405,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
                                                          record->name, age_text(arena, record->ended)),
         .done = "taken back",
     };
-    int status = dialogue_run_all(world, choice, &dialogue);
+    int status = dialogue_run(world, choice, &dialogue);
     dialogue_free(&dialogue);
     if (dialogue.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);

@@ -355,7 +355,7 @@ static int run_transition(const struct world *world, const struct choice *choice
     return result < 0 ? -1 : left;
 }
 
-int dialogue_run(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
+int dialogue_finish(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
                  const decision_list *decisions)
 {
     struct err err = {0};
@@ -395,11 +395,11 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
         fprintf(world->out, "Nothing was changed.\n");
         return status;
     }
-    int ran = dialogue_run(world, choice, dialogue, decisions);
+    int ran = dialogue_finish(world, choice, dialogue, decisions);
     return ran ? ran : status;
 }
 
-int dialogue_run_all(const struct world *world, struct choice *choice, struct dialogue *dialogue)
+int dialogue_run(const struct world *world, struct choice *choice, struct dialogue *dialogue)
 {
     struct err err = {0};
     decision_list decisions;

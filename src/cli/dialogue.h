@@ -32,10 +32,10 @@ struct dialogue {
 };
 
 /* Returns the exit status. */
-int dialogue_run_all(const struct world *world, struct choice *choice, struct dialogue *dialogue);
+int dialogue_run(const struct world *world, struct choice *choice, struct dialogue *dialogue);
 
 /* The last step: replaces the files that were decided on, and reports what was left alone. */
-int dialogue_run(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
+int dialogue_finish(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
                  const decision_list *decisions);
 
 /* Revises the record of the applied session after changes were dropped or merged. */

@@ -201,7 +201,7 @@ static void begin_child(struct run *run)
     launch->cgroup_place = &run->machine.cgroup;
     launch->trace = run->caller.trace;
     command_find_terminal(launch);
-    if (!request->full_access) /* which keeps the host\'s root: its child starts in phase 4 */
+    if (!request->full_access) /* which keeps the host's root: its child starts in phase 4 */
         launch_begin(launch, &run->launched);
     trace_point(run->caller.trace, "outside", "the child is started");
 }
