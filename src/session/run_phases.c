@@ -196,8 +196,8 @@ static int begin_flags(struct run *run, struct err *err)
 
 static int take_checkpoint(void *self, struct err *err)
 {
-    struct run *run = self;
-    return capture_checkpoint(&run->loaded, run->capture, err);
+    const struct run *run = self;
+    return capture_checkpoint(run->capture, err);
 }
 
 static int begin_checkpoints(struct run *run, struct err *err)
@@ -327,7 +327,7 @@ void run_end(struct run *run, struct outcome outcome)
         network_end(&run->network);
     result->summary.refused_in_all = run->network.refused_in_all;
     struct flags *flags = run->has_flags ? &run->flags : NULL;
-    struct capture_result captured = capture_end(caller, &run->loaded, run->capture, flags);
+    struct capture_result captured = capture_end(run->capture, flags);
     result->changed.mode = captured.mode;
     result->changed.count = captured.changes;
     if (flags) {
