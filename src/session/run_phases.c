@@ -1,12 +1,16 @@
+/*
+ * Phases 3, 5 and 7 of a run; run.c has the theory of operation.
+ *
+ * run_end follows the dependencies. The guard ends first, so that no stub is in the workspace when the capture ends.
+ * Flagged files are held aside before the capture ends, so that the record has the state after that. The home closes
+ * after both, because git runs with it. Journal and session end last. A part that was not begun is skipped.
+ */
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/path.h"
-#include "base/text.h"
 #include "hold/hold.h"
 #include "home/home.h"
 #include "report/messages.h"
@@ -334,7 +338,7 @@ void run_end(struct run *run, struct outcome outcome)
         flagged_say_sightings(caller, flags);
         flags_free(flags);
     }
-    end_home(run, &result->left); /* last, because git runs with this home */
+    end_home(run, &result->left);
     if (run->request.wants_changes)
         changed_find(&run->loaded, run->session.folder_fd, &result->changed);
     run_retire_sessions(run);
