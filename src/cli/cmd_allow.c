@@ -1,8 +1,6 @@
 /* Grants more to a running session: hosts (`bawn allow`) and ports (`bawn publish`). */
 #include <dirent.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"

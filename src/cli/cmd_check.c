@@ -1,8 +1,8 @@
+/* `bawn check`: reports the mistakes in policy files. */
 #include <string.h>
 
 #include "base/json.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "policy/parse.h"

@@ -1,7 +1,5 @@
 /* `bawn discard`: throws away the changes of a session with --review. */
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "cli/commands.h"

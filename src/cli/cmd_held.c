@@ -1,3 +1,4 @@
+/* `bawn held`: lists the files that sessions hold aside, and puts them back. */
 #include <dirent.h>
 
 #include "base/fd.h"

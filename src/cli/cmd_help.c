@@ -1,3 +1,4 @@
+/* `bawn help`: prints the overview, or the usage of a verb. */
 #include <string.h>
 
 #include "base/text.h"

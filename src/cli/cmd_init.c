@@ -1,7 +1,6 @@
 /* `bawn init`: writes a .bawn for the repository in which every rule is commented out. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <time.h>
@@ -12,7 +11,6 @@
 
 #include "base/fd.h"
 #include "base/json.h"
-#include "base/text.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"

@@ -1,8 +1,5 @@
-#include <string.h>
-
+/* `bawn profiles`: lists the profiles, or prints one. */
 #include "base/json.h"
-#include "base/path.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "policy/parse.h"

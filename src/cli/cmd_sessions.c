@@ -1,8 +1,6 @@
 /* `bawn sessions`: lists sessions with their state. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/json.h"

@@ -1,6 +1,4 @@
-#include <string.h>
-
-#include "base/path.h"
+/* `bawn trust`: pins the .bawn of a repository, so that its grants count. */
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "policy/decide.h"

@@ -1,7 +1,5 @@
 /* `bawn undo`: takes back the changes of a session, or goes back to one of its checkpoints. */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/timespec.h"

@@ -1,6 +1,5 @@
 #include "cli/dialogue.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

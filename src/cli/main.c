@@ -1,9 +1,7 @@
 /* The program: fills struct world with the real one and calls bawn_main. */
-#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pwd.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
-#include "base/text.h"
 #include "cli/review.h"
 #include "git/repo.h"
 

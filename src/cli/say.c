@@ -9,8 +9,6 @@
 #include <unistd.h>
 
 #include "base/attr.h"
-
-#include "base/text.h"
 #include "report/messages.h"
 
 static bool colours_wanted(const struct world *world, bool is_terminal)

@@ -9,7 +9,7 @@
 struct style style_for_out(const struct world *world, const char *home);
 struct style style_for_err(const struct world *world);
 
-/* Writes the whole buffer, whatever bytes it holds. */
+/* Writes the whole buffer, including NUL bytes. */
 void put(FILE *stream, const struct buf *buf);
 
 /* Asks a question; any answer but yes is no. */

@@ -70,7 +70,6 @@ int64_t milliseconds_since(struct timespec moment);
  * A progress line on the terminal for an operation that takes longer than a second. Each update overwrites the
  * line, and the end erases it. Nothing is shown unless a person reads.
  */
-
 struct progress_line {
     struct progress progress;      /* the first member */
     const struct speaker *speaker; /* NULL: no person reads */

@@ -13,15 +13,16 @@
 
 enum { MOST_MILLISECONDS = 30 * 1000, SKIP_LIST_LARGEST = 64 * 1024 };
 
-int capture_snapshot(const struct loaded *loaded, const char *store, const struct captured_tree *tree,
+int capture_snapshot(const struct capture *capture, const struct captured_tree *tree,
                      struct progress *progress, struct tree *ret_tree, struct err *err)
 {
+    const struct loaded *loaded = capture->loaded;
     bool has_begun = tree->is_on;
     struct skips skips;
     skips_parse(loaded->policy.arena, load_settings(loaded, "snapshot-skip", SKIP_LIST_LARGEST), &skips);
     const struct rule *limit = decide_limit(&loaded->policy, LIMIT_SNAPSHOT, NULL).decides;
     struct snapshot_request request = {
-        .directory = store,
+        .directory = capture->store,
         .workspace = tree->record.workspace,
         .skips = &skips,
         .most_bytes = limit ? limit->limit.most : UINT64_MAX,
@@ -37,7 +38,7 @@ int capture_snapshot(const struct loaded *loaded, const char *store, const struc
 }
 
 /* Reports the contents that the snapshot lacks, in one sentence. */
-static void say_left_out(const struct caller *caller, const struct loaded *loaded, const struct tree *tree)
+static void say_left_out(const struct capture *capture, const struct tree *tree)
 {
     size_t count = 0;
     const char *example = "";
@@ -48,26 +49,25 @@ static void say_left_out(const struct caller *caller, const struct loaded *loade
     }
     if (count)
         caller_say(
-            caller,
-            arena_printf(loaded->policy.arena,
+            capture->caller,
+            arena_printf(capture->loaded->policy.arena,
                          "`bawn undo` will not bring back the content of %zu file%s, which cannot be read "
                          "or are too large for `limit snapshot`: %s%s",
                          count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
             NULL);
 }
 
-static void begin_live(const struct caller *caller, const struct loaded *loaded,
-                       const struct capture *capture, struct captured_tree *tree)
+static void begin_live(const struct capture *capture, struct captured_tree *tree)
 {
     struct err err = {0};
     struct progress_line line;
-    struct progress *progress = progress_begin(&line, caller->speaker, "taking a snapshot");
-    int result = capture_snapshot(loaded, capture->store, tree, progress, &tree->start, &err);
+    struct progress *progress = progress_begin(&line, capture->caller->speaker, "taking a snapshot");
+    int result = capture_snapshot(capture, tree, progress, &tree->start, &err);
     progress_end(&line);
     if (result < 0 || record_save(tree->session.folder_fd, &tree->record, &err) < 0) {
         record_forget(tree->session.folder_fd);
-        caller_say(caller,
-                   arena_printf(loaded->policy.arena,
+        caller_say(capture->caller,
+                   arena_printf(capture->loaded->policy.arena,
                                 "`bawn undo` will not work for this run, because there is no "
                                 "snapshot of %s: %s",
                                 tree->record.workspace, err.message),
@@ -75,7 +75,7 @@ static void begin_live(const struct caller *caller, const struct loaded *loaded,
         return;
     }
     tree->is_on = true;
-    say_left_out(caller, loaded, &tree->start);
+    say_left_out(capture, &tree->start);
 }
 
 /* --- overlays and copies: changes are captured aside -------------------------------------------------------------- */
@@ -111,14 +111,16 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
 }
 
 /* The fallback for an overlay: the command works in a copy of the tree. */
-static int begin_copy(const struct caller *caller, const struct loaded *loaded, const char *store,
-                      const struct captured_tree *tree, const char *why, struct err *err)
+static int begin_copy(const struct capture *capture, const struct captured_tree *tree, const char *why,
+                      struct err *err)
 {
+    const struct caller *caller = capture->caller;
+    const struct loaded *loaded = capture->loaded;
     struct arena *arena = loaded->policy.arena;
     const struct rule *limit = decide_limit(&loaded->policy, LIMIT_SNAPSHOT, NULL).decides;
     struct progress_line line;
     struct copy_size copied;
-    struct upper_request request = {.directory = store,
+    struct upper_request request = {.directory = capture->store,
                                     .workspace = tree->record.workspace,
                                     .prefix = tree->record.prefix,
                                     .folder_fd = tree->session.folder_fd,
@@ -147,9 +149,9 @@ static const char *why_copy(struct arena *arena, const struct layers *layers)
                            : NULL;
 }
 
-static int begin_aside(const struct caller *caller, const struct loaded *loaded,
-                       const struct capture *capture, struct captured_tree *tree, struct err *err)
+static int begin_aside(const struct capture *capture, struct captured_tree *tree, struct err *err)
 {
+    const struct loaded *loaded = capture->loaded;
     size_t operation = find_operation(&loaded->plan.operations, tree->covered);
     if (operation == loaded->plan.operations.count)
         return 0; /* the tree is not writable */
@@ -161,8 +163,7 @@ static int begin_aside(const struct caller *caller, const struct loaded *loaded,
         record_save(folder_fd, &tree->record, err) < 0)
         return -1;
     const char *why = tree->record.mode == RECORD_BRANCH ? layers.why_not : why_copy(arena, &layers);
-    bool is_copied = why && tree->record.mode != RECORD_BRANCH &&
-                     begin_copy(caller, loaded, capture->store, tree, why, err) == 0;
+    bool is_copied = why && tree->record.mode != RECORD_BRANCH && begin_copy(capture, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
         record_forget(folder_fd);
@@ -178,7 +179,7 @@ static int begin_aside(const struct caller *caller, const struct loaded *loaded,
         tree->is_copied = true;
     } else {
         amend_layer(capture->amendments, operation, layers.folder);
-        say_layers(caller, arena, tree, &layers);
+        say_layers(capture->caller, arena, tree, &layers);
     }
     tree->is_on = true;
     return 0;
@@ -189,18 +190,17 @@ static int begin_aside(const struct caller *caller, const struct loaded *loaded,
 /*
  * The first tree belongs to the run's session. Each further tree gets a session, to be applied or undone by itself.
  */
-static int begin_tree(const struct caller *caller, const struct loaded *loaded, const struct session *session,
-                      struct capture *capture, struct captured_tree tree, struct err *err)
+static int begin_tree(struct capture *capture, struct captured_tree tree, struct err *err)
 {
-    struct arena *arena = loaded->policy.arena;
+    const struct loaded *loaded = capture->loaded;
     tree.is_own = capture->trees.count > 0;
-    tree.session = *session;
+    tree.session = *capture->session;
     if (tree.is_own) {
-        if (session_begin(arena, loaded->request.starts[START_STATE], tree.record.workspace, &tree.session,
-                          err) < 0)
+        if (session_begin(loaded->policy.arena, loaded->request.starts[START_STATE], tree.record.workspace,
+                          &tree.session, err) < 0)
             return -1;
         journal_event(&tree.session.journal, "start", "workspace", tree.record.workspace, "with",
-                      session->name);
+                      capture->session->name);
     }
     tree.record.name = tree.session.name;
     tree.record.of = tree.record.of ? tree.record.of : "";
@@ -209,8 +209,8 @@ static int begin_tree(const struct caller *caller, const struct loaded *loaded, 
     vec_push(&capture->trees, tree);
     struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
     if (added->record.mode != RECORD_LIVE)
-        return begin_aside(caller, loaded, capture, added, err);
-    begin_live(caller, loaded, capture, added);
+        return begin_aside(capture, added, err);
+    begin_live(capture, added);
     return 0;
 }
 
@@ -235,35 +235,31 @@ static struct captured_tree outside_repository(struct arena *arena, const char *
                                              .prefix = is_in_checkout ? ".git" : ""}};
 }
 
-static int begin_workspaces(const struct caller *caller, const struct loaded *loaded,
-                            const struct session *session, enum record_mode mode, struct capture *capture,
-                            struct err *err)
+static int begin_workspaces(struct capture *capture, enum record_mode mode, struct err *err)
 {
+    const struct loaded *loaded = capture->loaded;
     for (size_t i = 0; i < loaded->policy.workspaces.count; i++) {
         const struct workspace *workspace = &loaded->policy.workspaces.at[i];
         struct captured_tree tree = {.covered = workspace->path,
                                      .record = {.mode = mode, .workspace = workspace->path, .prefix = ""}};
-        if (!is_captured(capture, tree.covered) &&
-            begin_tree(caller, loaded, session, capture, tree, err) < 0)
+        if (!is_captured(capture, tree.covered) && begin_tree(capture, tree, err) < 0)
             return -1;
     }
     for (size_t i = 0; mode != RECORD_LIVE && i < loaded->policy.workspaces.count; i++) {
         const char *outside = loaded->policy.workspaces.at[i].git.outside;
         if (outside && !is_captured(capture, outside) &&
-            begin_tree(caller, loaded, session, capture,
-                       outside_repository(loaded->policy.arena, outside, mode), err) < 0)
+            begin_tree(capture, outside_repository(loaded->policy.arena, outside, mode), err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* The other writable trees of the host: for --review=all, and for --nested, where mounts are the only wall. */
-static int begin_others(const struct caller *caller, const struct loaded *loaded,
-                        const struct session *session, enum record_mode mode, struct capture *capture,
-                        struct err *err)
+static int begin_others(struct capture *capture, enum record_mode mode, struct err *err)
 {
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        const struct operation *operation = &loaded->plan.operations.at[i];
+    const struct operations *operations = &capture->loaded->plan.operations;
+    for (size_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->at[i];
         if (operation->kind != OP_BIND_WRITE || operation->missing || is_captured(capture, operation->path))
             continue;
         if (!operation->is_directory) {
@@ -273,24 +269,22 @@ static int begin_others(const struct caller *caller, const struct loaded *loaded
         }
         struct captured_tree tree = {.covered = operation->path,
                                      .record = {.mode = mode, .workspace = operation->path, .prefix = ""}};
-        if (begin_tree(caller, loaded, session, capture, tree, err) < 0)
+        if (begin_tree(capture, tree, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* The worktree is written directly. Commits are captured aside, and brought into the repository at the end. */
-static int begin_branch(const struct caller *caller, const struct loaded *loaded,
-                        const struct session *session, const char *branch, struct capture *capture,
-                        struct err *err)
+static int begin_branch(struct capture *capture, const char *branch, struct err *err)
 {
-    const char *outside =
-        loaded->policy.workspaces.count ? loaded->policy.workspaces.at[0].git.outside : NULL;
+    const struct policy *policy = &capture->loaded->policy;
+    const char *outside = policy->workspaces.count ? policy->workspaces.at[0].git.outside : NULL;
     if (!outside)
         return err_set(err, "the worktree of the branch %s has lost its repository", branch);
-    struct captured_tree tree = outside_repository(loaded->policy.arena, outside, RECORD_BRANCH);
+    struct captured_tree tree = outside_repository(policy->arena, outside, RECORD_BRANCH);
     tree.record.of = branch;
-    return begin_tree(caller, loaded, session, capture, tree, err);
+    return begin_tree(capture, tree, err);
 }
 
 int capture_begin(const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
@@ -304,8 +298,11 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
         mode = RECORD_REVIEW;
     bool captures_all = request->review_all || request->nested;
     struct capture *capture = *ret_capture = arena_new(loaded->policy.arena, struct capture);
-    capture->store = load_store(loaded, loaded->policy.arena);
-    capture->amendments = amendments;
+    *capture = (struct capture){.caller = caller,
+                                .loaded = loaded,
+                                .session = session,
+                                .store = load_store(loaded, loaded->policy.arena),
+                                .amendments = amendments};
     if (loaded->request.read_only)
         return 0;
     if (session->folder_fd < 0 && mode != RECORD_LIVE)
@@ -313,10 +310,10 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
     if (session->folder_fd < 0)
         return 0;
     if (request->branch)
-        return begin_branch(caller, loaded, session, request->branch, capture, err);
-    if (begin_workspaces(caller, loaded, session, mode, capture, err) < 0)
+        return begin_branch(capture, request->branch, err);
+    if (begin_workspaces(capture, mode, err) < 0)
         return -1;
-    return captures_all ? begin_others(caller, loaded, session, mode, capture, err) : 0;
+    return captures_all ? begin_others(capture, mode, err) : 0;
 }
 
 struct past capture_past(struct arena *arena, const struct capture *capture)
@@ -370,10 +367,11 @@ static const char *stub_in(const struct captured_tree *tree, const struct operat
 }
 
 /* Stubs exist only while the command runs, so a checkpoint must not contain them. */
-static void leave_out_stubs(const struct loaded *loaded, const struct captured_tree *tree, struct tree *now)
+static void leave_out_stubs(const struct operations *operations, const struct captured_tree *tree,
+                            struct tree *now)
 {
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        const char *stub = stub_in(tree, &loaded->plan.operations.at[i]);
+    for (size_t i = 0; i < operations->count; i++) {
+        const char *stub = stub_in(tree, &operations->at[i]);
         size_t size = stub ? strlen(stub) : 0, count = 0;
         for (size_t j = 0; stub && j < now->entries.count; j++) {
             const char *path = now->entries.at[j].path;
@@ -386,7 +384,7 @@ static void leave_out_stubs(const struct loaded *loaded, const struct captured_t
     }
 }
 
-int capture_checkpoint(const struct loaded *loaded, struct capture *capture, struct err *err)
+int capture_checkpoint(const struct capture *capture, struct err *err)
 {
     int changed = 0;
     for (size_t i = 0; i < capture->trees.count; i++) {
@@ -394,11 +392,11 @@ int capture_checkpoint(const struct loaded *loaded, struct capture *capture, str
         auto_tree struct tree now = {0};
         if (!tree->is_on || tree->record.mode != RECORD_LIVE)
             continue;
-        if (capture_snapshot(loaded, capture->store, tree, NULL, &now, err) < 0)
+        if (capture_snapshot(capture, tree, NULL, &now, err) < 0)
             return -1;
         if (now.is_partial)
             return err_set(err, "there is more in %s than can be looked through", tree->record.workspace);
-        leave_out_stubs(loaded, tree, &now);
+        leave_out_stubs(&capture->loaded->plan.operations, tree, &now);
         int result = checkpoint_save(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;

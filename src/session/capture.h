@@ -24,6 +24,9 @@ struct captured_tree {
 };
 
 struct capture {
+    const struct caller *caller; /* of the run; NULL in a repair */
+    const struct loaded *loaded;
+    const struct session *session;
     const char *store; /* absolute path of the content store */
     struct amendments *amendments;
     struct progress *progress; /* may be NULL */
@@ -46,7 +49,7 @@ int capture_add_places(const struct hold *hold, const struct capture *capture, s
 struct past capture_past(struct arena *arena, const struct capture *capture);
 
 /* Runs in a child process: saves a checkpoint of each live tree. Returns how many trees have changed, or -1. */
-int capture_checkpoint(const struct loaded *loaded, struct capture *capture, struct err *err) must_check;
+int capture_checkpoint(const struct capture *capture, struct err *err) must_check;
 void capture_has_checkpoints(struct capture *capture); /* the child has saved some */
 
 /*
@@ -58,17 +61,16 @@ struct capture_result {
     uint64_t changes;
     bool is_unfinished; /* the record could not be written: the next bawn tries again */
 };
-struct capture_result capture_end(const struct caller *caller, const struct loaded *loaded,
-                                  struct capture *capture, struct flags *flags);
+struct capture_result capture_end(struct capture *capture, struct flags *flags);
 
 /* For repair: takes up the capture of a killed run, and finishes it. */
 int capture_take_up(const struct loaded *loaded, const struct session *session, const struct record *record,
                     struct capture **ret_capture, struct err *err) must_check;
-int capture_finish(const struct loaded *loaded, struct capture *capture, struct flags *flags,
-                   uint64_t *ret_changes, struct err *err) must_check;
+int capture_finish(struct capture *capture, struct flags *flags, uint64_t *ret_changes, struct err *err)
+    must_check;
 
 /* Takes a snapshot of the tree. Before the capture is on, it is the snapshot of the start. */
-int capture_snapshot(const struct loaded *loaded, const char *store, const struct captured_tree *tree,
+int capture_snapshot(const struct capture *capture, const struct captured_tree *tree,
                      struct progress *progress, struct tree *ret_tree, struct err *err) must_check;
 
 /* --- changed --- */

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -13,12 +12,12 @@
 #include "workspace/copy.h"
 
 /* Writes the record of a live tree. A session without changes leaves only its journal. */
-static int record_live(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
-                       struct flags *flags, struct err *err)
+static int record_live(const struct capture *capture, struct captured_tree *tree, struct flags *flags,
+                       struct err *err)
 {
     auto_tree struct tree end = {0};
     int folder_fd = tree->session.folder_fd;
-    if (capture_snapshot(loaded, capture->store, tree, capture->progress, &end, err) < 0)
+    if (capture_snapshot(capture, tree, capture->progress, &end, err) < 0)
         return -1;
     if (flags && end.is_partial)
         flags_add_sighting(flags, (struct sighting){"more than can be looked through", tree->record.workspace,
@@ -86,12 +85,12 @@ static int record_aside(const struct capture *capture, struct captured_tree *tre
     return 0;
 }
 
-static int finish(const struct loaded *loaded, const struct capture *capture, struct captured_tree *tree,
-                  struct flags *flags, struct err *err)
+static int finish(const struct capture *capture, struct captured_tree *tree, struct flags *flags,
+                  struct err *err)
 {
     if (tree->record.mode == RECORD_BRANCH)
-        return branch_end(loaded->policy.arena, capture->store, tree, err);
-    return tree->record.mode == RECORD_LIVE ? record_live(loaded, capture, tree, flags, err)
+        return branch_end(capture->loaded->policy.arena, capture->store, tree, err);
+    return tree->record.mode == RECORD_LIVE ? record_live(capture, tree, flags, err)
                                             : record_aside(capture, tree, err);
 }
 
@@ -111,11 +110,9 @@ static void say_branch(const struct caller *caller, struct arena *arena, const s
                                 record->of, record->name));
 }
 
-static void say_changes(const struct caller *caller, const struct loaded *loaded,
-                        const struct captured_tree *tree)
+static void say_changes(const struct caller *caller, struct arena *arena, const struct captured_tree *tree)
 {
     const struct record *record = &tree->record;
-    struct arena *arena = loaded->policy.arena;
     bool waits = record->mode == RECORD_REVIEW;
     const char *named = arena_printf(arena, " %s", record->name);
     if (record->changes && caller->speaker->is_read)
@@ -143,36 +140,39 @@ static bool can_retry(const struct err *err)
            err->errnum == ENOTDIR;
 }
 
-static void say_unfinished(const struct caller *caller, const struct loaded *loaded,
-                           const struct captured_tree *tree, const struct err *err)
+static void say_unfinished(const struct caller *caller, struct arena *arena, const struct captured_tree *tree,
+                           const struct err *err)
 {
     caller_say(caller,
-               arena_printf(loaded->policy.arena, "what was changed in %s is not written down yet: %s",
-                            tree->covered, err->message),
+               arena_printf(arena, "what was changed in %s is not written down yet: %s", tree->covered,
+                            err->message),
                is_full(err) ? "the next bawn command tries again, so make room for it first"
                             : "the next bawn command tries again");
 }
 
-struct capture_result capture_end(const struct caller *caller, const struct loaded *loaded,
-                                  struct capture *capture, struct flags *flags)
+struct capture_result capture_end(struct capture *capture, struct flags *flags)
 {
     struct capture_result result = {.mode = RECORD_LIVE};
-    for (size_t i = 0; capture && i < capture->trees.count; i++) {
+    if (!capture)
+        return result;
+    const struct caller *caller = capture->caller;
+    struct arena *arena = capture->loaded->policy.arena;
+    for (size_t i = 0; i < capture->trees.count; i++) {
         struct captured_tree *tree = &capture->trees.at[i];
         struct err err = {0};
         struct progress_line line;
         capture->progress = progress_begin(&line, caller->speaker, "looking at what was changed");
-        bool is_done = !tree->is_on || finish(loaded, capture, tree, flags, &err) == 0;
+        bool is_done = !tree->is_on || finish(capture, tree, flags, &err) == 0;
         progress_end(&line);
         bool waits = !is_done && can_retry(&err);
         if (waits)
-            say_unfinished(caller, loaded, tree, &err);
+            say_unfinished(caller, arena, tree, &err);
         else if (!is_done)
             caller_say_err(caller, &err);
         else if (tree->is_on && *tree->record.of)
-            say_branch(caller, loaded->policy.arena, tree);
+            say_branch(caller, arena, tree);
         else if (tree->is_on && tree->is_own)
-            say_changes(caller, loaded, tree);
+            say_changes(caller, arena, tree);
         else if (tree->is_on)
             result = (struct capture_result){tree->record.mode, tree->record.changes, false};
         tree_free(&tree->start);
@@ -185,10 +185,9 @@ struct capture_result capture_end(const struct caller *caller, const struct load
         else
             result.is_unfinished = waits;
         if (!tree->is_own && tree->is_on && is_done && tree->record.changes)
-            pruning_at_end(caller, loaded, capture->store, &tree->session);
+            pruning_at_end(caller, capture->loaded, capture->store, &tree->session);
     }
-    if (capture)
-        vec_free(&capture->trees);
+    vec_free(&capture->trees);
     return result;
 }
 
@@ -197,6 +196,7 @@ int capture_take_up(const struct loaded *loaded, const struct session *session, 
 {
     struct capture *capture = arena_new(loaded->policy.arena, struct capture);
     struct captured_tree tree = {.session = *session, .record = *record};
+    capture->loaded = loaded;
     capture->store = load_store(loaded, loaded->policy.arena);
     int found = record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &tree.start, err) : 1;
     tree.is_on = found > 0;
@@ -207,11 +207,10 @@ int capture_take_up(const struct loaded *loaded, const struct session *session, 
     return found < 0 ? -1 : 0;
 }
 
-int capture_finish(const struct loaded *loaded, struct capture *capture, struct flags *flags,
-                   uint64_t *ret_changes, struct err *err)
+int capture_finish(struct capture *capture, struct flags *flags, uint64_t *ret_changes, struct err *err)
 {
     struct captured_tree *tree = &capture->trees.at[0];
-    int result = tree->is_on ? finish(loaded, capture, tree, flags, err) : 0;
+    int result = tree->is_on ? finish(capture, tree, flags, err) : 0;
     *ret_changes = result == 0 && tree->is_on ? tree->record.changes : 0;
     tree_free(&tree->start);
     vec_free(&capture->trees);

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/path.h"
 #include "base/text.h"
 
 enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };

@@ -1,7 +1,5 @@
 #include "session/load.h"
 
-#include <string.h>
-
 #include "base/path.h"
 #include "report/messages.h"
 #include "trust/trust.h"

@@ -125,7 +125,7 @@ static int finish_running(const struct caller *caller, const struct loaded *load
     mkdirat(session->folder_fd, GIT_HOME, 0700);
     if (record->mode == RECORD_LIVE && was_killed(session))
         end_flags(caller, &flags, record);
-    int result = capture_finish(loaded, capture, &flags, &changes, err);
+    int result = capture_finish(capture, &flags, &changes, err);
     if (result == 0 && changes)
         say(caller, session, "what has changed since it began is written down as its own", NULL);
     flagged_say_sightings(caller, &flags);

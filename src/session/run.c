@@ -26,7 +26,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "home/home.h"
@@ -114,7 +113,7 @@ static void unblock_signals(const sigset_t *before)
     sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* Fills in whatever the launcher needs beside the operations. */
+/* Fills in the launcher's inputs beside the operations. */
 static void fill_launch(struct run *run)
 {
     const struct loaded *loaded = &run->loaded;

@@ -1,11 +1,9 @@
-
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/utsname.h>
 
 #include "base/fd.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "journal/journal.h"
 #include "journal/session.h"
 #include "policy/decide.h"

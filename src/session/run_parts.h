@@ -14,7 +14,7 @@
 
 /* --- run_phases.c --- */
 
-/* Before the plan is handed over: makes whatever the child must find. */
+/* Before the plan is handed over: makes the files and sockets that the child needs. */
 int run_prepare(struct run *run, struct err *err) must_check;
 
 /* While the child raises its walls, before it runs the command. */

@@ -1,12 +1,16 @@
+/*
+ * Phases 3, 5 and 7 of a run; run.c has the theory of operation.
+ *
+ * run_end follows the dependencies. The guard ends first, so that no stub is in the workspace when the capture ends.
+ * Flagged files are held aside before the capture ends, so that the record has the state after that. The home closes
+ * after both, because git runs with it. Journal and session end last. A part that was not begun is skipped.
+ */
 #include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/path.h"
-#include "base/text.h"
 #include "hold/hold.h"
 #include "home/home.h"
 #include "report/messages.h"
@@ -198,8 +202,8 @@ static int begin_flags(struct run *run, struct err *err)
 
 static int take_checkpoint(void *self, struct err *err)
 {
-    struct run *run = self;
-    return capture_checkpoint(&run->loaded, run->capture, err);
+    const struct run *run = self;
+    return capture_checkpoint(run->capture, err);
 }
 
 static int begin_checkpoints(struct run *run, struct err *err)
@@ -329,14 +333,14 @@ void run_end(struct run *run, struct outcome outcome)
         network_end(&run->network);
     result->summary.refused_in_all = run->network.refused_in_all;
     struct flags *flags = run->has_flags ? &run->flags : NULL;
-    struct capture_result captured = capture_end(caller, &run->loaded, run->capture, flags);
+    struct capture_result captured = capture_end(run->capture, flags);
     result->changed.mode = captured.mode;
     result->changed.count = captured.changes;
     if (flags) {
         flagged_say_sightings(caller, flags);
         flags_free(flags);
     }
-    end_home(run, &result->left); /* last, because git runs with this home */
+    end_home(run, &result->left);
     if (run->request.wants_changes)
         changed_find(&run->loaded, run->session.folder_fd, &result->changed);
     run_retire_sessions(run);
