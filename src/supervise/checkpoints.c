@@ -17,7 +17,7 @@ struct outcome {
     struct err err;
 };
 
-/* It must not outlive the supervisor, on whose session it works, nor be in the command's way. */
+/* The child must not outlive the supervisor, whose session it uses, nor slow the command down. */
 static _Noreturn void take_as_child(const struct checkpoints *checkpoints, pid_t parent, int outcome_fd)
 {
     enum { PATIENT = 10 };
@@ -67,7 +67,7 @@ static int is_done(void *self, short events, struct err *err)
     return 0;
 }
 
-/* One at a time: where the last one still takes, this one is left out. */
+/* Skipped while the previous checkpoint is still being taken. */
 static int is_due(void *self, short events, struct err *err)
 {
     (void)events;

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "kernel/exec_notice.h"
 
-/* Words that a shell would take apart are put between quotes. For people: no shell is meant to read it. */
+/* Quotes words that a shell would split. For people: no shell is meant to read it. */
 static void add_arguments(struct buf *out, const struct exec_notice *notice)
 {
     for (size_t at = 0; at < notice->arguments_size; at += strlen(notice->arguments + at) + 1) {
@@ -58,7 +58,7 @@ static int has_ended(void *self, short events, struct err *err)
     return 0;
 }
 
-/* The descriptor becomes the execs' own. */
+/* Owns the descriptor. */
 static void watch_end(struct execs *execs, pid_t pid, int fd)
 {
     size_t free_place = EXECS_WATCHED;

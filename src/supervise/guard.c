@@ -13,8 +13,8 @@
 enum { BEGIN_MILLISECONDS = 50 };
 
 /*
- * Is process 1 behind its walls, the last of which is seccomp, and does it answer? While the command is yet to be executed
- * it waits for that, as D; and with --log-exec the execution waits for this loop: to ask now would be to wait for oneself.
+ * Is process 1 locked down (seccomp is the last wall) and able to answer? Until the command is executed it waits in
+ * state D; with --log-exec that execution waits for this loop, so a question now would deadlock.
  */
 static bool is_ready(pid_t pid)
 {

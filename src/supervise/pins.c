@@ -32,7 +32,7 @@ static void say_lost(struct pins *pins, const struct operation *operation)
                                                         : "made read-only"));
 }
 
-/* Returns whether every pin holds, or nothing more is tried. A path that is gone for good, without a stub, is reported and left. */
+/* Returns whether every pin holds or no further try follows. A path that is gone and gets no stub is reported. */
 static bool take_stock(struct pins *pins)
 {
     bool is_whole = true;
@@ -53,7 +53,7 @@ static bool take_stock(struct pins *pins)
     return is_whole || is_last;
 }
 
-/* It is not known which pins have fallen: the table of mounts does not list all of them. */
+/* Which pins have fallen is unknown: the mount table could not be read completely. */
 static void give_up(struct pins *pins, const struct err *err)
 {
     hold_note(
@@ -120,9 +120,8 @@ static bool has_pattern(const struct operations *planned)
 }
 
 /*
- * Reads the table of the sandbox's mounts. Process 1 found the paths that patterns hide, and only this table names them: each becomes
- * an amendment. Returns whether a cover fell before the watch began: the table shows that at once, while the replaced
- * object keeps its name for a moment longer.
+ * Reads the sandbox's mount table. Process 1 found the paths that patterns hide, and only this table names them: each
+ * becomes an amendment. Returns whether a cover fell before the watch began.
  */
 static bool take_in_mounts(struct pins *pins)
 {

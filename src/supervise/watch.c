@@ -15,11 +15,11 @@
 #include "kernel/beneath.h"
 
 /*
- * Who makes a thousand files in a watched folder pays for each event, and more for a supervisor that is woken by each. So
- * events that come soon after others are read together a moment later; and where there are many in a moment, the folder is
- * not watched for some time, in which what must not appear is looked for by its name: every moment at first, then at longer
- * intervals, for a look holds whoever makes files up. For longer each time that it goes on after that: to watch a
- * folder again costs the kernel a look at each of its files.
+ * Floods: a process that makes a thousand files in a watched directory pays for each event, and more if each one wakes
+ * the supervisor. So events that follow others within a moment are read together. After MANY events in a moment the
+ * directory is not watched for a while; the supervisor looks for forbidden names instead, first every moment, then less
+ * often, because a look blocks whoever makes files there. If the flood goes on, each such phase lasts longer: to watch
+ * a directory again, the kernel visits all its files.
  */
 enum {
     MOMENT_NANOSECONDS = 1000000,
@@ -29,11 +29,10 @@ enum {
     LOOKS_OF_AN_INTERVAL = 8, /* then it is twice as long, */
     MOST_DOUBLINGS = 3,       /* up to eight moments */
     MOST_LOOKED_FOR = 64,
-    MOST_COVERED =
-        256, /* hidden ones among them: that one was replaced, the mounts tell, and most are only replaced */
+    MOST_COVERED = 256, /* hidden paths: the mounts report a replaced one anyway */
 };
 
-/* The directory that is there and in which the path, or the next directory on the way to it, would appear. */
+/* Watches the deepest existing directory above the path, where the next directory on the way would appear. */
 static void watch_way_to(const struct watch *watch, const char *path)
 {
     for (size_t size = path_parent_size(path, strlen(path)); size > 1; size = path_parent_size(path, size)) {
@@ -49,7 +48,7 @@ static void watch_way_to(const struct watch *watch, const char *path)
     }
 }
 
-/* In this order: what comes between the look and the watch would be seen by neither. */
+/* Watches first and looks then: the other way round, a file made in between would be missed. */
 static int look_again(const struct watch *watch, struct err *err)
 {
     for (size_t i = 0; i < watch->awaited.count; i++)
@@ -57,7 +56,7 @@ static int look_again(const struct watch *watch, struct err *err)
     return hold_sweep(watch->hold, err);
 }
 
-/* Files are watched for writing too once their pin has fallen: somebody inside may have them open. */
+/* Once a pin has fallen, the file is watched for writes: a process inside may have it open. */
 static void watch_fallen(const struct watch *watch)
 {
     vec_each (const struct frozen, frozen, &watch->hold->frozen) {
@@ -73,7 +72,7 @@ static void watch_fallen(const struct watch *watch)
 
 enum meaning { NOT_AWAITED, MUST_NOT_APPEAR, IS_PINNED };
 
-/* Could this name be that of a frozen path, or lie on the way to one? */
+/* Is the name part of a path that is awaited? */
 static enum meaning find_awaited(const struct watch *watch, const char *name)
 {
     size_t size = strlen(name);
@@ -90,7 +89,7 @@ static enum meaning find_awaited(const struct watch *watch, const char *name)
     return found;
 }
 
-/* What the events of a batch ask for. */
+/* The checks that a batch of events asks for. */
 struct wanted {
     bool sweep, pins, contents;
     size_t others; /* events that ask for nothing */
@@ -123,7 +122,7 @@ static bool read_events(const struct watch *watch, struct wanted *wanted)
     return got > 0;
 }
 
-/* Looks at whatever the events ask for. What cannot be moved aside, or comes back a thousand times, ends the run. */
+/* Fails, and so ends the run, if something cannot be moved aside or comes back a thousand times. */
 static int act(const struct watch *watch, const struct wanted *wanted, struct err *err)
 {
     if (wanted->pins)
@@ -183,7 +182,7 @@ static void begin_looking(struct watch *watch, int flooded)
     ring_for_next_look(watch);
 }
 
-/* The folder is watched again. What was replaced meanwhile is told by the objects themselves. */
+/* Watches the directory again. Inodes tell whether an object was replaced meanwhile. */
 static int end_looking(struct watch *watch, struct err *err)
 {
     if (hold_was_replaced(watch->hold))
@@ -247,7 +246,7 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
 
 void watch_close(struct watch *watch)
 {
-    /* What was still on its way when the command ended: of the workspace all is looked at now, of the decoys nothing. */
+    /* Events that are still queued: the end of the run checks the workspace completely, but not the decoys. */
     struct wanted ignored = {0};
     while (watch->inotify_fd >= 0 && read_events(watch, &ignored)) {
     }
