@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/timespec.h"
+#include "base/vec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 

@@ -3,15 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
-#include "home/files.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 

@@ -108,10 +108,8 @@ static void given_is_taken(void *self, unsigned number, const char *problem)
 }
 
 /* A waiting client sends nothing more: it has hung up. */
-static int asker_ready(void *self, short events, struct err *err)
+static int asker_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct control *control = self;
     char byte;
     for (size_t i = control->askers.count; i-- > 0;) {
@@ -121,10 +119,8 @@ static int asker_ready(void *self, short events, struct err *err)
     return 0;
 }
 
-static int client_ready(void *self, short events, struct err *err)
+static int client_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct control *control = self;
     auto_fd int client = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC);
     struct ucred peer = peer_of(client);
@@ -142,8 +138,7 @@ static int client_ready(void *self, short events, struct err *err)
     if (poll(&ready, 1, is_from_inside ? SHORT : LONG) != 1)
         return 0;
     ssize_t got = passing_receive(client, line, LONGEST_LINE, &fd);
-    if (fd >= 0)
-        close(fd);
+    fd_close(fd);
     if (got <= 0)
         return 0;
     line[got] = '\0';

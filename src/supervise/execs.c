@@ -1,7 +1,6 @@
 #include "supervise/execs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,10 +40,8 @@ static void read_end(struct execs *execs, size_t index)
     }
 }
 
-static int has_ended(void *self, short events, struct err *err)
+static int has_ended(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct execs *execs = self;
     for (size_t i = 0; i < EXECS_WATCHED; i++) {
         struct pollfd ready = {.fd = execs->watched[i].pid_fd};
@@ -69,8 +66,7 @@ static void watch_end(struct execs *execs, pid_t pid, int fd)
             free_place = i;
     }
     if (fd < 0 || is_known || free_place == EXECS_WATCHED) {
-        if (fd >= 0)
-            close(fd);
+        fd_close(fd);
         return;
     }
     execs->watched[free_place].pid_fd = fd;
@@ -144,8 +140,7 @@ void execs_end(struct execs *execs)
         read_end(execs, i);
         close(execs->watched[i].pid_fd);
     }
-    if (execs->listener_fd >= 0)
-        close(execs->listener_fd);
+    fd_close(execs->listener_fd);
     execs->listener_fd = -1;
     free(execs->lines);
     execs->lines = NULL;

@@ -1,7 +1,6 @@
 #include "supervise/network.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,8 +10,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/text.h"
-#include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
 #include "policy/decide.h"
@@ -58,10 +55,8 @@ int network_prepare(const struct plan *plan, const char *const *environment, str
     return 0;
 }
 
-static int socket_ready(void *self, short events, struct err *err)
+static int socket_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     start_helper(self);
     return 0;
 }
@@ -89,10 +84,8 @@ static void give_up(struct network *network, const char *why)
         helper_confirm(network, network->unconfirmed.at[0], why);
 }
 
-static int link_ready(void *self, short events, struct err *err)
+static int link_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct network *network = self;
     if (helper_read_events(network))
         return 0;
@@ -148,10 +141,8 @@ static void start_helper(struct network *network)
 }
 
 /* Receives the sockets that process 1 made before the command began. */
-static int ports_ready(void *self, short events, struct err *err)
+static int ports_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct network *network = self;
     struct port_request port;
     int fd = -1, result;
@@ -313,8 +304,7 @@ void network_free(struct network *network)
     network_end(network);
     for (size_t i = 0; i < network->sockets.count; i++)
         close(network->sockets.at[i].fd);
-    if (network->link_fd >= 0)
-        close(network->link_fd);
+    fd_close(network->link_fd);
     vec_free(&network->sockets);
     vec_free(&network->host_fds);
     vec_free(&network->added);

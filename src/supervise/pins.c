@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/map.h"
 #include "kernel/mounts.h"
 
@@ -84,19 +85,16 @@ void pins_check(struct pins *pins)
         pin_again(pins);
 }
 
-static int mounts_changed(void *self, short events, struct err *err)
+static int mounts_changed(void *self, short events, struct err *err not_used)
 {
-    (void)err;
     struct pins *pins = self;
     if (events & (POLLPRI | POLLERR))
         pin_again(pins);
     return 0;
 }
 
-static int time_is_over(void *self, short events, struct err *err)
+static int time_is_over(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct pins *pins = self;
     uint64_t expirations;
     if (read(pins->timer_fd, &expirations, sizeof(expirations)) > 0)
@@ -193,8 +191,6 @@ void pins_close(struct pins *pins)
         return; /* nothing was opened */
     /* At once: the process that closes the mount namespace last waits until the kernel has taken it down. */
     launch_forget_namespaces(pins->launched);
-    if (pins->mountinfo_fd >= 0)
-        close(pins->mountinfo_fd);
-    if (pins->timer_fd >= 0)
-        close(pins->timer_fd);
+    fd_close(pins->mountinfo_fd);
+    fd_close(pins->timer_fd);
 }

@@ -84,9 +84,8 @@ static int status_of(int wait_status)
 }
 
 /* Reads a report of process 1. Ends the loop when the command has ended. */
-static int hear(void *self, short events, struct err *err)
+static int hear(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct supervision *supervision = self;
     struct report report;
     ssize_t got = read(supervision->launched->report_fd, &report, sizeof(report));
@@ -114,10 +113,8 @@ static int hear(void *self, short events, struct err *err)
 }
 
 /* Passes signals on. SIGCONT may follow a stop of bawn alone, and then brings the terminal. */
-static int hand_on(void *self, short events, struct err *err)
+static int hand_on(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct supervision *supervision = self;
     struct signalfd_siginfo information;
     while (read(supervision->signal_fd, &information, sizeof(information)) == sizeof(information)) {
@@ -133,10 +130,8 @@ static int hand_on(void *self, short events, struct err *err)
 enum { GRACE_SECONDS = 10 }; /* between asking a command to end and ending it */
 
 /* Asks the command to end; the second time, ends the sandbox. */
-static int end_in_time(void *self, short events, struct err *err)
+static int end_in_time(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct supervision *supervision = self;
     uint64_t expirations;
     if (read(supervision->timer_fd, &expirations, sizeof(expirations)) < 0)

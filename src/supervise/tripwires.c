@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "kernel/unix_sockets.h"
 
@@ -186,8 +187,7 @@ bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *eve
 
 void tripwires_free(struct tripwires *tripwires)
 {
-    if (tripwires->fd >= 0)
-        close(tripwires->fd);
+    fd_close(tripwires->fd);
     tripwires->fd = -1;
     vec_free(&tripwires->fired);
 }

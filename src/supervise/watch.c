@@ -159,9 +159,8 @@ static void ring_for_next_look(const struct watch *watch)
     ring_in_moments(watch, 1L << (doublings < MOST_DOUBLINGS ? doublings : MOST_DOUBLINGS));
 }
 
-static int something_appeared(void *self, short events, struct err *err)
+static int something_appeared(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct watch *watch = self;
     struct wanted wanted = {0};
     read_events(watch, &wanted);
@@ -190,9 +189,8 @@ static int end_looking(struct watch *watch, struct err *err)
     return look_again(watch, err);
 }
 
-static int moment_is_over(void *self, short events, struct err *err)
+static int moment_is_over(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct watch *watch = self;
     uint64_t expirations;
     if (read(watch->timer_fd, &expirations, sizeof(expirations)) < 0)
@@ -250,9 +248,7 @@ void watch_close(struct watch *watch)
     struct wanted ignored = {0};
     while (watch->inotify_fd >= 0 && read_events(watch, &ignored)) {
     }
-    if (watch->inotify_fd >= 0)
-        close(watch->inotify_fd);
-    if (watch->timer_fd >= 0)
-        close(watch->timer_fd);
+    fd_close(watch->inotify_fd);
+    fd_close(watch->timer_fd);
     vec_free(&watch->awaited);
 }
