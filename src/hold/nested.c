@@ -21,16 +21,11 @@ static const char obeyed[] = "git on the host obeys its configuration as soon as
 static bool is_known(const struct flags *flags, const char *git_dir)
 {
     const struct policy *policy = flags->hold->plan->policy;
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct git_repo *repo = &policy->workspaces.at[i].git;
-        for (size_t j = 0; j < repo->dirs.count; j++) {
-            if (strcmp(repo->dirs.at[j], git_dir) == 0)
-                return true;
-        }
-        for (size_t j = 0; j < repo->links.count; j++) {
-            if (strcmp(repo->links.at[j], git_dir) == 0)
-                return true;
-        }
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        const struct git_repo *repo = &workspace->git;
+        if (text_is_among(git_dir, repo->dirs.at, repo->dirs.count) ||
+            text_is_among(git_dir, repo->links.at, repo->links.count))
+            return true;
     }
     return false;
 }

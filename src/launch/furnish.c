@@ -315,7 +315,7 @@ int furnish_files(struct root *root, struct err *err)
         root->resolvers =
             "nameserver 198.18.0.1\n"; /* PORT_NAMES_ADDRESS: the network's helper listens there */
     const char *hosts = arena_printf(&root->arena, "%s%s%s", root->hosts ? root->hosts : "", own_hosts,
-                                     ports_have(operations, OP_HOST_PORT) ? host_ports : "");
+                                     operations_find(operations, OP_HOST_PORT) ? host_ports : "");
     if (write_file(root, "/etc/hosts", hosts, err) < 0 ||
         (root->resolvers && write_file(root, "/etc/resolv.conf", root->resolvers, err) < 0))
         return -1;

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/pattern.h"
+#include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/unix_sockets.h"
@@ -39,22 +40,14 @@ static bool is_named(const struct operations *operations, const char *path)
     return false;
 }
 
-static bool is_among(const char *const *paths, size_t count, const char *path)
-{
-    size_t i = 0;
-    while (i < count && strcmp(paths[i], path) != 0)
-        i++;
-    return i < count;
-}
-
 static bool is_masked(const struct root *root, const char *path)
 {
-    return is_among(root->masked.at, root->masked.count, path);
+    return text_is_among(path, root->masked.at, root->masked.count);
 }
 
 static void close_folder(struct root *root, const char *path)
 {
-    if (!is_among(root->closed.at, root->closed.count, path))
+    if (!text_is_among(path, root->closed.at, root->closed.count))
         vec_push(&root->closed, path);
 }
 
