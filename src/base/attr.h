@@ -7,6 +7,7 @@
 #define must_check             __attribute__((warn_unused_result))
 #define printf_like(at, first) __attribute__((format(printf, at, first)))
 #define returns_text           __attribute__((returns_nonnull))
+#define not_used               __attribute__((unused)) /* a parameter that a callback must have */
 /* For a large buffer that is filled before it is read: the compiler would zero it, page after page. */
 #if __has_attribute(uninitialized)
 #define not_zeroed __attribute__((uninitialized))

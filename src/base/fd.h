@@ -5,10 +5,15 @@
 #include <errno.h>
 #include <unistd.h>
 
+static inline void fd_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
 static inline void fd_close_at_scope_end(const int *fd)
 {
-    if (*fd >= 0)
-        close(*fd);
+    fd_close(*fd);
 }
 #define auto_fd __attribute__((cleanup(fd_close_at_scope_end)))
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base/path.h"
-
 bool pattern_has_wildcard(const char *pattern)
 {
     for (const char *at = pattern; *at; at++) {

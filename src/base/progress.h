@@ -1,7 +1,6 @@
 /* How far something has come that may take long: who works says so again and again, who asked for it makes of it what it likes. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct progress {

@@ -101,6 +101,14 @@ bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+bool text_is_among(const char *text, const char *const *texts, size_t count)
+{
+    size_t i = 0;
+    while (i < count && strcmp(texts[i], text) != 0)
+        i++;
+    return i < count;
+}
+
 void text_hex(const unsigned char *bytes, size_t size, char *ret_text)
 {
     static const char digits[] = "0123456789abcdef";

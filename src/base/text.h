@@ -24,6 +24,7 @@ void text_add_html_as_is(struct buf *buf, const char *printable); /* which is pr
 
 bool text_starts_with(const char *text, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
+bool text_is_among(const char *text, const char *const *texts, size_t count);
 
 /* Two small hexadecimal digits for each byte, and a NUL. */
 void text_hex(const unsigned char *bytes, size_t size, char *ret_text);

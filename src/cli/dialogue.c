@@ -355,7 +355,7 @@ static int run_transition(const struct world *world, const struct choice *choice
 }
 
 int dialogue_finish(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
-                 const decision_list *decisions)
+                    const decision_list *decisions)
 {
     struct err err = {0};
     bool any_goes = false;

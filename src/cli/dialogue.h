@@ -36,7 +36,7 @@ int dialogue_run(const struct world *world, struct choice *choice, struct dialog
 
 /* The last step: replaces the files that were decided on, and reports what was left alone. */
 int dialogue_finish(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
-                 const decision_list *decisions);
+                    const decision_list *decisions);
 
 /* Revises the record of the applied session after changes were dropped or merged. */
 int dialogue_revise(const struct choice *choice, struct dialogue *dialogue, struct err *err) must_check;

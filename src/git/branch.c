@@ -1,7 +1,6 @@
 #include "git/branch.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -34,11 +34,8 @@ static bool is_tracked(struct fsview *fs, const char *base, const char *git_dir,
 
 static void add_once(struct fsview *fs, const char *path, git_paths *paths)
 {
-    for (size_t i = 0; i < paths->count; i++) {
-        if (strcmp(paths->at[i], path) == 0)
-            return;
-    }
-    vec_push(paths, arena_str(fs->arena, path));
+    if (!text_is_among(path, paths->at, paths->count))
+        vec_push(paths, arena_str(fs->arena, path));
 }
 
 /*

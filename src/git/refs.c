@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"

@@ -173,11 +173,8 @@ static bool list_directory(struct fsview *fs, const char *directory, struct git_
 
 static void add_link(struct fsview *fs, const char *root, const char *link, struct git_repo *repo)
 {
-    for (size_t i = 0; i < repo->links.count; i++) {
-        if (strcmp(repo->links.at[i], link) == 0)
-            return;
-    }
-    if (path_is_beneath(link, root) && fs_kind(fs, link) == FILE_REGULAR)
+    if (!text_is_among(link, repo->links.at, repo->links.count) && path_is_beneath(link, root) &&
+        fs_kind(fs, link) == FILE_REGULAR)
         vec_push(&repo->links, link);
 }
 
@@ -253,11 +250,8 @@ static void add_common_dir(struct fsview *fs, const char *root, const char *git_
         repo->problem = astray;
         return;
     }
-    for (size_t i = 0; i < repo->dirs.count; i++) {
-        if (strcmp(repo->dirs.at[i], place->real) == 0)
-            return;
-    }
-    add_git_dir(fs, root, place->real, 0, repo);
+    if (!text_is_among(place->real, repo->dirs.at, repo->dirs.count))
+        add_git_dir(fs, root, place->real, 0, repo);
 }
 
 /* A submodule's is in the tree, if it is one. */

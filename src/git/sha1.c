@@ -1,7 +1,6 @@
 #include "git/refs.h"
 
 #include <stdint.h>
-#include <string.h>
 
 struct sha1 {
     uint32_t state[5];

@@ -26,7 +26,7 @@ static void note_trouble(struct search *search, int errnum)
         search->trouble = errnum;
 }
 
-/* Takes the descriptor over. Directory entries name the inode, so no file has to be opened. */
+/* Owns the descriptor. Directory entries contain the inode, so that no file is opened. */
 static const char *search_directory(struct search *search, int directory_fd, const char *path, unsigned depth)
 {
     auto_dir DIR *directory = depth > DEEPEST ? NULL : fdopendir(directory_fd);

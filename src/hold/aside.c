@@ -33,7 +33,7 @@ static int move_directory(int from_fd, const char *name, int to_fd, const char *
     return result < 0 || trouble ? -1 : unlinkat(from_fd, name, AT_REMOVEDIR);
 }
 
-/* No more than it had when it was looked at: who writes it meanwhile does not keep us here. */
+/* Copies at most the size from `status`: a process that keeps writing cannot keep bawn here. */
 static int copy_file(int from_fd, const char *name, int to_fd, const char *new_name,
                      const struct stat *status)
 {
@@ -48,7 +48,7 @@ static int copy_file(int from_fd, const char *name, int to_fd, const char *new_n
     return copied < 0 ? -1 : 0;
 }
 
-/* Between file systems: a copy, and then the original goes. */
+/* Moves between file systems: copies, then removes the original. */
 static int move_entry(int from_fd, const char *name, int to_fd, const char *new_name, unsigned depth)
 {
     struct stat status;
@@ -76,7 +76,7 @@ static int move(int from_fd, const char *name, int to_fd, const char *new_name)
     if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno == EACCES && directories_allow_owner(from_fd) == 0) {
-        /* A folder that was closed, so that nothing is taken from it; one that moves must be writable itself. */
+        /* The directory, or the one that moves, was made unwritable to prevent this. */
         auto_fd int inner = directories_open_up(from_fd, name);
         (void)inner;
         if (renameat2(from_fd, name, to_fd, new_name, RENAME_NOREPLACE) == 0)
@@ -90,7 +90,7 @@ static const char *folder_name(struct arena *arena, int number)
     return number == 1 ? "held" : arena_printf(arena, "held-%d", number);
 }
 
-/* Is something held there for this path, or a file where it would need a directory? */
+/* Is this path, or a file above it, already held under this number? */
 static bool is_taken(struct arena *arena, int session_fd, int number, const char *path)
 {
     const char *place = arena_printf(arena, "%s%s", folder_name(arena, number), path);
@@ -98,7 +98,7 @@ static bool is_taken(struct arena *arena, int session_fd, int number, const char
     return fd >= 0 || errno == ENOTDIR || errno == ELOOP;
 }
 
-/* Folders are filled in their order. So a path that comes back a thousand times is looked for in twenty of them, not in all. */
+/* Numbers are used in order, so a binary search finds the first free one among a thousand in about twenty steps. */
 static int first_free(struct arena *arena, int session_fd, const char *path)
 {
     int taken = 0, found = 1;
@@ -134,7 +134,7 @@ int aside_move(struct arena *arena, int session_fd, const char *path, struct err
             return 1;
         if (held_fd >= 0 && errno == ENOENT)
             return 0;
-        /* Something is held there, perhaps a file where this one needs a directory. */
+        /* The place is taken, perhaps by a file where a directory is needed: try the next number. */
         if (errno != EEXIST && errno != ENOTDIR && errno != ELOOP)
             break;
     }
@@ -188,7 +188,7 @@ void aside_keep_newest(held_list *held)
     held->count = kept;
 }
 
-/* Where the newest of a path lies: the number of its folder, or 0. */
+/* The highest number under which the path is held, or 0. */
 static int newest_of(struct arena *arena, int session_fd, const char *path)
 {
     int newest = 0;

@@ -24,7 +24,7 @@ static bool has_hash(const git_hashes *hashes, const struct git_hash *wanted)
     return false;
 }
 
-/* What branches, tags and the stash name now and did not before, and without what they named before. */
+/* Asks for commits that branches, tags and the stash reach now and did not reach before. */
 static bool add_question(const struct flags *flags, const char *git_dir, struct buf *input)
 {
     const struct timespec always = {.tv_sec = INT64_MAX};

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/timespec.h"
+#include "base/vec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -30,7 +31,7 @@ static void note_trouble(const struct reading *reading, int errnum)
         reading->contents->trouble = errnum;
 }
 
-/* Half of a file is not what it held: it counts as one that was too large. */
+/* A file that was read only partly counts as too large. */
 static void read_bytes(const struct reading *reading, int fd, struct file_content *content)
 {
     size_t expected = (size_t)content->length, size = 0;
@@ -159,7 +160,7 @@ static int fill(int fd, const struct file_content *content)
                                                                        : fchmod(fd, content->mode & 0777);
 }
 
-/* A file without a name until it is whole, so that nothing is left of it whenever bawn is killed. */
+/* An unnamed file until it is complete: nothing remains if bawn is killed. */
 static int make_unnamed(int parent_fd, const struct file_content *content)
 {
     auto_fd int directory_fd = open_directory_at(parent_fd, ".");

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "base/err.h"
-#include "base/vec.h"
 
 struct file_content {
     const char *path;

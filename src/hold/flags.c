@@ -9,7 +9,7 @@
 #include "hold/aside.h"
 #include "policy/decide.h"
 
-/* Only the last names are compared for every file; the policy itself is asked about the few that match. */
+/* Only the last name is compared for every file. The policy decides about the few that match. */
 static void add_name(struct flags *flags, const struct operation *operation)
 {
     const char *name = path_name(operation->path);
@@ -80,7 +80,7 @@ static void keep_before(struct flags *flags, const char *path)
         content_add(flags->hold->arena, path, &flags->before);
 }
 
-/* At the top of a tree, where most of such files are. Further in would cost a walk at every start. */
+/* Reads flagged files at the top of a tree, where most of them are. To go deeper would cost a walk at every start. */
 static void read_top(struct flags *flags, const char *tree)
 {
     fs_names names = {0};
@@ -106,7 +106,7 @@ struct tracked {
     bool last_is_flagged;
 };
 
-/* Where the first name begins that the path before did not have. */
+/* The offset of the first name that differs from the previous path. */
 static size_t first_new_name(const char *path, const char *before)
 {
     size_t start = 0;
@@ -117,7 +117,7 @@ static size_t first_new_name(const char *path, const char *before)
     return start;
 }
 
-/* A path that git tracks: one of its names, the last or another, may be flagged. The index is sorted. */
+/* Reads a tracked path if one of its names may be flagged. The index is sorted. */
 static void read_tracked(void *context, const char *path)
 {
     struct tracked *tracked = context;
@@ -187,12 +187,15 @@ void flags_begin(struct flags *flags)
 
 void flags_read(struct flags *flags)
 {
-    /* The command waits for this. A commit of the host's in the same tick as the start is not the command's. */
+    /*
+     * The command waits for this function. A commit by the host in the same clock tick as the start is not the
+     * command's.
+     */
     const struct timespec always = {.tv_sec = INT64_MAX};
     size_t certain = flags->before.count, kept = certain;
     read_index(flags, INDEX_SMALL + 1, INDEX_LARGEST);
     read_tips(flags, always);
-    /* What somebody has changed meanwhile is not how it was. */
+    /* Files that changed after the start are dropped: their old content is unknown. */
     for (size_t i = certain; i < flags->before.count; i++) {
         if (!flags_is_since(flags, flags->before.at[i].changed))
             flags->before.at[kept++] = flags->before.at[i];

@@ -43,6 +43,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "git/config.h"
 #include "git/repo.h"
 #include "hold/aside.h"
@@ -51,11 +52,7 @@
 void hold_note(struct hold *hold, const char *event, const char *path, const char *notice)
 {
     journal_event(&hold->session->journal, event, "path", path);
-    for (size_t i = 0; notice && i < hold->notices.count; i++) {
-        if (strcmp(hold->notices.at[i], notice) == 0)
-            return;
-    }
-    if (notice)
+    if (notice && !text_is_among(notice, hold->notices.at, hold->notices.count))
         vec_push(&hold->notices, notice);
 }
 

@@ -17,20 +17,15 @@
 
 static const char obeyed[] = "git on the host obeys its configuration as soon as you work beside it";
 
-/* A repository of the plan's is frozen: it is known, and nothing came new into what it runs. */
+/* Is this a repository of the plan? Those are frozen, so that nothing new can run from them. */
 static bool is_known(const struct flags *flags, const char *git_dir)
 {
     const struct policy *policy = flags->hold->plan->policy;
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct git_repo *repo = &policy->workspaces.at[i].git;
-        for (size_t j = 0; j < repo->dirs.count; j++) {
-            if (strcmp(repo->dirs.at[j], git_dir) == 0)
-                return true;
-        }
-        for (size_t j = 0; j < repo->links.count; j++) {
-            if (strcmp(repo->links.at[j], git_dir) == 0)
-                return true;
-        }
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        const struct git_repo *repo = &workspace->git;
+        if (text_is_among(git_dir, repo->dirs.at, repo->dirs.count) ||
+            text_is_among(git_dir, repo->links.at, repo->links.count))
+            return true;
     }
     return false;
 }
@@ -41,7 +36,7 @@ static bool is_directory(int fd, const char *name)
     return fstatat(fd, name, &status, 0) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* As git tells one: with a HEAD, and with objects and refs in it or where `commondir` leads. */
+/* As git recognizes a repository: HEAD, and objects and refs, or a `commondir` that leads to them. */
 static bool is_repository(int fd)
 {
     return faccessat(fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -49,7 +44,7 @@ static bool is_repository(int fd)
             (is_directory(fd, "objects") && is_directory(fd, "refs")));
 }
 
-/* Settings that run something and were not there before, by name; NULL where there is none. */
+/* The new settings that make git run a program, by name; NULL if there are none. */
 static const char *running_settings(struct arena *arena, const struct file_content *before,
                                     const struct file_content *config)
 {
@@ -71,7 +66,7 @@ static const char *running_settings(struct arena *arena, const struct file_conte
     return names;
 }
 
-/* A linked worktree's, which leads to the repository that it belongs to, is as it should be. */
+/* The `commondir` of a linked worktree that leads to its own repository is accepted. */
 static const char *common_directory(const struct flags *flags, const char *git_dir,
                                     const struct file_content *file)
 {
@@ -87,7 +82,7 @@ static bool lies_in(struct arena *arena, const char *path, const char *git_dir, 
     return path_is_beneath(path, path_join(arena, git_dir, folder));
 }
 
-/* What git would run because of this file of a git directory, or NULL. */
+/* The program or setting that git would obey because of this file; NULL if there is none. */
 static const char *what_runs(const struct flags *flags, const char *git_dir,
                              const struct file_content *before, const struct file_content *file)
 {
@@ -106,7 +101,7 @@ static const char *what_runs(const struct flags *flags, const char *git_dir,
     return file->mode & 0111 && !strstr(name, ".sample") ? "a hook" : NULL;
 }
 
-/* Files of a git directory that run something and are new: each can be held aside without harm to the repository. */
+/* Adds new files that make git run something. Each can be held aside without harm to the repository. */
 static void look_at_files(struct flags *flags, const char *git_dir, const char *const *names, size_t count,
                           bool all_are_new)
 {
@@ -132,7 +127,7 @@ static bool is_written_inside(const struct flags *flags, const char *path)
     return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
 }
 
-/* A target itself (a file of configuration, a program), or what git would take for a hook in it. */
+/* Looks at a target (a configuration file or a program), or at the hooks in it. */
 static void look_at_target(struct flags *flags, const char *git_dir, const char *target)
 {
     struct arena *arena = flags->hold->arena;
@@ -154,8 +149,8 @@ static void look_at_target(struct flags *flags, const char *git_dir, const char 
 }
 
 /*
- * The configuration may lead to places in the workspace, as it is and as it was: what of it is new is held aside, and then it is
- * as it was.
+ * The configuration, as it is and as it was, may name paths in the workspace. New content there is held aside; the
+ * configuration is then restored.
  */
 static void look_where_it_leads(struct flags *flags, const char *git_dir, const char *base)
 {
@@ -184,7 +179,7 @@ static void look_where_it_leads(struct flags *flags, const char *git_dir, const 
     fs_free(&now);
 }
 
-/* `base` is its work tree, or itself. */
+/* `base` is the work tree, or the git directory itself. */
 static void look_inside(struct flags *flags, const char *git_dir, const char *base, bool is_new)
 {
     static const char *const running[] = {"config",
@@ -198,7 +193,7 @@ static void look_inside(struct flags *flags, const char *git_dir, const char *ba
     look_where_it_leads(flags, git_dir, base);
 }
 
-/* Did the repository come into being since the start, wherever its parts come from? */
+/* Was the repository made during the run? */
 static bool is_new_repository(struct flags *flags, const char *git_dir)
 {
     const struct file_content *before;
@@ -209,7 +204,7 @@ static bool is_new_repository(struct flags *flags, const char *git_dir)
     return is_new;
 }
 
-/* A submodule or a linked worktree of a repository that is known, made during the run. */
+/* Finds submodules and linked worktrees of a known repository that were made during the run. */
 static void look_for_new_parts(struct flags *flags, const char *directory, unsigned depth)
 {
     enum { DEEPEST = 12 };
@@ -232,7 +227,7 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
         flags_add_unsearched(flags, directory);
 }
 
-/* The workspace's own: its configuration and hooks are frozen, the rest is not. Git still knows the old ways to name a remote. */
+/* The workspace's own: configuration and hooks are frozen; git's old ways to name a remote are not. */
 static void look_at_known(struct flags *flags, const char *git_dir)
 {
     static const char *const running[] = {"rebase-merge/git-rebase-todo", "remotes", "branches"};
@@ -242,7 +237,7 @@ static void look_at_known(struct flags *flags, const char *git_dir)
     look_for_new_parts(flags, path_join(arena, git_dir, "worktrees"), 0);
 }
 
-/* The git directory that a file or link in the place of a `.git` names; NULL where it names none. */
+/* The git directory that a `.git` file or link names; NULL if it names none. */
 static const char *named_directory(struct arena *arena, const struct file_content *link)
 {
     static const char start[] = "gitdir: ";
@@ -254,7 +249,7 @@ static const char *named_directory(struct arena *arena, const struct file_conten
                  : NULL;
 }
 
-/* Of the `.git` and the links on the way from it, the first that came new. */
+/* Finds the first new one among the `.git` and the links that it leads through. */
 static bool find_new_link(struct flags *flags, const char *dot_git, const struct fs_link *links,
                           struct new_content *ret_link)
 {
@@ -279,8 +274,8 @@ static bool find_new_link(struct flags *flags, const char *dot_git, const struct
 }
 
 /*
- * A file or link in the place of a `.git`. What it leads to is settled as a repository in the workspace is, if it is one:
- * whatever the command writes into a `.git`, no other file of the host's is touched because of it. Then it goes itself.
+ * A `.git` that is a file or a link. If it leads to a repository in the workspace, that repository is settled; a path
+ * outside is never touched. Then the `.git` itself is held aside.
  */
 static void look_at_repository_link(struct flags *flags, const struct file_content *dot_git)
 {

@@ -2,21 +2,20 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
 
-/* Was the file changed so shortly before the snapshot that one more change could bear the same time? */
+/* Was the file changed so shortly before the snapshot that a later change could have the same time? */
 static bool is_too_young(const struct past *past, const struct entry *entry)
 {
     enum { TICK_NANOSECONDS = 20 * 1000 * 1000 };
     return timespec_between(entry->changed, past->tree->taken) < TICK_NANOSECONDS;
 }
 
-/* A name below a directory that the snapshot did not look into: nobody knows. */
+/* Did the snapshot read the directory of this name? If not, nothing is known of it. */
 static bool is_looked_at(const struct past *past, struct arena *arena, const char *path)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -27,7 +26,7 @@ static bool is_looked_at(const struct past *past, struct arena *arena, const cha
     return true;
 }
 
-/* May it look unchanged and be another? */
+/* Could the file look unchanged and still be another? */
 static bool is_doubted(const struct past *past, const struct entry *entry, const char *path)
 {
     auto_fd int fd = is_too_young(past, entry) ? -1 : open_absolute(path, O_PATH);

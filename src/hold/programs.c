@@ -70,7 +70,7 @@ static void look_for_new(struct flags *flags, const char *workspace, const chang
     vec_free(&found);
 }
 
-/* Whoever else may run one acts as the user: said always, and wherever they lie. */
+/* Any user who runs such a file acts as this user: reported always, also in build directories. */
 static void look_for_set_id(struct flags *flags, const char *workspace, const change_list *changes)
 {
     struct named named = {.names = ""};

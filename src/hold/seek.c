@@ -22,16 +22,15 @@ struct walk {
     size_t entries;
 };
 
-/* The same bytes as before, which are now a program. */
 static bool became_executable(const struct file_content *before, const struct file_content *now)
 {
     return before && bytes_equal(before->bytes, now->bytes) && !(before->mode & 0111) && now->mode & 0111;
 }
 
 /*
- * All that lies at a flagged path and is not as it was. `is_sure`: whatever the policy says of the path itself. Behind a link
- * that was there before counts what lies where it leads, if that is a place in the same tree: who opens the flagged name
- * reads that.
+ * Compares a flagged path, and everything below it, with the start. `is_sure`: the path counts as flagged whatever the
+ * policy says. A link that existed before is followed within the same tree: a program that opens the flagged name reads
+ * the target.
  */
 static void compare(struct walk *walk, const char *path, bool is_sure, unsigned links)
 {
@@ -58,7 +57,7 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
     vec_free(&found);
 }
 
-/* A link that was made during the run and leads out of its tree: what follows it on the host is led astray. */
+/* Reports a link that was made during the run and leads out of its tree. */
 static void look_at_link(struct walk *walk, int directory_fd, const char *directory, const char *name)
 {
     struct stat status;
@@ -68,7 +67,7 @@ static void look_at_link(struct walk *walk, int directory_fd, const char *direct
     const char *path = path_join(walk->flags->hold->arena, directory, name);
     const struct fs_place *place = NULL;
     struct err ignored;
-    /* By other links on the way, too, which may lead further up than their names say. */
+    /* Resolved completely: other links on the way may lead further up than their names say. */
     if (fs_resolve(&walk->now, path, &place, &ignored) == 0 && !path_is_beneath(place->real, walk->tree) &&
         !decide_artifacts(walk->flags->hold->plan->policy, path + strlen(walk->tree) + 1, true))
         flags_add_sighting(walk->flags, (struct sighting){"a link that leads out of the workspace", path});
@@ -79,7 +78,7 @@ static bool is_tree(const struct operation *operation)
     return operation->kind == OP_BIND_WRITE && operation->is_directory;
 }
 
-/* A tree inside another is walked by itself. */
+/* Is this another tree of the plan? It is walked separately. */
 static bool is_other_tree(const struct walk *walk, const char *path)
 {
     const struct plan *plan = walk->flags->hold->plan;
@@ -90,7 +89,7 @@ static bool is_other_tree(const struct walk *walk, const char *path)
     return false;
 }
 
-/* A folder that the command closed to its owner could still be searched by name: it is opened. */
+/* Opens a directory that the command made unreadable: programs could still open files in it by name. */
 static DIR *list_closed(const struct walk *walk, int directory_fd, const char *path)
 {
     struct stat status;
@@ -116,7 +115,7 @@ static DIR *list(const struct walk *walk, int directory_fd, const char *path)
     return directory;
 }
 
-/* `parent_fd` is -1 where it is not kept open. */
+/* `parent_fd` is -1 where it was closed on the way down. */
 static int open_folder(const struct walk *walk, int parent_fd, const char *path)
 {
     int fd = parent_fd < 0
@@ -128,8 +127,8 @@ static int open_folder(const struct walk *walk, int parent_fd, const char *path)
 }
 
 /*
- * A folder on the way to something flagged may be a link: what lies where it leads is then flagged under the link's name. As
- * with flagged links, that holds for places in the same tree.
+ * A link may stand in for a directory above a flagged name: files below its target are then flagged under the name of
+ * the link. Only targets in the same tree count.
  */
 static void look_behind_link(struct walk *walk, const char *link)
 {
@@ -181,8 +180,8 @@ static bool visit(struct walk *walk, int directory_fd, const char *path, const s
 static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsigned depth);
 
 /*
- * First all that lies in it, then what lies deeper: who fills a folder with millions of files hides nothing above it. Far down
- * no descriptor is kept on the way, or there would be none left. Takes the descriptor over.
+ * Visits all entries before it descends: a directory with millions of files hides nothing beside it. From
+ * MOST_KEPT_OPEN levels on, descriptors are closed on the way down. Owns the descriptor.
  */
 static void walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth)
 {
@@ -207,7 +206,7 @@ static void walk_directory(struct walk *walk, int directory_fd, const char *path
     vec_free(&folders);
 }
 
-/* What has a longer path than the kernel takes can only be walked to by hand. */
+/* Paths longer than the kernel takes are reported and not walked. */
 static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsigned depth)
 {
     bool is_too_deep = strlen(path) >= PATH_LONGEST;
@@ -219,7 +218,7 @@ static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsi
         walk_directory(walk, fd, path, depth);
 }
 
-/* Caches that a toolchain may write hold hundreds of thousands of files, and nothing that is flagged. */
+/* Toolchain caches hold hundreds of thousands of files and nothing flagged: they are skipped. */
 static bool is_worth_walking(const struct plan *plan, const struct operation *tree)
 {
     for (size_t i = 0; !tree->is_workspace && i < plan->operations.count; i++) {
@@ -237,7 +236,7 @@ static bool may_be_version(const struct workspace *workspace, const struct new_c
            path_is_beneath(change->now->path, workspace->path);
 }
 
-/* A version that the repository already had is not new. */
+/* Drops changes whose content the repository already had: they are not new. */
 static void drop_old_versions(struct flags *flags, const struct workspace *workspace)
 {
     new_contents *changes = &flags->changes;

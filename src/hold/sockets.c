@@ -4,7 +4,7 @@
 #include "hold/past.h"
 #include "kernel/unix_sockets.h"
 
-/* Is a socket of this name bound by a relative path, in whatever directory? */
+/* Has a process bound a relative path that ends in this name? */
 static bool is_bound(const char *list, const char *name)
 {
     for (const char *bound; (bound = unix_sockets_next(&list));) {

@@ -20,7 +20,7 @@
 
 enum { RECORD_LONGEST = PATH_LONGEST + 256, CONTENT_LONGEST = 16, TEMPORARY_LONGEST = 32 };
 
-/* What a record says. A stub is made under a temporary name: its record is complete before its real name exists. */
+/* A stub is made under a temporary name: its record is complete before the stub gets its real name. */
 struct record {
     char path[PATH_LONGEST];
     char content[CONTENT_LONGEST];
@@ -40,7 +40,7 @@ static int format_error(struct err *err, const char *path)
     return err_set(err, "the stub for %s cannot be recorded: its path is too long", path);
 }
 
-/* One write, so that a record is there or not. The line ends in the path, which may hold anything but NUL. */
+/* One write, so that a record is complete or absent. The path comes last, as it may contain anything but NUL. */
 static int write_record(int fd, const struct record *record, struct err *err)
 {
     auto_buf struct buf text = {0};
@@ -77,7 +77,7 @@ static bool read_record(int fd, struct record *ret_record)
     return true;
 }
 
-/* The name under which a stub is made: told from the record's own name, so that it is known whenever bawn is killed. */
+/* The temporary name of a stub. It follows from the record's name, so that a later bawn can find it. */
 static void temporary_name(const char *path, char ret_name[TEMPORARY_LONGEST])
 {
     char hash[SHA256_HEX_SIZE];
@@ -85,7 +85,7 @@ static void temporary_name(const char *path, char ret_name[TEMPORARY_LONGEST])
     snprintf(ret_name, TEMPORARY_LONGEST, "bawn-stub-%.16s", hash);
 }
 
-/* Is this still what was made, with nothing added to it? An inode of 0 is any. */
+/* Is this still the stub, unchanged? An inode of 0 matches any. */
 static bool is_our_stub(int parent_fd, const char *name, struct record *record)
 {
     struct stat status;
@@ -153,7 +153,7 @@ static int make_temporary(int parent_fd, const char *name, struct record *record
     return 0;
 }
 
-/* Returns 1 where something is there afterwards, 0 where this user can make nothing there. */
+/* Returns 1 if the path exists now, 0 if this user cannot make anything there. */
 static int make_stub(int record_fd, struct record *record, struct err *err)
 {
     auto_fd int parent_fd = open_parent_absolute(record->path);
@@ -182,7 +182,7 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
     return why == EEXIST ? 1 : err_sys(err, why, "cannot hold %s with a stub", record->path);
 }
 
-/* Making and removing is one session's business at a time. The descriptor is the lock. */
+/* One session at a time makes or removes stubs. The descriptor is the lock. */
 static int lock_folder(const char *folder, struct err *err)
 {
     auto_fd int fd = directories_open_made(folder, err);
@@ -198,7 +198,7 @@ struct stubs stubs_in(struct arena *arena, const char *state_directory)
     return (struct stubs){.arena = arena, .folder = arena_printf(arena, "%s/bawn/stubs", state_directory)};
 }
 
-/* With a record: is what it says still so, or made so again? Returns as stubs_hold; *ret_shared: the record counts. */
+/* Checks a recorded stub, and makes it again if needed. Returns as stubs_hold; *ret_shared: the record is valid. */
 static int hold_recorded(int record_fd, struct record *record, bool *ret_shared, struct err *err)
 {
     auto_fd int parent_fd = open_parent_absolute(record->path);
@@ -227,7 +227,7 @@ int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const c
     snprintf(record.path, sizeof(record.path), "%s", path);
     snprintf(record.content, sizeof(record.content), "%s", content);
     sha256_hex(path, strlen(path), key);
-    /* In this order: a record goes after its stub, so that what is there without a record is nobody's stub. */
+    /* The stub is removed before its record, so that a path without a record is never a stub. */
     struct stat status;
     if (stat(arena_printf(stubs->arena, "%s/%s", stubs->folder, key), &status) < 0 && errno == ENOENT &&
         lstat(path, &status) == 0)
@@ -247,7 +247,7 @@ int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const c
     return held;
 }
 
-/* Removes the stub of a record that nobody else relies on, and the record. Returns whether the stub went. */
+/* Removes a stub that no other session uses, and its record. Returns whether the stub was removed. */
 static bool finish(int folder_fd, const char *key, int record_fd, struct record *ret_record)
 {
     if (flock(record_fd, LOCK_EX | LOCK_NB) < 0)

@@ -25,7 +25,7 @@ static struct object *object_of(const struct versions *versions, const struct gi
     return map_get(&versions->objects, (const char *)hash->bytes, SHA1_SIZE);
 }
 
-/* An answer counts if it hashes to what was asked for. */
+/* Keeps an answer only if its content has the hash that was asked for. */
 static void keep_object(struct versions *versions, const struct git_hash *hash, const char *kind,
                         struct bytes content)
 {
@@ -66,7 +66,7 @@ static void read_answers(struct versions *versions, const struct buf *output)
     }
 }
 
-/* Asks for those of the hashes that are not known yet, all at once. */
+/* Asks git for all unknown hashes in one call. */
 static void fetch(struct versions *versions, const char *work_tree, const git_hashes *wanted)
 {
     static const char *const command[] = {"cat-file", "--batch", NULL};
@@ -126,7 +126,7 @@ static void add_descent(descents *all, const struct git_hash *commit, struct ver
     vec_push(all, (struct descent){.at = *commit, .rest = goal->path, .goal = goal});
 }
 
-/* From a tag to its commit, to the tree of that, and then name by name. Returns whether it has arrived somewhere. */
+/* Goes one step: tag to commit, commit to tree, tree to entry. Returns whether the step led somewhere. */
 static bool step_down(const struct versions *versions, struct descent *descent)
 {
     const struct object *object = object_of(versions, &descent->at);
@@ -145,7 +145,7 @@ static bool step_down(const struct versions *versions, struct descent *descent)
     return true;
 }
 
-/* Goes down all ways together, so that git is asked once for each level. */
+/* Advances all descents together, so that git runs once for each level. */
 static void go_down(struct versions *versions, const char *work_tree, descents *all)
 {
     for (bool goes_on = true; goes_on;) {
@@ -172,7 +172,7 @@ static void go_down(struct versions *versions, const char *work_tree, descents *
     }
 }
 
-/* Has it content that could be an old version, and was none found yet? */
+/* Is the version still to be found? */
 static bool is_open(const struct version *version)
 {
     return bytes_known(version->content) && !version->was_there;
@@ -192,7 +192,7 @@ static void look_at_tips(struct versions *versions, const char *work_tree, struc
 
 /* --- history ----------------------------------------------------------------------------------------------------- */
 
-/* Lines for `--stdin`: the tips, and what they are asked about. Returns how many paths there are. */
+/* Writes the tips and the paths for `--stdin`. Returns the number of paths. */
 static size_t add_question(const struct versions *versions, const struct version *wanted, size_t count,
                            struct buf *input)
 {
@@ -210,8 +210,8 @@ static size_t add_question(const struct versions *versions, const struct version
 }
 
 /*
- * Which commits, git says, brought one of the contents: "HASH" on a line of its own, then lines that begin with a colon and
- * have the new content's hash in the fourth place. A hint, and no more.
+ * Reads which commits introduced one of the contents: a line "HASH", then lines that begin with a colon and have the
+ * new hash as fourth field. Only a hint: every object is verified afterwards.
  */
 static void read_hints(const struct buf *output, const git_hashes *blobs, git_hashes *ret_commits)
 {
@@ -245,7 +245,7 @@ static void read_hashes(const struct buf *output, git_hashes *ret_hashes)
     }
 }
 
-/* Everything that the tips really lead to, among what is known: each commit names its parents. */
+/* Marks all known commits that are reachable from the tips by their verified parents. */
 static void mark_ancestors(const struct versions *versions, struct map *reached)
 {
     git_hashes waiting = {0};
@@ -270,7 +270,7 @@ static void mark_ancestors(const struct versions *versions, struct map *reached)
     vec_free(&waiting);
 }
 
-/* Of the commits that git hinted at, those that lead down from the tips by their own words. */
+/* Keeps the hinted commits that are reachable from the tips. */
 static void keep_ancestors(struct versions *versions, const char *work_tree, git_hashes *commits)
 {
     static const char *const command[] = {"rev-list", "--max-count=20000", "--stdin", NULL};

@@ -246,18 +246,10 @@ static int lock(int state_fd, struct err *err)
     return fd_take(&fd);
 }
 
-static bool wants_copies(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SIFT)
-            return true;
-    }
-    return false;
-}
-
 int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int state_fd, struct err *err)
 {
-    if (!wants_copies(plan) && faccessat(state_fd, MEMORY_NAME, F_OK, 0) < 0)
+    if (!operations_find(&plan->operations, OP_COPY) && !operations_find(&plan->operations, OP_SIFT) &&
+        faccessat(state_fd, MEMORY_NAME, F_OK, 0) < 0)
         return 0;
     auto_fd int lock_fd = lock(state_fd, err);
     auto_fd int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -3,15 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/path.h"
-#include "home/files.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -20,27 +16,14 @@
 
 static bool is_filled(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        enum operation_kind kind = plan->operations.at[i].kind;
-        if (kind == OP_COPY || kind == OP_SEED || kind == OP_SIFT || kind == OP_SYNC)
-            return true;
-    }
-    return false;
-}
-
-/* NULL where the plan has no private home: with full access. */
-static const struct operation *find_home(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_HOME)
-            return &plan->operations.at[i];
-    }
-    return NULL;
+    const struct operations *planned = &plan->operations;
+    return operations_find(planned, OP_COPY) || operations_find(planned, OP_SEED) ||
+           operations_find(planned, OP_SIFT) || operations_find(planned, OP_SYNC);
 }
 
 bool home_needs_session(const struct plan *plan)
 {
-    const struct operation *home = find_home(plan);
+    const struct operation *home = operations_find(&plan->operations, OP_HOME); /* NULL: full access */
     return home && (!home->source || is_filled(plan));
 }
 
@@ -59,7 +42,7 @@ int home_open(struct arena *arena, const struct plan *plan, const struct session
               struct home *ret_home, struct err *err)
 {
     struct home home = HOME_NONE;
-    const struct operation *operation = find_home(plan);
+    const struct operation *operation = operations_find(&plan->operations, OP_HOME);
     *ret_home = home;
     if (!operation)
         return 0;

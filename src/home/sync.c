@@ -76,8 +76,7 @@ static void open_side(struct sync *sync, struct side *side, bool at_start)
 static void close_side(struct side *side)
 {
     version_free(&side->version);
-    if (side->fd >= 0)
-        close(side->fd);
+    fd_close(side->fd);
     side->fd = -1;
 }
 
@@ -296,9 +295,8 @@ static bool concerns(const struct inotify_event *event, const struct synced *syn
     return false;
 }
 
-int sync_ready(void *self, short events, struct err *err)
+int sync_ready(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct sync *sync = self;
     _Alignas(struct inotify_event) char bytes[16384];
     ssize_t size = read(sync->fd, bytes, sizeof(bytes));
@@ -315,9 +313,8 @@ int sync_ready(void *self, short events, struct err *err)
     return 0;
 }
 
-int sync_due(void *self, short events, struct err *err)
+int sync_due(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct sync *sync = self;
     uint64_t expirations;
     if (read(sync->timer_fd, &expirations, sizeof(expirations)) < 0)

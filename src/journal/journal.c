@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -114,8 +115,7 @@ int journal_open(int folder_fd, const char *name, struct journal *ret_journal, s
 
 void journal_close(struct journal *journal)
 {
-    if (journal->fd >= 0)
-        close(journal->fd);
+    fd_close(journal->fd);
     journal->fd = -1;
 }
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 enum { MOST_FIELDS = 64 };
 
 struct reader {

@@ -9,9 +9,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/attr.h"
-#include "base/err.h"
-
 /* As openat(), O_CLOEXEC and O_NOFOLLOW always. An empty path is the top itself. Returns -1 with errno. */
 int open_beneath(int top_fd, const char *path, int flags, mode_t mode);
 

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "base/attr.h"
-
 struct endpoint {
     uint8_t address[16];
     uint16_t port;

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "kernel/directories.h"
 
 enum { MOST_LINKS = 40 }; /* as the kernel's own limit */
@@ -326,11 +327,7 @@ void fs_sort_names(fs_names *names)
 
 bool fs_has_name(const fs_names *names, const char *name)
 {
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(names->at[i], name) == 0)
-            return true;
-    }
-    return false;
+    return text_is_among(name, names->at, names->count);
 }
 
 void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names)

@@ -1,7 +1,6 @@
 #include "kernel/directories.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

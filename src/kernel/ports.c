@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -51,8 +50,7 @@ int port_receive(int channel_fd, struct port_request *ret_message, int *ret_fd)
     if (got <= 0)
         return (int)got;
     if (got != sizeof(message) || message.kind > PORT_CONNECTION) {
-        if (fd >= 0)
-            close(fd);
+        fd_close(fd);
         errno = EPROTO;
         return -1;
     }

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/attr.h"
-#include "base/err.h"
 #include "kernel/endpoint.h"
 
 enum port_kind {

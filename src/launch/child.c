@@ -1,11 +1,9 @@
 /* The child, from the clone to process 1. start.c describes what it and the supervisor wait for. */
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -100,8 +98,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     if (!child->host_network && (own_network_enter(&network, &root, err) < 0 ||
                                  ports_hand_out(launch->operations, child->port_fd, err) < 0))
         return -1;
-    if (root.settings >= 0)
-        close(root.settings);
+    fd_close(root.settings);
     trace_point(launch->trace, "inside", "the network");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);

@@ -11,7 +11,7 @@
 #include "kernel/mounts.h"
 #include "launch/inside.h"
 
-/* A new file system at a place of the sandbox's own. */
+/* Mounts a new file system. */
 static int furnish(struct root *root, const char *path, const char *type, const char *const *options,
                    bool allow_devices, struct err *err)
 {
@@ -19,7 +19,7 @@ static int furnish(struct root *root, const char *path, const char *type, const 
     return tree < 0 ? -1 : place_attach(root, tree, path, true, err);
 }
 
-/* A device of the host, shown at its own name. */
+/* Shows a device of the host. */
 static int show_device(struct root *root, const char *source, const char *path, struct err *err)
 {
     auto_fd int tree = mount_open_restricted(root->host_dev, source, false, true, err);
@@ -54,13 +54,13 @@ static int furnish_dev(struct root *root, struct err *err)
     return furnish(root, "/dev/pts", "devpts", pts_options, true, err);
 }
 
-/* So that ttyname() finds the caller's terminal, which lies in the host's /dev/pts. */
+/* ttyname() finds the caller's terminal here; the terminal itself is in the host's /dev/pts. */
 static int furnish_console(struct root *root, struct err *err)
 {
     return root->terminal_tree < 0 ? 0 : place_attach(root, root->terminal_tree, "/dev/console", false, err);
 }
 
-/* For good, in this namespace and whatever comes of it: a nested one is where most ways out begin. */
+/* Forbids further user namespaces, in this one and below: most escapes begin with one. */
 static int close_user_namespaces(struct root *root, struct err *err)
 {
     auto_fd int file = openat(root->fd, "proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
@@ -69,7 +69,7 @@ static int close_user_namespaces(struct root *root, struct err *err)
     return 0;
 }
 
-/* Over what is there already. */
+/* Attaches a tree over an existing path. */
 static int attach_at_place(const struct root *root, int tree_fd, const char *path, struct err *err)
 {
     return mount_attach_at(tree_fd, root->fd, path + 1, path, err);
@@ -77,7 +77,7 @@ static int attach_at_place(const struct root *root, int tree_fd, const char *pat
 
 static int furnish_proc(struct root *root, struct err *err)
 {
-    /* Read-only for good measure: what is writable there asks for an id or a capability that nobody has inside. */
+    /* A second wall: writing there needs an id or a capability that no process inside has. */
     static const char *const read_only[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
                                             "/proc/fs"};
     auto_fd int tree = mount_new("proc", NULL, false, false, err);
@@ -92,7 +92,7 @@ static int furnish_proc(struct root *root, struct err *err)
         return -1;
     if (!root->host_network)
         root->settings = openat(root->fd, "proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    /* Where the command may mount a /proc of its own, the kernel wants to see this one whole. */
+    /* A command that may mount its own /proc needs this one uncovered: the kernel insists. */
     for (size_t i = 0; !root->launch->nested && i < array_len(read_only); i++) {
         auto_fd int part = mount_open_restricted(root->fd, read_only[i] + 1, true, false, err);
         if (part < 0 && err->errnum == ENOENT)
@@ -104,8 +104,9 @@ static int furnish_proc(struct root *root, struct err *err)
 }
 
 /*
- * Places in memory are memory: together they stay below the limit, also where no control group counts them. These are
- * shares of a limit; what profiles say is four fifths of the machine's memory, of which the sizes at the start are made.
+ * File systems in memory use up memory. Their sizes are shares of the memory limit, so that together they stay below it
+ * even without a control group. Profiles set the limit to four fifths of the machine's memory, from which the first
+ * sizes are computed.
  */
 static const struct {
     const char *path, *size;
@@ -148,7 +149,7 @@ bool furnish_is_own_view(const char *path)
     return strcmp(path, control_groups) == 0;
 }
 
-/* From the sandbox's own control group down: what limits it is seen, and not how the host divides its sessions. */
+/* Shows the control groups from the sandbox's own down: its limits, but not how the host divides its sessions. */
 int furnish_own_view(struct root *root, const char *path, struct err *err)
 {
     auto_fd int tree = mount_new("cgroup2", NULL, true, false, err);
@@ -172,7 +173,7 @@ static int write_file(struct root *root, const char *path, const char *text, str
     return 0;
 }
 
-/* A file that will have no name of its own, to be shown in the place of others. Returns its tree. */
+/* Makes a file that is mounted over others and then loses its name (drop_name()). Returns its tree. */
 static int make_nameless(struct root *root, const char *text, mode_t mode, struct err *err)
 {
     if (write_file(root, "/.nameless", text, err) < 0)
@@ -182,13 +183,13 @@ static int make_nameless(struct root *root, const char *text, mode_t mode, struc
     return mount_open_restricted(root->fd, ".nameless", true, false, err);
 }
 
-/* Once it is shown somewhere; not before, as what has no name cannot be mounted. */
+/* Only after the file is mounted: the kernel does not mount files without a name. */
 static int drop_name(struct root *root, struct err *err)
 {
     return unlinkat(root->fd, ".nameless", 0) < 0 ? err_sys(err, errno, "cannot tidy up the new root") : 0;
 }
 
-/* Nothing inside can become root. The programs that would are told apart from broken ones, in one sentence. */
+/* No process inside can become root. A script in the place of sudo and the like says so. */
 static int explain_root(struct root *root, struct err *err)
 {
     static const char text[] =
@@ -204,7 +205,7 @@ static int explain_root(struct root *root, struct err *err)
             return err_sys(err, errno, "cannot find %s", programs[i]);
         if (place < 0)
             continue;
-        /* The first is shown itself, and the others are copies of it. */
+        /* The first place gets the tree, the others get copies of it. */
         auto_fd int copy = script < 0 ? -1 : mount_open_tree(script, "", err);
         if (script < 0)
             script = make_nameless(root, text, 0755, err);
@@ -232,7 +233,7 @@ static bool is_shown(const struct root *root, const char *path)
     return false;
 }
 
-/* A file that is made for the sandbox, in the place of the host's where all of /etc is shown. */
+/* Makes a file for the sandbox; where all of /etc is shown, it covers the host's file. */
 static int make_file(struct root *root, const char *path, const char *text, struct err *err)
 {
     auto_fd int place = place_find(root, path);
@@ -245,7 +246,7 @@ static int make_file(struct root *root, const char *path, const char *text, stru
     return tree < 0 || mount_attach(tree, place, path, err) < 0 ? -1 : drop_name(root, err);
 }
 
-/* Debian's /etc/profile sets PATH anew, and a login shell would lose what nvm, cargo or pyenv had put there. */
+/* Debian's /etc/profile resets PATH: a login shell would lose the directories of nvm, cargo or pyenv. */
 static int keep_path(struct root *root, struct err *err)
 {
     if (!is_shown(root, "/etc/profile"))
@@ -261,7 +262,7 @@ static int keep_path(struct root *root, struct err *err)
     return make_file(root, "/etc/profile", text, err);
 }
 
-/* git's system-wide settings are the launcher's: the host's may hold tokens. */
+/* Replaces git's system-wide settings: the host's may contain tokens. */
 static int configure_git(struct root *root, struct err *err)
 {
     const char *text = arena_printf(&root->arena, "# Made by bawn.\n%s",
@@ -269,7 +270,7 @@ static int configure_git(struct root *root, struct err *err)
     return make_file(root, "/etc/gitconfig", text, err);
 }
 
-/* Where ~/.ssh is a decoy, ssh must not open its keys by itself, and needs another place for hosts that it has met. */
+/* Where ~/.ssh is a decoy, ssh must not read its keys by default, and needs another file for known hosts. */
 static int configure_ssh(struct root *root, struct err *err)
 {
     static const char text[] =
@@ -294,7 +295,7 @@ static const char *read_host_file(struct root *root, const char *path)
     return arena_copy(&root->arena, text.bytes, text.size);
 }
 
-/* With the host's network names are looked up as the host does it. Must be called while the host's root is there. */
+/* Runs while the host's root is still mounted. With the host's network, names are resolved as on the host. */
 void furnish_prepare(struct root *root)
 {
     root->profile = read_host_file(root, "/etc/profile");
@@ -304,7 +305,7 @@ void furnish_prepare(struct root *root)
     root->resolvers = read_host_file(root, "/etc/resolv.conf");
 }
 
-/* /etc is assembled entry by entry, so that these two are the sandbox's own. */
+/* Writes the files of /etc and /run that belong to the sandbox alone. */
 int furnish_files(struct root *root, struct err *err)
 {
     static const char own_hosts[] = "127.0.0.1 localhost bawn\n::1 localhost bawn\n";
@@ -314,7 +315,7 @@ int furnish_files(struct root *root, struct err *err)
         root->resolvers =
             "nameserver 198.18.0.1\n"; /* PORT_NAMES_ADDRESS: the network's helper listens there */
     const char *hosts = arena_printf(&root->arena, "%s%s%s", root->hosts ? root->hosts : "", own_hosts,
-                                     ports_have(operations, OP_HOST_PORT) ? host_ports : "");
+                                     operations_find(operations, OP_HOST_PORT) ? host_ports : "");
     if (write_file(root, "/etc/hosts", hosts, err) < 0 ||
         (root->resolvers && write_file(root, "/etc/resolv.conf", root->resolvers, err) < 0))
         return -1;

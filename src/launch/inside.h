@@ -195,7 +195,6 @@ int own_network_enter(struct own_network *network, const struct root *root, stru
 /* ports.c: which network the plan wants. */
 bool ports_host_network(const struct operations *operations);
 bool ports_by_name(const struct operations *operations);
-bool ports_have(const struct operations *operations, enum operation_kind kind);
 
 /* ports.c: hands out the sockets that stand from the beginning. */
 int ports_hand_out(const struct operations *operations, int channel_fd, struct err *err) must_check;

@@ -1,6 +1,6 @@
 /*
- * Finds what must be hidden beside what the plan names: what patterns match (the trees that they reach are walked once,
- * before the root is assembled), and the sockets of the host that lie in trees which are shown.
+ * Finds paths to hide that the plan does not name: matches of patterns (each tree that a pattern reaches is walked
+ * once, before the root is assembled) and the host's sockets in trees that are shown.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +11,13 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/pattern.h"
+#include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/unix_sockets.h"
 #include "launch/inside.h"
 
-enum { MOST_ENTRIES = 1000000, DEEPEST = 16 }; /* each folder on the way down holds a descriptor */
+enum { MOST_ENTRIES = 1000000, DEEPEST = 16 }; /* every directory on the way down keeps a descriptor open */
 
 struct walk {
     struct root *root;
@@ -25,7 +26,7 @@ struct walk {
     VEC(const struct operation *) patterns; /* that reach into it */
     size_t entries;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
-    VEC(const char *) deep; /* folders that lie deeper than that: each is begun anew */
+    VEC(const char *) deep; /* directories deeper than DEEPEST: a new walk begins at each */
 };
 
 static const char remedy[] = "hide a directory by its name instead of with a pattern, or grant less";
@@ -39,26 +40,18 @@ static bool is_named(const struct operations *operations, const char *path)
     return false;
 }
 
-static bool is_among(const char *const *paths, size_t count, const char *path)
-{
-    size_t i = 0;
-    while (i < count && strcmp(paths[i], path) != 0)
-        i++;
-    return i < count;
-}
-
 static bool is_masked(const struct root *root, const char *path)
 {
-    return is_among(root->masked.at, root->masked.count, path);
+    return text_is_among(path, root->masked.at, root->masked.count);
 }
 
 static void close_folder(struct root *root, const char *path)
 {
-    if (!is_among(root->closed.at, root->closed.count, path))
+    if (!text_is_among(path, root->closed.at, root->closed.count))
         vec_push(&root->closed, path);
 }
 
-/* Does the plan show a tree of its own there, which is searched by itself? */
+/* Does the plan show a tree at this path? That tree is searched separately. */
 static bool is_shown(const struct operations *operations, const char *path)
 {
     for (size_t i = 0; i < operations->count; i++) {
@@ -68,7 +61,7 @@ static bool is_shown(const struct operations *operations, const char *path)
     return false;
 }
 
-/* Does the plan put something there, or further in? */
+/* Does the plan show or hide something at this path or below it? */
 static bool leads_to_named(const struct operations *operations, const char *path)
 {
     vec_each (const struct operation, operation, operations) {
@@ -134,8 +127,9 @@ static int cannot_search(const struct walk *walk, const char *path, int errnum, 
 }
 
 /*
- * What is gone, no folder or a mount whose file system has ended hides nothing. One that cannot be listed can still be searched for a name, or be opened up by its owner:
- * it is hidden as a whole. Where the plan shows something in it, that is put into an empty folder, if what is around can only be read.
+ * A path that is gone, is no directory, or lies on a dead mount hides nothing. A directory that cannot be listed could
+ * still be searched by name, or its owner could open it: it is hidden as a whole. If the plan shows something in it, an
+ * empty directory takes its place; that needs a read-only tree around it.
  */
 static int enter(struct walk *walk, int fd, const char *path, unsigned depth, struct err *err)
 {
@@ -161,7 +155,7 @@ static int enter(struct walk *walk, int fd, const char *path, unsigned depth, st
     return err_hint(err, remedy);
 }
 
-/* Takes the descriptor over. */
+/* Owns the descriptor. */
 static int walk_directory(struct walk *walk, int directory_fd, const char *path, unsigned depth,
                           struct err *err)
 {
@@ -174,7 +168,7 @@ static int walk_directory(struct walk *walk, int directory_fd, const char *path,
     return result == 0 && trouble ? cannot_search(walk, path, trouble, err) : result;
 }
 
-/* The same trees that the plan meant when it kept the pattern: with ** of a profile not those that a profile grants by name. */
+/* The trees for which the plan kept the pattern. A profile's ** does not reach trees that profiles grant by name. */
 static bool is_searched(const struct operation *pattern, const struct operation *tree)
 {
     return !(tree->is_of_profile && pattern->is_of_profile && pattern_is_deep(pattern->path)) &&
@@ -200,8 +194,9 @@ static void find_shown_trees(const struct root *root, shown_trees *ret_trees)
 }
 
 /*
- * Is it a socket, in a tree that is shown? Looked up in the tree itself: by its path on the host real root, who is nobody
- * there by now, would not find what lies in a private directory. What cannot be looked at is taken for one: hiding it says why.
+ * Is the path a socket in a shown tree? Looked up in the tree itself: real root has no privileges on the host's paths
+ * by now and could not enter a private directory. A path that cannot be examined counts as a socket, so that hiding it
+ * reports the error.
  */
 static bool is_shown_socket(const shown_trees *trees, const char *path)
 {
@@ -219,7 +214,7 @@ static bool is_shown_socket(const shown_trees *trees, const char *path)
     return false;
 }
 
-/* In a tree that is shown, a daemon's socket would answer through every mount. A server's stands there for each client too. */
+/* A daemon of the host answers on its socket through any mount. The list has a server's socket once per client too. */
 static void find_sockets(struct root *root)
 {
     const char *list = root->socket_list;
@@ -245,7 +240,7 @@ static int search(struct walk *walk, int tree_fd, struct err *err)
     return result;
 }
 
-/* The first folder on the way from a tree to what is shown in it that cannot be gone through. */
+/* Finds the first directory between a tree and a path shown in it that cannot be searched. */
 static void find_closed(struct root *root, const struct shown_tree *tree, const char *path)
 {
     for (const char *slash = path + strlen(tree->path); (slash = strchr(slash + 1, '/'));) {
@@ -257,7 +252,7 @@ static void find_closed(struct root *root, const struct shown_tree *tree, const 
     }
 }
 
-/* In a tree that is shown as anybody sees it, real root has no way through folders of its own. */
+/* In a public tree, real root cannot pass through directories that only root may search. */
 static void find_closed_of_root(struct root *root)
 {
     const struct operations *operations = root->launch->operations;

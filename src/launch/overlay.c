@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernel/mounts.h"

@@ -89,8 +89,7 @@ static void make_room_for_descriptors(void)
 {
     enum { ENOUGH = 512 };
     int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ENOUGH - 1);
-    if (fd >= 0)
-        close(fd);
+    fd_close(fd);
 }
 
 int own_network_begin(struct own_network *network, bool all_addresses, struct err *err)

@@ -14,11 +14,8 @@
 
 static const char *net_mode(const struct operations *operations)
 {
-    for (size_t i = 0; i < operations->count; i++) {
-        if (operations->at[i].kind == OP_NET)
-            return operations->at[i].value;
-    }
-    return "off";
+    const struct operation *net = operations_find(operations, OP_NET);
+    return net ? net->value : "off";
 }
 
 bool ports_host_network(const struct operations *operations)
@@ -29,15 +26,6 @@ bool ports_host_network(const struct operations *operations)
 bool ports_by_name(const struct operations *operations)
 {
     return strcmp(net_mode(operations), "allow") == 0;
-}
-
-bool ports_have(const struct operations *operations, enum operation_kind kind)
-{
-    for (size_t i = 0; i < operations->count; i++) {
-        if (operations->at[i].kind == kind)
-            return true;
-    }
-    return false;
 }
 
 /* The supervisor takes what is sent as soon as it has let this process go. */

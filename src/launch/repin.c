@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -85,10 +83,8 @@ static _Noreturn void pin_inside(const struct launch *launch, const struct launc
 
 void launch_forget_namespaces(struct launched *launched)
 {
-    if (launched->namespaces.user_fd >= 0)
-        close(launched->namespaces.user_fd);
-    if (launched->namespaces.mount_fd >= 0)
-        close(launched->namespaces.mount_fd);
+    fd_close(launched->namespaces.user_fd);
+    fd_close(launched->namespaces.mount_fd);
     launched->namespaces = (struct namespaces){-1, -1};
 }
 

@@ -9,7 +9,6 @@
 #include "kernel/mounts.h"
 #include "launch/inside.h"
 
-/* The plan has found out what is a directory: it is not asked again. */
 static int attach_operation(struct root *root, int tree_fd, const struct operation *operation,
                             struct err *err)
 {
@@ -19,9 +18,9 @@ static int attach_operation(struct root *root, int tree_fd, const struct operati
 }
 
 /*
- * Shows the tree of an operation. A file that the host replaces between the opening of its tree and this moment (as
- * useradd does with /etc/group) cannot be shown any more: its successor is opened instead. Where that must be done outside,
- * a copy stands in for a file that can only be read.
+ * Shows the tree of an operation. If the host replaces the file after its tree was opened (as useradd does with
+ * /etc/group), the tree cannot be attached, and the new file is opened instead. Real root's trees were opened outside:
+ * there, a read-only file is shown as a copy.
  */
 static int attach_tree(struct root *root, size_t index, struct err *err)
 {
@@ -39,7 +38,6 @@ static int attach_tree(struct root *root, size_t index, struct err *err)
     return result;
 }
 
-/* The tree itself, or an overlay in its place. */
 static int attach_written(struct root *root, size_t index, struct err *err)
 {
     const struct operation *operation = &root->launch->operations->at[index];
@@ -49,7 +47,7 @@ static int attach_written(struct root *root, size_t index, struct err *err)
     return overlay < 0 ? -1 : place_attach(root, overlay, operation->path, true, err);
 }
 
-/* What a seed saves is a download: where the kernel takes no overlay, the private home's own folder does. */
+/* A seed only saves a download: if the kernel refuses the overlay, the directory of the private home is used. */
 static int attach_seed(struct root *root, size_t index, struct err *err)
 {
     const char *path = root->launch->operations->at[index].path;
@@ -66,7 +64,7 @@ static bool is_directory_fd(int fd)
     return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Does the plan show something in the directory, for which a place must be made there? */
+/* Does the plan show something below the directory? It needs a mount point there. */
 static bool holds_shown(const struct operations *operations, const char *directory)
 {
     vec_each (const struct operation, operation, operations) {
@@ -77,7 +75,7 @@ static bool holds_shown(const struct operations *operations, const char *directo
     return false;
 }
 
-/* What is seen in the place of something hidden. Where more is to be shown in it, it is closed at the end. */
+/* Opens the empty object that covers a hidden path. If something is shown below it, it is made read-only at the end. */
 static int open_cover(struct root *root, int place_fd, const char *path, struct err *err)
 {
     static const char *const options[] = {"mode=0755", "size=1M", NULL};
@@ -107,7 +105,7 @@ static bool is_write_tree(const struct operations *operations, const char *path)
     return false;
 }
 
-/* A directory becomes a mount point, once: as such it cannot be renamed. */
+/* Makes the directory a mount point, if it is none yet: mount points cannot be renamed. */
 static int pin_directory(struct root *root, const char *path, struct err *err)
 {
     auto_fd int place = place_open(root, path, O_DIRECTORY);
@@ -144,7 +142,7 @@ static int make_link(struct root *root, const struct operation *operation, struc
     return 0;
 }
 
-/* A folder that cannot be searched is empty before the first that is shown in it: on the host's own, it might not be reached. */
+/* Covers a directory that cannot be searched before something is shown in it, which could not be reached otherwise. */
 static int hide_closed(struct root *root, const char *path, struct err *err)
 {
     for (size_t i = 0; i < root->closed.count; i++) {
@@ -199,7 +197,7 @@ static int carry_out(struct root *root, size_t index, struct err *err)
     }
 }
 
-/* What is shown in the place of what is hidden. The directory is the one that /proc will cover: nobody reaches it. */
+/* Makes the empty file and directory that cover hidden paths. /proc will cover the directory: no path leads to it. */
 static int make_nothing(struct root *root, struct err *err)
 {
     if (mknodat(root->fd, ".empty", S_IFREG | 0444, 0) < 0 || mkdirat(root->fd, "proc", 0555) < 0)
@@ -217,7 +215,7 @@ static int make_root(struct root *root, struct err *err)
     auto_fd int tmpfs = mount_new("tmpfs", options, false, false, err);
     if (tmpfs < 0)
         return -1;
-    /* The host's root is about to be left behind: any directory of it will do as a place to stand on. */
+    /* Mounted over /, where the host's root is about to be replaced anyway. */
     root->host_dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
     auto_fd int standing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root->host_dev < 0 || standing < 0 || mount_attach(tmpfs, standing, "/", err) < 0)
@@ -228,7 +226,7 @@ static int make_root(struct root *root, struct err *err)
 
 int root_prepare(struct root *root, struct err *err)
 {
-    /* What every plan has. The plan names them too, for all to see; they are not made twice. */
+    /* Every plan has these and names them; carry_out() does not make them again. */
     static const char *const places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
     if (mount_detach_propagation(err) < 0)
         return -1;
@@ -279,7 +277,7 @@ int root_assemble(struct root *root, struct err *err)
         if (hide(root, root->masked.at[i], err) < 0)
             return -1;
     }
-    /* Mounted wherever something is hidden behind it, it needs no name any more. */
+    /* The mounts over hidden files keep it alive without a name. */
     if (unlinkat(root->fd, ".empty", 0) < 0)
         return err_sys(err, errno, "cannot tidy up the new root");
     return furnish_files(root, err) < 0 ? -1 : mount_switch_root(root->fd, err);

@@ -1,6 +1,5 @@
 #include "plan/amendments.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct amendment *change_of(struct amendments *amendments, size_t number)

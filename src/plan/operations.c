@@ -28,6 +28,15 @@ bool operation_shows(const struct operation *operation)
     return operation->kind == OP_BIND_READ || operation->kind == OP_BIND_WRITE || operation->kind == OP_SEED;
 }
 
+const struct operation *operations_find(const struct operations *operations, enum operation_kind kind)
+{
+    vec_each (const struct operation, operation, operations) {
+        if (operation->kind == kind)
+            return operation;
+    }
+    return NULL;
+}
+
 bool operations_show(const struct operations *operations, const char *path)
 {
     vec_each (const struct operation, operation, operations) {

@@ -85,6 +85,9 @@ struct operations {
 /* Does a tree of the host appear at the operation's path? */
 bool operation_shows(const struct operation *operation);
 
+/* The first operation of a kind, or NULL. */
+const struct operation *operations_find(const struct operations *operations, enum operation_kind kind);
+
 /* Does the path lie in a tree of the host that is shown? */
 bool operations_show(const struct operations *operations, const char *path);
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/vec.h"
 
 DEFINE_TEXTS(wall_name, enum wall, WALLS, NAME_OF)
 

@@ -17,7 +17,7 @@ struct outcome {
     struct err err;
 };
 
-/* It must not outlive the supervisor, on whose session it works, nor be in the command's way. */
+/* The child must not outlive the supervisor, whose session it uses, nor slow the command down. */
 static _Noreturn void take_as_child(const struct checkpoints *checkpoints, pid_t parent, int outcome_fd)
 {
     enum { PATIENT = 10 };
@@ -45,10 +45,8 @@ static void let_go(struct checkpoints *checkpoints)
     waitpid(checkpoints->child, NULL, 0);
 }
 
-static int is_done(void *self, short events, struct err *err)
+static int is_done(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct checkpoints *checkpoints = self;
     struct outcome outcome;
     ssize_t got = read(checkpoints->outcome_fd, &outcome, sizeof(outcome));
@@ -67,11 +65,9 @@ static int is_done(void *self, short events, struct err *err)
     return 0;
 }
 
-/* One at a time: where the last one still takes, this one is left out. */
-static int is_due(void *self, short events, struct err *err)
+/* Skipped while the previous checkpoint is still being taken. */
+static int is_due(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct checkpoints *checkpoints = self;
     uint64_t expirations;
     int ends[2];
@@ -115,7 +111,6 @@ void checkpoints_end(struct checkpoints *checkpoints)
         kill(checkpoints->child, SIGKILL);
         let_go(checkpoints);
     }
-    if (checkpoints->timer_fd >= 0)
-        close(checkpoints->timer_fd);
+    fd_close(checkpoints->timer_fd);
     checkpoints->timer_fd = -1;
 }

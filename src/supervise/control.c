@@ -24,7 +24,7 @@ enum {
     PEER_DESCRIPTOR = 77, /* SO_PEERPIDFD, which the distribution's headers may lack: Linux 6.5 */
 };
 
-/* A folder's path may be longer than a socket's address: it is named by its descriptor. */
+/* The directory is named by its descriptor: its path may be too long for a socket's address. */
 static struct sockaddr_un address_in(int folder_fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -41,7 +41,7 @@ static struct ucred peer_of(int fd)
     return peer;
 }
 
-/* Is it still the process that connected? Its number may be another's by now. Kernels before 6.5 do not tell. */
+/* Is the process that connected still alive? Its pid may have been reused. Kernels before 6.5 cannot tell. */
 static bool is_still_there(int client)
 {
     int fd = -1;
@@ -54,8 +54,8 @@ static bool is_still_there(int client)
 }
 
 /*
- * With --full-access, or where this folder was granted, the command can reach the socket as well as its user can. Every sandbox has
- * a process namespace of its own, below this one. Who has no number here is in none below. Who has ended may have been anybody.
+ * Is the client a process of a sandbox? With --full-access, or if this directory was granted, the command can reach the
+ * socket. Every sandbox has a pid namespace below this one. A client that has already ended counts as inside.
  */
 static bool is_inside(int client, pid_t pid)
 {
@@ -66,7 +66,7 @@ static bool is_inside(int client, pid_t pid)
                    !is_still_there(client));
 }
 
-/* One line, one word back: now, or when *ret_number is confirmed. */
+/* Handles one line. The answer follows now, or when *ret_number is confirmed. */
 static int obey(struct control *control, char *line, unsigned *ret_number, struct err *err)
 {
     char *rest = line;
@@ -107,11 +107,9 @@ static void given_is_taken(void *self, unsigned number, const char *problem)
     }
 }
 
-/* Nothing more is expected of who waits: it has hung up. */
-static int asker_ready(void *self, short events, struct err *err)
+/* A waiting client sends nothing more: it has hung up. */
+static int asker_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct control *control = self;
     char byte;
     for (size_t i = control->askers.count; i-- > 0;) {
@@ -121,18 +119,16 @@ static int asker_ready(void *self, short events, struct err *err)
     return 0;
 }
 
-static int client_ready(void *self, short events, struct err *err)
+static int client_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct control *control = self;
     auto_fd int client = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC);
     struct ucred peer = peer_of(client);
     if (client < 0 || peer.uid != geteuid())
         return 0;
     /*
-     * The other side is bawn, and sends at once; a client that does not is not waited for. Who is inside is looked at first: with many
-     * who say nothing it could hold this up until its number is another's, and everything else that stands by as well.
+     * The client is bawn and sends at once; it is not waited for long. is_inside() comes first: many silent clients
+     * could delay the loop until a pid is reused.
      */
     enum { LONG = 1000, SHORT = 20 /* milliseconds */ };
     bool is_from_inside = is_inside(client, peer.pid);
@@ -142,12 +138,11 @@ static int client_ready(void *self, short events, struct err *err)
     if (poll(&ready, 1, is_from_inside ? SHORT : LONG) != 1)
         return 0;
     ssize_t got = passing_receive(client, line, LONGEST_LINE, &fd);
-    if (fd >= 0)
-        close(fd);
+    fd_close(fd);
     if (got <= 0)
         return 0;
     line[got] = '\0';
-    /* Only now: who is answered before it has asked finds the socket closed, and reads nothing. */
+    /* Answered only after its line was read: otherwise the client would find the socket closed. */
     if (is_from_inside) {
         tell(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
         return 0;

@@ -1,7 +1,6 @@
 #include "supervise/execs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "base/fd.h"
 #include "kernel/exec_notice.h"
 
-/* Words that a shell would take apart are put between quotes. For people: no shell is meant to read it. */
+/* Quotes words that a shell would split. For people: no shell is meant to read it. */
 static void add_arguments(struct buf *out, const struct exec_notice *notice)
 {
     for (size_t at = 0; at < notice->arguments_size; at += strlen(notice->arguments + at) + 1) {
@@ -41,10 +40,8 @@ static void read_end(struct execs *execs, size_t index)
     }
 }
 
-static int has_ended(void *self, short events, struct err *err)
+static int has_ended(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct execs *execs = self;
     for (size_t i = 0; i < EXECS_WATCHED; i++) {
         struct pollfd ready = {.fd = execs->watched[i].pid_fd};
@@ -58,7 +55,7 @@ static int has_ended(void *self, short events, struct err *err)
     return 0;
 }
 
-/* The descriptor becomes the execs' own. */
+/* Owns the descriptor. */
 static void watch_end(struct execs *execs, pid_t pid, int fd)
 {
     size_t free_place = EXECS_WATCHED;
@@ -69,8 +66,7 @@ static void watch_end(struct execs *execs, pid_t pid, int fd)
             free_place = i;
     }
     if (fd < 0 || is_known || free_place == EXECS_WATCHED) {
-        if (fd >= 0)
-            close(fd);
+        fd_close(fd);
         return;
     }
     execs->watched[free_place].pid_fd = fd;
@@ -144,8 +140,7 @@ void execs_end(struct execs *execs)
         read_end(execs, i);
         close(execs->watched[i].pid_fd);
     }
-    if (execs->listener_fd >= 0)
-        close(execs->listener_fd);
+    fd_close(execs->listener_fd);
     execs->listener_fd = -1;
     free(execs->lines);
     execs->lines = NULL;

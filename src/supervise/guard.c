@@ -13,8 +13,8 @@
 enum { BEGIN_MILLISECONDS = 50 };
 
 /*
- * Is process 1 behind its walls, the last of which is seccomp, and does it answer? While the command is yet to be executed
- * it waits for that, as D; and with --log-exec the execution waits for this loop: to ask now would be to wait for oneself.
+ * Is process 1 locked down (seccomp is the last wall) and able to answer? Until the command is executed it waits in
+ * state D; with --log-exec that execution waits for this loop, so a question now would deadlock.
  */
 static bool is_ready(pid_t pid)
 {
@@ -26,9 +26,8 @@ static bool is_ready(pid_t pid)
     return strstr(status, "\nSeccomp:\t2") && !strstr(status, "\nState:\tD");
 }
 
-static int time_has_come(void *self, short events, struct err *err)
+static int time_has_come(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct guard *guard = self;
     uint64_t expirations;
     if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0 || execs_await_first(guard->execs) ||
@@ -68,7 +67,6 @@ void guard_end(struct guard *guard)
         return; /* the run was refused before there was anything to guard */
     pins_close(&guard->pins);
     watch_close(&guard->watch);
-    if (guard->timer_fd >= 0)
-        close(guard->timer_fd);
+    fd_close(guard->timer_fd);
     hold_end(&guard->hold);
 }

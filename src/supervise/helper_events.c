@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "kernel/passing.h"
 #include "kernel/ports.h"
@@ -194,8 +195,7 @@ bool helper_read_events(struct network *network)
         ssize_t got = passing_receive(network->link_fd, line, LONGEST_LINE, &fd);
         if (got <= 0)
             return got < 0 && (errno == EAGAIN || errno == EPROTO);
-        if (fd >= 0)
-            close(fd); /* the helper sends none */
+        fd_close(fd); /* the helper sends none */
         line[got] = '\0';
         take_event(network, line);
     }

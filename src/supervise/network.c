@@ -1,7 +1,6 @@
 #include "supervise/network.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,8 +10,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/text.h"
-#include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
 #include "policy/decide.h"
@@ -58,11 +55,8 @@ int network_prepare(const struct plan *plan, const char *const *environment, str
     return 0;
 }
 
-/* Words of a line from the helper, which speaks with strangers: what they hold is shown, never acted upon. */
-static int socket_ready(void *self, short events, struct err *err)
+static int socket_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     start_helper(self);
     return 0;
 }
@@ -77,7 +71,7 @@ static void watch_sockets(struct network *network, bool watch)
     }
 }
 
-/* Nobody will ever answer: whoever asks is told at once, by sockets that are not there. */
+/* Closes the sockets, so that connections fail at once instead of waiting for a helper. */
 static void give_up(struct network *network, const char *why)
 {
     watch_sockets(network, false);
@@ -90,10 +84,8 @@ static void give_up(struct network *network, const char *why)
         helper_confirm(network, network->unconfirmed.at[0], why);
 }
 
-static int link_ready(void *self, short events, struct err *err)
+static int link_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct network *network = self;
     if (helper_read_events(network))
         return 0;
@@ -116,7 +108,7 @@ static int link_ready(void *self, short events, struct err *err)
     return 0;
 }
 
-/* The helper tells when all that was said before can be used. */
+/* The helper answers once everything sent before is in use. */
 static int ask_for_word(struct network *network, unsigned number, struct err *err)
 {
     char line[32];
@@ -148,11 +140,9 @@ static void start_helper(struct network *network)
     }
 }
 
-/* Sockets that process 1 made before the command began. After that it only makes what the helper asks for. */
-static int ports_ready(void *self, short events, struct err *err)
+/* Receives the sockets that process 1 made before the command began. */
+static int ports_ready(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct network *network = self;
     struct port_request port;
     int fd = -1, result;
@@ -179,7 +169,7 @@ void network_watch(struct network *network, const struct launched *launched, str
     watch_sockets(network, true);
 }
 
-/* A line for the helper that is there, and for those that may come after it. */
+/* Sends a line to the running helper, and keeps it for helpers that are started later. */
 static int add_line(struct network *network, const char *line, struct err *err)
 {
     if (helper_send(network, line, -1, err) < 0)
@@ -207,7 +197,7 @@ static bool is_carved_out(const struct host_object *refused, const struct host_o
            (host_covers(host, refused) && host_specificity(refused) > host_specificity(host));
 }
 
-/* What the policy refuses within a wider grant stays refused, whether something connected there before or not. */
+/* Refusals of the policy within a wider grant stay in force. */
 static int add_refusals_within(struct network *network, const struct host_object *host, struct err *err)
 {
     const struct policy *policy = network->plan->policy;
@@ -225,7 +215,7 @@ static int add_refusals_within(struct network *network, const struct host_object
     return 0;
 }
 
-/* Without a helper the next one begins with all that was given. */
+/* Without a helper there is nothing to wait for: the next one starts with all grants. */
 static int wait_for_helper(struct network *network, unsigned *ret_number, struct err *err)
 {
     unsigned number = network->link_fd >= 0 ? ++network->last_given : 0;
@@ -297,7 +287,7 @@ void network_end(struct network *network)
 {
     enum { LAST_WORD_MILLISECONDS = 1000 };
     network->inside = 0; /* the number may soon be another's */
-    /* It ends by itself when process 1 has, and tells before that what is still open. */
+    /* The helper ends after process 1, and reports open connections before. */
     struct pollfd ready = {.fd = network->link_fd, .events = POLLIN};
     while (network->link_fd >= 0 && helper_read_events(network) &&
            poll(&ready, 1, LAST_WORD_MILLISECONDS) > 0) {
@@ -314,8 +304,7 @@ void network_free(struct network *network)
     network_end(network);
     for (size_t i = 0; i < network->sockets.count; i++)
         close(network->sockets.at[i].fd);
-    if (network->link_fd >= 0)
-        close(network->link_fd);
+    fd_close(network->link_fd);
     vec_free(&network->sockets);
     vec_free(&network->host_fds);
     vec_free(&network->added);

@@ -1,9 +1,6 @@
 /*
- * The network's part of standing by: holds the sockets of the sandbox until something comes to one of them, starts the
- * helper then (bawn-egress), starts it again should it die, and keeps what it tells. Without a use of the network no
- * helper runs.
- *
- * May start that one program and read its lines, each of bounded length; must not read what comes from inside.
+ * Holds the sandbox's sockets until a connection arrives; then starts the helper (bawn-egress), restarts it if it dies,
+ * and keeps its reports. Runs no other program, and reads only the helper's lines, each of bounded length.
  */
 #pragma once
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/map.h"
 #include "kernel/mounts.h"
 
@@ -32,7 +33,7 @@ static void say_lost(struct pins *pins, const struct operation *operation)
                                                         : "made read-only"));
 }
 
-/* Returns whether every pin holds, or nothing more is tried. A path that is gone for good, without a stub, is reported and left. */
+/* Returns whether every pin holds or no further try follows. A path that is gone and gets no stub is reported. */
 static bool take_stock(struct pins *pins)
 {
     bool is_whole = true;
@@ -53,7 +54,7 @@ static bool take_stock(struct pins *pins)
     return is_whole || is_last;
 }
 
-/* It is not known which pins have fallen: the table of mounts does not list all of them. */
+/* Which pins have fallen is unknown: the mount table could not be read completely. */
 static void give_up(struct pins *pins, const struct err *err)
 {
     hold_note(
@@ -84,19 +85,16 @@ void pins_check(struct pins *pins)
         pin_again(pins);
 }
 
-static int mounts_changed(void *self, short events, struct err *err)
+static int mounts_changed(void *self, short events, struct err *err not_used)
 {
-    (void)err;
     struct pins *pins = self;
     if (events & (POLLPRI | POLLERR))
         pin_again(pins);
     return 0;
 }
 
-static int time_is_over(void *self, short events, struct err *err)
+static int time_is_over(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct pins *pins = self;
     uint64_t expirations;
     if (read(pins->timer_fd, &expirations, sizeof(expirations)) > 0)
@@ -120,9 +118,8 @@ static bool has_pattern(const struct operations *planned)
 }
 
 /*
- * Reads the table of the sandbox's mounts. Process 1 found the paths that patterns hide, and only this table names them: each becomes
- * an amendment. Returns whether a cover fell before the watch began: the table shows that at once, while the replaced
- * object keeps its name for a moment longer.
+ * Reads the sandbox's mount table. Process 1 found the paths that patterns hide, and only this table names them: each
+ * becomes an amendment. Returns whether a cover fell before the watch began.
  */
 static bool take_in_mounts(struct pins *pins)
 {
@@ -194,8 +191,6 @@ void pins_close(struct pins *pins)
         return; /* nothing was opened */
     /* At once: the process that closes the mount namespace last waits until the kernel has taken it down. */
     launch_forget_namespaces(pins->launched);
-    if (pins->mountinfo_fd >= 0)
-        close(pins->mountinfo_fd);
-    if (pins->timer_fd >= 0)
-        close(pins->timer_fd);
+    fd_close(pins->mountinfo_fd);
+    fd_close(pins->timer_fd);
 }

@@ -47,19 +47,22 @@ static void take_terminal(struct supervision *supervision)
 }
 
 /*
- * The command was stopped: so is bawn, by the same signal, for the shell to see; and when the shell lets it go on, the
- * command does, with the terminal if the shell gave it back. What a person typed is meant for the whole job, as it would
- * be without bawn. In the caller's own group, the terminal sees to all that by itself.
+ * The command was stopped: bawn stops itself by the same signal, so that the shell sees it. When the shell continues
+ * bawn, the command continues, with the terminal if the shell gave it back. In the caller's own group the terminal does
+ * all this.
  */
 static void stop_along(struct supervision *supervision, int number)
 {
     bool from_terminal = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
-    /* Nobody would see it, and let bawn go on: who stops the command would be rid of what stands by, and of its limit of time. */
+    /*
+     * Without a terminal no shell would continue bawn: stopping the command would also stop the watches and the time
+     * limit.
+     */
     if (supervision->launch->terminal_fd < 0)
         return;
     if (!supervision->launch->own_group && from_terminal)
         return;
-    /* It wants the terminal, and the shell has given it to this job without a word (`fg` of a job that runs). */
+    /* The command wants the terminal, which the shell gave to this job without a signal (`fg` of a running job). */
     bool wants_what_we_have = number != SIGTSTP && from_terminal && !supervision->terminal_is_given &&
                               has_terminal(supervision->launch);
     if (!wants_what_we_have) {
@@ -80,10 +83,9 @@ static int status_of(int wait_status)
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
-/* Process 1 has something to say. Ends the loop when the command has ended. */
-static int hear(void *self, short events, struct err *err)
+/* Reads a report of process 1. Ends the loop when the command has ended. */
+static int hear(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct supervision *supervision = self;
     struct report report;
     ssize_t got = read(supervision->launched->report_fd, &report, sizeof(report));
@@ -110,11 +112,9 @@ static int hear(void *self, short events, struct err *err)
     return err_set(err, "process 1 of the sandbox said something unknown");
 }
 
-/* Signals that came from outside. SIGCONT may come after a stop that only bawn saw, and then brings the terminal. */
-static int hand_on(void *self, short events, struct err *err)
+/* Passes signals on. SIGCONT may follow a stop of bawn alone, and then brings the terminal. */
+static int hand_on(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct supervision *supervision = self;
     struct signalfd_siginfo information;
     while (read(supervision->signal_fd, &information, sizeof(information)) == sizeof(information)) {
@@ -129,11 +129,9 @@ static int hand_on(void *self, short events, struct err *err)
 
 enum { GRACE_SECONDS = 10 }; /* between asking a command to end and ending it */
 
-/* The time is over: the command is asked to end, and the second time everything is ended. */
-static int end_in_time(void *self, short events, struct err *err)
+/* Asks the command to end; the second time, ends the sandbox. */
+static int end_in_time(void *self, short events not_used, struct err *err not_used)
 {
-    (void)events;
-    (void)err;
     struct supervision *supervision = self;
     uint64_t expirations;
     if (read(supervision->timer_fd, &expirations, sizeof(expirations)) < 0)

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "kernel/unix_sockets.h"
 
-/* Every touch is counted; so many are written down for each file, and so often it is looked for who did it. */
+/* Every touch is counted. Records and searches for the process are limited. */
 enum { MOST_RECORDS_EACH = 3, MOST_SEARCHES = 16, COMMAND_LONGEST = 300 };
 
 void tripwires_set(struct tripwires *tripwires, const struct operations *operations)
@@ -51,7 +52,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* The last program that was executed with this word; NULL where --log-exec does not record them, or none was. */
+/* The last program executed with this word; NULL without --log-exec or if there was none. */
 static const char *find_executed(const struct tripwires *tripwires, const char *word)
 {
     const char *line;
@@ -62,7 +63,7 @@ static const char *find_executed(const struct tripwires *tripwires, const char *
     return NULL;
 }
 
-/* What a process that has it open was started with, or else who was given its name; NULL: neither is seen. */
+/* The command line of a process that has the file open or has its name as an argument; NULL if there is none. */
 static const char *find_process(struct tripwires *tripwires, const char *path)
 {
     struct holder holder;
@@ -75,7 +76,7 @@ static const char *find_process(struct tripwires *tripwires, const char *path)
     return find_executed(tripwires, path);
 }
 
-/* NULL: it has to be looked for. */
+/* `process` is NULL if it has to be searched for. */
 static void fire(struct tripwires *tripwires, const char *path, const char *process)
 {
     struct fired *fired = find_fired(tripwires, path);
@@ -101,7 +102,7 @@ static bool has_fired_in(const struct tripwires *tripwires, const char *place)
     return false;
 }
 
-/* The one file of the decoy that a line names; NULL where it names none, or more. */
+/* The only file of the decoy that the line names; NULL if it names none or several. */
 static const char *find_named(struct tripwires *tripwires, size_t decoy, const char *line)
 {
     const char *found = NULL;
@@ -125,7 +126,7 @@ static const char *join_command(const struct tripwires *tripwires)
     return arena_printf(tripwires->arena, "%.*s", COMMAND_LONGEST - 1, buf_text(&line));
 }
 
-/* Only the folder was told. If it was the command that went there, or who did was recorded, what it was given says more. */
+/* Process 1 only knows the directory. The command line may say more, if the command did it or was recorded. */
 static void fire_untold(struct tripwires *tripwires, size_t decoy)
 {
     const char *process = tripwires->touched[decoy].is_by_command ? join_command(tripwires) : NULL;
@@ -186,8 +187,7 @@ bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *eve
 
 void tripwires_free(struct tripwires *tripwires)
 {
-    if (tripwires->fd >= 0)
-        close(tripwires->fd);
+    fd_close(tripwires->fd);
     tripwires->fd = -1;
     vec_free(&tripwires->fired);
 }

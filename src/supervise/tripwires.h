@@ -1,8 +1,7 @@
 /*
- * Hears when a decoy (plan/decoys.h) is read or listed, writes that down at once and keeps it for the end of the run.
- *
- * In its first moment a run is watched by process 1, whose word comes as a report, and which knows the folder; then by the
- * guard's own inotify instance, which knows the file. A decoy that is read without end raises no end of records.
+ * Reports when a decoy (plan/decoys.h) is read or listed: journals it at once and keeps it for the end of the run. At
+ * first process 1 reports the directory; from a moment after the start an inotify watch reports the file. The number of
+ * records is limited.
  */
 #pragma once
 

@@ -16,11 +16,11 @@
 #include "kernel/beneath.h"
 
 /*
- * Who makes a thousand files in a watched folder pays for each event, and more for a supervisor that is woken by each. So
- * events that come soon after others are read together a moment later; and where there are many in a moment, the folder is
- * not watched for some time, in which what must not appear is looked for by its name: every moment at first, then at longer
- * intervals, for a look holds whoever makes files up. For longer each time that it goes on after that: to watch a
- * folder again costs the kernel a look at each of its files.
+ * Floods: a process that makes a thousand files in a watched directory pays for each event, and more if each one wakes
+ * the supervisor. So events that follow others within a moment are read together. After MANY events in a moment the
+ * directory is not watched for a while; the supervisor looks for forbidden names instead, first every moment, then less
+ * often, because a look blocks whoever makes files there. If the flood goes on, each such phase lasts longer: to watch
+ * a directory again, the kernel visits all its files.
  */
 enum {
     MOMENT_NANOSECONDS = 1000000,
@@ -31,8 +31,7 @@ enum {
     MOST_DOUBLINGS = 3,       /* up to eight moments */
     MOMENTS_BETWEEN_BLIND_LOOKS = 10,
     MOST_LOOKED_FOR = 64,
-    MOST_COVERED =
-        256, /* hidden ones among them: that one was replaced, the mounts tell, and most are only replaced */
+    MOST_COVERED = 256, /* hidden paths: the mounts report a replaced one anyway */
 };
 
 /*
@@ -83,7 +82,7 @@ static int look_again(struct watch *watch, struct err *err)
     return sweep(watch, err);
 }
 
-/* Files are watched for writing too once their pin has fallen: somebody inside may have them open. */
+/* Once a pin has fallen, the file is watched for writes: a process inside may have it open. */
 static void watch_fallen(const struct watch *watch)
 {
     vec_each (const struct frozen, frozen, &watch->hold->frozen) {
@@ -99,7 +98,7 @@ static void watch_fallen(const struct watch *watch)
 
 enum meaning { NOT_AWAITED, MUST_NOT_APPEAR, IS_PINNED };
 
-/* Could this name be that of a frozen path, or lie on the way to one? */
+/* Is the name part of a path that is awaited? */
 static enum meaning find_awaited(const struct watch *watch, const char *name)
 {
     size_t size = strlen(name);
@@ -116,7 +115,7 @@ static enum meaning find_awaited(const struct watch *watch, const char *name)
     return found;
 }
 
-/* What the events of a batch ask for. */
+/* The checks that a batch of events asks for. */
 struct wanted {
     bool sweep, pins, contents;
     size_t others; /* events that ask for nothing */
@@ -180,9 +179,8 @@ static void ring_for_next_look(const struct watch *watch)
     ring_in_moments(watch, 1L << (doublings < MOST_DOUBLINGS ? doublings : MOST_DOUBLINGS));
 }
 
-static int something_appeared(void *self, short events, struct err *err)
+static int something_appeared(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct watch *watch = self;
     struct wanted wanted = {0};
     read_events(watch, &wanted);
@@ -203,7 +201,7 @@ static void begin_looking(struct watch *watch, int flooded)
     ring_for_next_look(watch);
 }
 
-/* The folder is watched again. What was replaced meanwhile is told by the objects themselves. */
+/* Watches the directory again. Inodes tell whether an object was replaced meanwhile. */
 static int end_looking(struct watch *watch, struct err *err)
 {
     if (hold_was_replaced(watch->hold))
@@ -211,9 +209,8 @@ static int end_looking(struct watch *watch, struct err *err)
     return look_again(watch, err);
 }
 
-static int moment_is_over(void *self, short events, struct err *err)
+static int moment_is_over(void *self, short events not_used, struct err *err)
 {
-    (void)events;
     struct watch *watch = self;
     uint64_t expirations;
     if (read(watch->timer_fd, &expirations, sizeof(expirations)) < 0)
@@ -267,13 +264,11 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
 
 void watch_close(struct watch *watch)
 {
-    /* What was still on its way when the command ended: of the workspace all is looked at now, of the decoys nothing. */
+    /* Events that are still queued: the end of the run checks the workspace completely, but not the decoys. */
     struct wanted ignored = {0};
     while (watch->inotify_fd >= 0 && read_events(watch, &ignored)) {
     }
-    if (watch->inotify_fd >= 0)
-        close(watch->inotify_fd);
-    if (watch->timer_fd >= 0)
-        close(watch->timer_fd);
+    fd_close(watch->inotify_fd);
+    fd_close(watch->timer_fd);
     vec_free(&watch->awaited);
 }

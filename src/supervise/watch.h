@@ -1,8 +1,8 @@
 /*
- * Watches for what must not appear: frozen and hidden paths outside git's directories that do not exist. No ghost is made
- * in their place, so nothing stops them from being made; the moment they are, they are moved into the session's folder, and
- * once more at the end. Where a frozen path that exists is replaced, its pin is looked at. This is watching, not a wall:
- * for some microseconds, or more under load, they are there; for a millisecond where many others are made beside them.
+ * Watches for paths that must not appear: frozen and hidden paths outside git's directories that do not exist. Nothing
+ * prevents their creation; they are moved into the session's folder at once, and again at the end. If a frozen path is
+ * replaced, its pin is checked. This is a watch, not a wall: such a file exists for some microseconds, longer under
+ * load, and about a millisecond during a flood.
  */
 #pragma once
 

@@ -1,7 +1,6 @@
 #include "trust/trust.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
