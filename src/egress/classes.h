@@ -20,7 +20,7 @@
 
 enum address_class { ADDRESS_CLASSES(ID_OF) };
 
-const char *address_class_text(enum address_class class);
+const char *address_class_text(enum address_class value);
 
 /* By the address alone. An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4, Teredo) has the class of that one. */
 enum address_class address_classify(const struct endpoint *endpoint);

@@ -65,6 +65,6 @@ struct host_caps {
     const char *snaps[PROBE_MOST_PROGRAMS + 1]; /* those of the programs that are snaps; ended by NULL */
 };
 
-const char *trial_name(enum trial_name trial);
+const char *trial_name(enum trial_name value);
 
 void probe_host(const struct probe_request *request, struct host_caps *ret_caps);

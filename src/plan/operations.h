@@ -43,7 +43,7 @@ struct rule;
 
 enum operation_kind { OPERATIONS(ID_OF) };
 
-const char *operation_name(enum operation_kind kind);
+const char *operation_name(enum operation_kind value);
 
 /* What holds a limit here. What nothing holds is not called held. */
 #define LIMIT_MEANS(X)                                                                                       \

@@ -33,8 +33,8 @@ static inline bool walls_have(wall_set walls, enum wall wall)
     return walls >> wall & 1;
 }
 
-const char *wall_name(enum wall wall);
-const char *wall_loss(enum wall wall);
+const char *wall_name(enum wall value);
+const char *wall_loss(enum wall value);
 
 /* WALL_COUNT for a name that no degradable wall has. */
 enum wall wall_from_name(const char *name);

@@ -22,7 +22,7 @@
 
 enum access { ACCESSES(ID_OF) };
 
-const char *access_name(enum access access);
+const char *access_name(enum access value);
 
 /* Why a rule did not decide. */
 #define LOSSES(X)                                                                                            \
@@ -40,7 +40,7 @@ const char *access_name(enum access access);
 
 enum loss { LOSSES(ID_OF) };
 
-const char *loss_text(enum loss loss);
+const char *loss_text(enum loss value);
 
 struct candidate {
     const struct rule *rule;

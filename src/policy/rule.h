@@ -79,7 +79,7 @@ const char *verb_closest(const char *word); /* of all words that may begin a lin
 
 enum layer { LAYERS(ID_OF) LAYER_COUNT };
 
-const char *layer_name(enum layer layer);
+const char *layer_name(enum layer value);
 
 struct builtin_profile;
 
@@ -140,7 +140,7 @@ struct env_object {
 
 enum limit { LIMITS(ID_OF) LIMIT_COUNT };
 
-const char *limit_name(enum limit limit);
+const char *limit_name(enum limit value);
 bool limit_is_size(enum limit limit); /* in bytes */
 
 struct limit_object {
@@ -157,7 +157,7 @@ struct limit_object {
 
 enum net_mode { NET_MODES(ID_OF) NET_COUNT };
 
-const char *net_mode_name(enum net_mode mode);
+const char *net_mode_name(enum net_mode value);
 
 struct port_object {
     uint16_t host, inside; /* equal for `host-port` */

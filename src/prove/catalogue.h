@@ -20,8 +20,8 @@
 
 enum promise { PROMISES(ID_OF) PROMISE_COUNT };
 
-const char *promise_name(enum promise promise);
-const char *promise_title(enum promise promise);
+const char *promise_name(enum promise value);
+const char *promise_title(enum promise value);
 
 struct attack_case {
     const char *name, *attack; /* of the case; of the program */

@@ -18,8 +18,8 @@
 
 enum ruling { RULINGS(ID_OF) RULING_COUNT };
 
-const char *ruling_name(enum ruling ruling);
-const char *ruling_word(enum ruling ruling);
+const char *ruling_name(enum ruling value);
+const char *ruling_word(enum ruling value);
 
 struct finding {
     const struct attack_case *attack;

@@ -17,7 +17,7 @@ enum sensor { SENSORS(ID_OF) SENSOR_COUNT };
 
 typedef unsigned sensor_set;
 
-const char *sensor_says(enum sensor sensor);
+const char *sensor_says(enum sensor value);
 
 struct listener {
     int fd;

@@ -47,10 +47,10 @@ struct loaded {
 int load_request(const struct caller *caller, struct loaded *loaded);
 
 /* Composes the policy that applies here. Mistakes are collected and not yet said. */
-int load_policy(const struct caller *caller, const struct run_request *request, struct loaded *loaded);
+int load_policy(const struct caller *caller, const struct run_request *asked, struct loaded *loaded);
 
 /* Composes the policy and makes the plan. Says mistakes; with an error among them, returns the exit status. */
-int load_plan(const struct caller *caller, const struct run_request *request, struct loaded *loaded);
+int load_plan(const struct caller *caller, const struct run_request *asked, struct loaded *loaded);
 
 /* Says the mistakes that load_policy collected. */
 void load_say_diags(const struct speaker *speaker, const struct loaded *loaded);

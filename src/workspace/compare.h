@@ -27,7 +27,7 @@ enum change_kind {
 #undef X
 };
 
-const char *change_name(enum change_bit bit);
+const char *change_name(enum change_bit value);
 
 struct change {
     const char *path;
