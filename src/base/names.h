@@ -4,9 +4,10 @@
  */
 #pragma once
 
-#define ID_OF(id, ...)                 id,
-#define NAME_OF(id, name, ...)         name,
-#define TITLE_OF(id, name, title, ...) title,
+#define FIRST_OF(first, ...)    first,
+#define ID_OF(id, ...)          id,
+#define NAME_OF(id, ...)        FIRST_OF(__VA_ARGS__, )
+#define TITLE_OF(id, name, ...) FIRST_OF(__VA_ARGS__, )
 
 /* Defines the function that returns one text of a value (NAME_OF or TITLE_OF). The enumeration begins with the list. */
 #define DEFINE_TEXTS(function, type, LIST, TEXT_OF)                                                          \

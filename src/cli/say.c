@@ -64,18 +64,6 @@ void say_err(const struct world *world, const struct err *err)
     say_problem(world, err->message, err->hint);
 }
 
-int say_bad_input(const struct world *world, const char *message, const char *hint)
-{
-    say_problem(world, message, hint);
-    return EXIT_BAD_INPUT;
-}
-
-int say_refused(const struct world *world, const struct err *err)
-{
-    say_err(world, err);
-    return EXIT_REFUSED;
-}
-
 /* --- the engine's speaker -------------------------------------------------------------------------------------------- */
 
 static const struct world *world_of(const struct speaker *speaker)

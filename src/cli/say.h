@@ -21,6 +21,15 @@ bool ask_end(const struct world *world);
 void say_problem(const struct world *world, const char *message, const char *hint);
 void say_err(const struct world *world, const struct err *err);
 
-/* The same, and return the exit status: EXIT_BAD_INPUT or EXIT_REFUSED. */
-int say_bad_input(const struct world *world, const char *message, const char *hint);
-int say_refused(const struct world *world, const struct err *err);
+/* The same, and return the exit status. */
+static inline int say_bad_input(const struct world *world, const char *message, const char *hint)
+{
+    say_problem(world, message, hint);
+    return EXIT_BAD_INPUT;
+}
+
+static inline int say_refused(const struct world *world, const struct err *err)
+{
+    say_err(world, err);
+    return EXIT_REFUSED;
+}

@@ -54,46 +54,31 @@ int home_repair(const struct session *session, struct err *err) must_check;
 /* Removes a home that no run uses, with what is remembered of it. Returns 1 when it is gone, 0 while a run uses it. */
 int home_remove(int homes_fd, const char *name, struct err *err) must_check;
 
-/* --- git settings --- */
-
 /*
- * The git configuration that is made for each sandbox, as the system's own (/etc/gitconfig): whatever the repository or
- * the agent's own ~/.gitconfig says comes later and wins.
- */
-
-/*
- * What keeps git quiet where its control files are frozen, and from the user's configuration who they are, what the first
- * branch is called, and aliases that run no program. Nothing else of it: it may hold tokens. Of the machine's own
- * /etc/gitconfig, where a rule shows it, what a list names.
+ * The git configuration that a sandbox gets as /etc/gitconfig; the repository's and the agent's own settings override it.
+ * It keeps git quiet where its control files are frozen. From the user's configuration it takes their name and address, the
+ * name of the first branch, and aliases that run no program; nothing else, because it may hold tokens. From the machine's
+ * /etc/gitconfig, where a rule shows it, it takes the settings of a list.
  */
 const char *git_settings(const struct policy *policy);
 
-/* --- copy --- */
-
 /*
- * Copies into the private home what `copy` names, when the host's file is new or has changed since it was copied last.
- * Nothing is ever copied back. What the command changes in its copy stays, until the host's file changes; what no rule
- * copies any more is removed.
- */
-
-/*
- * `state_fd` is a folder outside the home, where it is remembered what was copied. Fails where something could not be
- * copied; the rest was.
+ * Copies files of `copy` rules into the private home, if the host's file is new or has changed since the last copy. Nothing
+ * is copied back. Changes that the command makes to its copy stay until the host's file changes. Copies without a rule are
+ * removed. `state_fd` is a folder outside the home that remembers the copies. Fails if a file could not be copied; the
+ * others were.
  */
 int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int state_fd, struct err *err)
     must_check;
 
-/* --- seed --- */
-
 /*
- * Folders of the host's that are seen inside as they are, and can be written there: what is written goes to a layer beside
- * the private home, in its folder of bawn's own. So the kernel keeps the host's files from being changed, no sandbox reaches
- * the layer but through it, and what one run downloaded is there for the next.
+ * Seeds: directories of the host that the command sees and can write. Writes go to an overlay layer beside the private home:
+ * the kernel protects the host's files, no sandbox reaches the layer in another way, and downloads are there for the next
+ * run. Gives every seed of the plan its layer, as an amendment. A seed without one shows nothing; if it was asked for, the
+ * reason is reported.
  */
-
-/* Gives every seed of the plan its layer, as an amendment. Where there can be none a seed shows nothing, and why is told if it was asked for. */
 int seed_begin(struct arena *arena, const struct plan *plan, struct amendments *amendments,
                const struct session *session, struct home *home, struct err *err) must_check;
 
-/* Those of a session that had its own. */
+/* Removes the layers of a session that had its own. */
 int seed_remove(const struct session *session, struct err *err) must_check;

@@ -46,23 +46,16 @@ struct journal_end {
 };
 int journal_verify(int folder_fd, const char *name, struct journal_end *ret_end, struct err *err) must_check;
 
-/* --- system log --- */
-
 /*
- * The chain's head, where the machine has a log that this user cannot rewrite: who holds a journal against it sees
- * whether it was written anew from its beginning.
+ * Sends the head of the hash chain to the system log, which this user cannot rewrite: "my-app-3 begins, record 2, 3fa9…". A
+ * journal that was rewritten from its beginning does not match it. Sends nothing if the log does not take it at once.
  */
-
-/* "my-app-3 begins, record 2, 3fa9…". Without a log, or with one that does not take it at once, nothing is sent. */
 void system_log_head(const char *session, const char *moment, const struct journal *journal);
 
-/* --- read --- */
-
 /*
- * Reads a journal back, record by record. A journal lies where its owner can write: what is read here is taken apart
- * strictly, and its texts are any bytes, never to be printed as they are.
+ * A journal is read back record by record. Its owner can write it: it is parsed strictly, and its texts may contain any
+ * bytes, so that they must not be printed as they are.
  */
-
 struct record_field {
     const char *name, *text; /* a number is its digits */
 };

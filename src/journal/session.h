@@ -72,16 +72,12 @@ bool session_is_set_aside(struct arena *arena, const char *state_directory, cons
 /* The sessions that were set aside are among those that were killed again. Returns how many. */
 size_t session_take_up(struct arena *arena, const char *state_directory);
 
-/* --- retire --- */
-
-/*
- * Old sessions go, oldest first, where there are too many of them or their journals hold too much. Only those go that do not
- * run and left nothing but their journal: what waits to be applied, can be undone or is held aside keeps its session.
- */
-
 struct retired {
-    uint64_t sessions, bytes; /* that went */
+    uint64_t sessions, bytes; /* that were removed */
 };
 
-/* `most_bytes` is of all journals together. */
+/*
+ * Removes the oldest sessions if there are too many, or if all journals together exceed `most_bytes`. Sessions that run, or
+ * that have more than a journal (changes to apply or undo, files held aside), stay.
+ */
 void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, struct retired *ret_retired);

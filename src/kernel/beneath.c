@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -84,4 +86,10 @@ int replace_file(int folder_fd, const char *name, const struct new_file *file)
     unlinkat(folder_fd, file->temporary, 0);
     errno = why;
     return -1;
+}
+
+bool times_tell(int fd)
+{
+    struct statfs system;
+    return fstatfs(fd, &system) == 0 && system.f_type != TMPFS_MAGIC && system.f_type != RAMFS_MAGIC;
 }

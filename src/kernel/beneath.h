@@ -39,12 +39,8 @@ struct new_file {
 /* Writes a new file and gives it `name`, so that a crash leaves the old file or the new one. Returns -1 with errno. */
 int replace_file(int folder_fd, const char *name, const struct new_file *file);
 
-/* --- times --- */
-
-/* What the times of a file are worth. */
-
 /*
- * Does the kernel stamp a file whose bytes are changed through a mapping? Where files are nothing but memory it does not: their
- * pages are mapped for writing as soon as they are read, and it never hears of the write.
+ * Does the modification time of a file change when its bytes change through a mapping? Not in a tmpfs or ramfs: their pages
+ * are mapped for writing as soon as they are read, and the kernel never sees the write.
  */
 bool times_tell(int fd);

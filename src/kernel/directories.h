@@ -43,22 +43,15 @@ const struct dirent *directories_next(DIR *directory, int *trouble);
 /* Is it a directory that can be read, with nothing in it? */
 bool directories_is_empty(int parent_fd, const char *name);
 
-/* --- remove --- */
-
-/* Removes a tree of bawn's own that a sandbox has filled: any depth, any mode, no link followed. */
-
-/* Fine where there is nothing of that name. */
+/* Removes a tree of bawn's own that a sandbox has filled: any depth, any mode, no link followed. A missing one is no error. */
 int remove_tree(int parent_fd, const char *name, struct err *err) must_check;
 int remove_tree_telling(int parent_fd, const char *name, struct progress *progress, struct err *err)
     must_check;
 
-/* --- listing --- */
-
 /*
- * A directory's names, read at once. A policy asks about hundreds of names in few directories, most of which are not
- * there: reading the directory answers them all for the price of a few questions.
+ * The names of a directory, read at once. A policy asks about hundreds of names in few directories, most of them missing:
+ * reading the directory answers them all for the price of a few questions.
  */
-
 struct listing {
     struct map types; /* name → its DT_…, as a pointer to a byte */
 };

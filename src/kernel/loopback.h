@@ -18,10 +18,7 @@ int loopback_take_all_addresses(unsigned address, struct err *err) must_check;
 /* Undoes that, but for the loopback itself: other addresses are then as far away as without a network. */
 int loopback_let_addresses_go(unsigned address, struct err *err) must_check;
 
-/* --- route --- */
-
-/* Where the kernel would send what is for an address: away, or to this machine itself. */
-
+/* Where the kernel would send packets for an address: away, or to this machine itself. */
 enum route {
     ROUTE_UNKNOWN, /* the kernel could not be asked */
     ROUTE_HERE,    /* an address of an interface, or of a network that is routed to this machine */

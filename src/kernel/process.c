@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <poll.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 
 pid_t process_fork(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 {
@@ -357,4 +359,23 @@ void process_await_sandbox(pid_t pid, int milliseconds)
     struct pollfd ended = {.fd = pid_fd, .events = POLLIN};
     if (strstr(status, line))
         poll(&ended, 1, milliseconds);
+}
+
+const char *libexec_find(struct arena *arena, const char *name)
+{
+    not_zeroed char self[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof(self));
+    if (size <= 0 || (size_t)size >= sizeof(self))
+        return NULL;
+    const char *folder = path_parent(arena, arena_copy(arena, self, (size_t)size));
+    const char *const candidates[] = {
+        path_join(arena, folder, name),
+        path_clean(arena, folder, arena_printf(arena, "../libexec/%s", name)),
+        path_join(arena, BAWN_LIBEXEC, name),
+    };
+    for (size_t i = 0; i < array_len(candidates); i++) {
+        if (access(candidates[i], X_OK) == 0)
+            return candidates[i];
+    }
+    return NULL;
 }

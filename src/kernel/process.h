@@ -108,9 +108,5 @@ int process_close_descriptors(int spared, struct err *err) must_check;
  */
 void process_await_sandbox(pid_t pid, int milliseconds);
 
-/* --- libexec --- */
-
-/* Programs of bawn's own that are installed beside it. */
-
-/* Where "bawn-egress" or the like lies: beside bawn itself, in the libexec beside its folder, or where it was installed. NULL: nowhere. */
+/* The path of a program of bawn's own, such as "bawn-egress": beside bawn, in ../libexec, or as installed. NULL if missing. */
 const char *libexec_find(struct arena *arena, const char *name);

@@ -21,14 +21,10 @@ const char *unix_sockets_next(const char **list);
 /* The list that the text of /proc/net/unix makes. */
 const char *unix_sockets_of_text(struct arena *arena, const char *text) returns_text;
 
-/* --- holder --- */
-
 /*
- * Which process of a sandbox holds a socket or a file, as /proc tells it outside. For people to read: a process that shares its
- * socket with another, or has let go of it since, is not found or found in the place of the other. Bounded, however many
- * processes and descriptors there are.
+ * The process of a sandbox that has a socket or a file open, as /proc shows it outside. For people to read: a process that
+ * shares the descriptor, or has closed it since, may be missed or mistaken for another. The search is bounded.
  */
-
 struct holder {
     pid_t pid;
     char program[32]; /* what it calls itself: any bytes */

@@ -1,10 +1,8 @@
 /*
- * Decoys are made while the policy is still being read, in the new root's own memory, in a directory that /dev comes to
- * cover: nothing inside can name them but by the places at which they are shown.
- *
- * From the first moment process 1 is told by a signal when one is read or listed: that costs nothing, while an inotify
- * instance costs milliseconds when it is closed. It says where and not what, and only once; a moment later the supervisor
- * watches for itself, by the descriptor that process 1 keeps.
+ * Decoys are made while the policy is still being read, in the new root's memory, in a directory that /dev covers
+ * later: processes inside reach them only where they are shown. Process 1 gets a signal when one is read or listed
+ * (F_NOTIFY). That is free, while closing an inotify instance costs milliseconds. The signal names the directory, not
+ * the file, and comes once; soon the supervisor watches as well, through a descriptor that process 1 keeps.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +62,7 @@ int decoys_make(struct root *root, struct err *err)
     return 0;
 }
 
-/* Directories on the way are for the private home's owner alone: gpg insists. */
+/* Directories above a decoy get mode 0700: gpg insists. */
 static void make_way(struct root *root, const char *path, struct err *err)
 {
     const char *parent = path_parent(&root->arena, path);
@@ -74,8 +72,8 @@ static void make_way(struct root *root, const char *path, struct err *err)
 }
 
 /*
- * A home in which something else stands in the way, left there by an earlier run, has one decoy less: that is no reason to
- * run nothing. A machine that lets the launcher down is.
+ * If a file of an earlier run is in the way, there is one decoy less, and the run goes on. An error of the machine ends
+ * it.
  */
 int decoys_show(struct root *root, const struct operation *operation, struct err *err)
 {
@@ -100,7 +98,7 @@ void decoys_arm(const struct decoy_fds *fds)
 
 size_t decoys_touched(const struct decoy_fds *fds, const struct signalfd_siginfo *information)
 {
-    /* The kernel's own word for it: whatever a process inside sends has another code. */
+    /* Sent by the kernel: signals from processes inside have another code. */
     bool is_notice = (int)information->ssi_signo == DECOY_SIGNAL && information->ssi_code > 0;
     size_t i = is_notice ? 0 : DECOY_COUNT;
     while (i < DECOY_COUNT && !(fds->are_shown[i] && fds->folder_fds[i] == information->ssi_fd))

@@ -22,7 +22,7 @@ static void tell(int report_fd, struct report report)
     }
 }
 
-/* Gives the terminal to a process group of this session. Signals are blocked here, so that the kernel lets it. */
+/* Gives the terminal to a process group of this session. The kernel permits it because signals are blocked here. */
 static void give_terminal(const struct launch *launch, pid_t group)
 {
     if (launch->terminal_fd >= 0)
@@ -37,7 +37,7 @@ struct init {
     bool all_are_stopped;
 };
 
-/* Tried as every wall is: a descriptor that was open must be gone. */
+/* Self-check: a descriptor that was open must be closed. */
 static int check_closed(int fd, struct err *err)
 {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
@@ -46,7 +46,7 @@ static int check_closed(int fd, struct err *err)
     return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
 }
 
-/* The child's part, in the memory of process 1: whatever it changes there stays changed. */
+/* Runs in the child, which shares the memory of process 1: changes there persist. */
 static int become_command(void *self)
 {
     const struct init *init = self;
@@ -74,7 +74,7 @@ static int become_command(void *self)
     return report.status; /* which ends it: on a stack of its own, the sanitizers cannot follow _exit() */
 }
 
-/* Was nobody started after the command? Then whatever is done inside, it does. The last word is the newest number. */
+/* Was no process started after the command? Then every act inside is its own. The last field is the newest pid. */
 static bool is_command_alone(const struct init *init)
 {
     char text[128] = "";
@@ -85,7 +85,7 @@ static bool is_command_alone(const struct init *init)
     return last && ++last && text_take_number(&last, &newest) && newest == (uint64_t)init->command;
 }
 
-/* Empties the queue of signals. That a child ended is asked of waitpid(); of a decoy only its signal tells. */
+/* Reads all queued signals. waitpid() reports children; only the signal reports a decoy. */
 static void hear_signals(const struct init *init)
 {
     struct signalfd_siginfo information;
@@ -99,12 +99,12 @@ static void hear_signals(const struct init *init)
 }
 
 /*
- * The command has ended, and so does everything. What is left is killed and reaped here, so that nothing inside runs any
- * more when the supervisor hears of it: it need not wait for the kernel to take the namespaces down.
+ * The command has ended. The remaining processes are killed and reaped here, so that the supervisor need not wait until
+ * the kernel has removed the namespaces.
  */
 static _Noreturn void end(const struct init *init, int status)
 {
-    /* Whatever is orphaned inside becomes a child of process 1: without children it is alone. */
+    /* Orphans become children of process 1: without children it is alone. */
     bool is_alone = waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD;
     if (!is_alone)
         kill(-1, SIGKILL);
@@ -123,7 +123,7 @@ static void reap(struct init *init)
         if (pid != init->command)
             continue;
         if (WIFSTOPPED(status)) {
-            /* Whoever has left its group would go on, and could take the terminal from the shell and read what is typed there. */
+            /* A process that left the group would go on, and could take the terminal and read what is typed there. */
             init->all_are_stopped = init->launch->terminal_fd >= 0 && kill(-1, SIGSTOP) == 0;
             tell(init->report_fd, (struct report){.kind = REPORT_STOPPED, .status = WSTOPSIG(status)});
             continue;
@@ -132,7 +132,7 @@ static void reap(struct init *init)
     }
 }
 
-/* The supervisor passes a signal on. Its silence for good means that it is dead, and nothing may outlive it. */
+/* Reads an order. The end of the socket means that the supervisor is dead: the sandbox ends with it. */
 static void obey(struct init *init)
 {
     struct order order;
@@ -160,7 +160,7 @@ static void obey(struct init *init)
     kill(is_for_all ? -1 : init->launch->own_group ? -init->command : init->command, order.signal);
 }
 
-/* Nothing happens: process 1 mostly waits, and there may be hundreds of them. */
+/* Releases memory while nothing happens: hundreds of process 1 may be waiting. */
 static void let_memory_go(struct kept *kept)
 {
     arena_free(&kept->arena);
@@ -177,13 +177,13 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
     sigprocmask(SIG_SETMASK, &all, NULL);
     init.signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     decoys_arm(&kept->decoys);
-    /* The command's own execution is the first of which the listener hears: it must be the supervisor's by then. */
+    /* The listener hears of the command's own execution first: the supervisor must have it by then. */
     if (kept->listener_fd >= 0) {
         if (passing_send(control_fd, "x", 1, kept->listener_fd) < 0)
             _exit(0);
         close(kept->listener_fd);
     }
-    /* The first order is to begin: until then the supervisor may still be taking note of how things are. */
+    /* The first order is to begin: until then the supervisor may still be reading the state before the command. */
     struct order begin;
     if (read(control_fd, &begin, sizeof(begin)) != sizeof(begin))
         _exit(0);

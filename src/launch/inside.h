@@ -155,11 +155,6 @@ void decoys_arm(const struct decoy_fds *fds);
 /* decoys.c: which one a signal tells of; DECOY_COUNT where it tells of none. */
 size_t decoys_touched(const struct decoy_fds *fds, const struct signalfd_siginfo *information);
 
-/* host_root.c: does the plan show the host's own tree, and nothing in its place? Then that is the root. */
-bool host_root_is_wanted(
-    const struct operations *operations); /* NULL: there is no plan yet, and it will not */
-int host_root_prepare(struct root *root, struct err *err) must_check;
-
 /* limits.c: the limit of this name that a rule sets, other than a profile's; UINT64_MAX where there is none. */
 uint64_t limits_asked(const struct operations *operations, const char *name);
 

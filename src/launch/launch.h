@@ -8,7 +8,6 @@
  *   limits.c    outside and inside: what the sandbox may use up
  *   trees.c     inside, or outside for root: opens the host's trees that are shown
  *   root.c      inside, before the walls: assembles the root from the plan's operations
- *   host_root.c the same for full access: the host's own tree
  *   overlay.c   inside, before the walls: covers a tree, so that what is written goes elsewhere
  *   decoys.c    inside, before the walls: what stands in the place of well-known secrets
  *   furnish.c   inside, before the walls: /dev, /proc, /tmp and the few files that are made for each sandbox

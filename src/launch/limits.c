@@ -1,4 +1,4 @@
-/* What a sandbox may use up: by a control group where the plan has one, and by what a process can impose on itself. */
+/* Limits of a sandbox: by a control group if the plan has one, and by limits that a process sets for itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -66,7 +66,7 @@ int limits_set_fixed(struct err *err)
 {
     if (process_dump_no_core(err) < 0)
         return -1;
-    /* With and without a control group: when the machine's memory runs out, the sandbox is the first to go. */
+    /* With and without a control group: when memory runs out, the kernel ends the sandbox first. */
     auto_fd int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0 || write(file, "500", 3) != 3)
         return err_sys(err, errno, "cannot offer the sandbox to the kernel when memory runs out");

@@ -25,7 +25,7 @@ static int allow(const struct landlock *landlock, const char *path, enum landloc
     return landlock_allow(landlock, fd, grant, err);
 }
 
-/* The file wall: everything that is there may be seen, and just the trees of the plan may be written. */
+/* The Landlock rules: every visible file may be read, and only the trees of the plan may be written. */
 static int raise_file_rules(const struct launch *launch, struct err *err)
 {
     struct landlock landlock;
@@ -41,7 +41,7 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
         bool is_written = operation->kind == OP_BIND_WRITE ||
                           (operation->kind == OP_SEED && operation->overlay) || operation->kind == OP_HOME ||
                           operation->kind == OP_PRIVATE || operation->kind == OP_SOCKET;
-        /* "/" has a rule for all that can be seen; one more where most files are read keeps the kernel's walk short. */
+        /* "/" has a rule for all that is visible; one more where most files are read shortens the kernel's walk. */
         bool is_seen = operation->kind == OP_BIND_READ && strcmp(operation->path, "/usr") == 0;
         enum landlock_grant grant = is_device ? LANDLOCK_DEVICE : is_written ? LANDLOCK_WRITE : LANDLOCK_SEE;
         if ((is_written || is_seen) && allow(&landlock, operation->path, grant, err) < 0)
@@ -50,7 +50,7 @@ static int raise_file_rules(const struct launch *launch, struct err *err)
     return landlock_enforce(&landlock, err);
 }
 
-/* In the host's network nothing but Landlock's scope keeps the host's abstract sockets away: its session bus, its display. */
+/* In the host's network only Landlock's scope protects the host's abstract sockets: its session bus, its display. */
 static int check_host_network(const struct operations *operations, struct err *err)
 {
     if (!ports_host_network(operations) || landlock_abi() >= LANDLOCK_ABI_WITH_SCOPES ||
@@ -61,7 +61,7 @@ static int check_host_network(const struct operations *operations, struct err *e
                          "goes on without that wall");
 }
 
-/* What is left of it where files have no rules: signals and abstract sockets stay inside. */
+/* Landlock without file rules: it still keeps signals and abstract sockets inside. */
 static int raise_scopes(struct err *err)
 {
     struct landlock landlock;
@@ -79,7 +79,7 @@ static int insist(bool refused, const char *wall, const char *act, struct err *e
     return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
 }
 
-/* Those that were raised: what was given up is not tried. */
+/* The walls that were raised: only those are tried. */
 struct raised {
     bool file_rules, seccomp;
 };
@@ -90,7 +90,7 @@ static bool has_flags(const char *path, unsigned long flags)
     return statvfs(path, &status) == 0 && (status.f_flag & flags) == flags;
 }
 
-/* What keeps the host's files away: the new root, its mounts read-only, and nothing of the old one above it. */
+/* Tries the mounts: read-only ones refuse writes, and no path leads to the old root. */
 static int try_mounts(const struct launch *launch, struct err *err)
 {
     struct stat status, above;
@@ -109,13 +109,13 @@ static int try_mounts(const struct launch *launch, struct err *err)
                    "what a mount forbids", err) < 0)
             return -1;
     }
-    /* Where the host keeps the private home is a path that no sandbox shows. */
+    /* No sandbox shows the path of the private home on the host. */
     return launch->home ? insist(stat(launch->home, &status) < 0 && errno == ENOENT, "mount",
                                  "seeing the host's files", err)
                         : 0;
 }
 
-/* One forbidden act for each wall, which must fail in the way that only that wall makes it fail. */
+/* One forbidden act for each wall. Each must fail with the error that only this wall produces. */
 static int try_walls(const struct launch *launch, const struct raised *raised, struct err *err)
 {
     char self[16] = "";
@@ -129,7 +129,7 @@ static int try_walls(const struct launch *launch, const struct raised *raised, s
     if (raised->file_rules &&
         insist(mkdir("/bawn", 0700) < 0 && errno == EACCES, "Landlock", "making a directory in /", err) < 0)
         return -1;
-    /* Without seccomp, the limit on user namespaces inside says no. */
+    /* Without seccomp, the limit on user namespaces refuses this. */
     if (!launch->nested && insist(unshare(CLONE_NEWUSER) < 0 && errno == (raised->seccomp ? EPERM : ENOSPC),
                                   raised->seccomp ? "seccomp" : "namespace", "making a namespace", err) < 0)
         return -1;
@@ -148,7 +148,7 @@ static int settle(const struct operations *operations, enum wall wall, int resul
     *ret_raised = result == 0;
     if (result == 0 || walls_have(operations->degraded, wall))
         return 0;
-    /* A repository may set the limit: it must not bring anybody to give a wall up. */
+    /* A repository may set the limit: it must not lead anyone to give up a wall. */
     if (err->errnum == EMFILE)
         return err_hint(err, "`limit files` leaves too few for the walls themselves: make it 64 or more");
     return err_hint(err, "`bawn doctor` says what helps; --degrade=%s gives the wall up", wall_name(wall));
@@ -175,7 +175,7 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
     *ret_listener_fd = launch->log_exec ? exec_notice_begin(err) : -1;
     if (launch->log_exec && *ret_listener_fd < 0)
         return -1;
-    /* With full access root's files are root's affair; and where nothing is written, nothing becomes set-uid. */
+    /* With full access, root decides about root's files; and where nothing is written, nothing becomes set-uid. */
     enum seccomp_kind kind = launch->nested ? SECCOMP_NESTED
                              : operations->is_root && !walls_have(operations->absent, WALL_FILES)
                                  ? SECCOMP_ROOT

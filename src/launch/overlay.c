@@ -9,11 +9,11 @@
 #include "kernel/mounts.h"
 #include "launch/inside.h"
 
-/* Names in the new root, as long as it takes: an overlay finds its layers by path. */
+/* Temporary names in the new root: an overlay finds its layers by path. */
 #define LOWER   ".lower"
 #define SESSION ".session"
 
-/* Of one that could not be made there may be less to let go of. What is still mounted cannot be removed. */
+/* After a failure some of these may be missing. A mounted one cannot be removed. */
 static int let_go(struct err *err)
 {
     static const char *const names[] = {LOWER, SESSION};

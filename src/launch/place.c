@@ -45,7 +45,7 @@ static bool is_in_private_home(const struct root *root, int fd)
     return false;
 }
 
-/* Makes an empty file or directory, for something to be mounted on; fine where one is there. */
+/* Makes an empty file or directory as a mount point, unless there is one. */
 static int make_entry(const struct root *root, int parent_fd, const char *path, bool is_directory,
                       struct err *err)
 {
@@ -60,7 +60,7 @@ static int make_entry(const struct root *root, int parent_fd, const char *path, 
             break;
         if (!S_ISLNK(status.st_mode))
             return 0;
-        /* In the private home a link where a place must be was planted by an earlier run: it has to go. */
+        /* In the private home, a link at a mount point was planted by an earlier run: it is removed. */
         if (!is_in_private_home(root, parent_fd))
             return err_set(err, "%s has become a symbolic link, and nothing can be shown there", path);
         if (unlinkat(parent_fd, name, 0) < 0)
@@ -74,7 +74,7 @@ static int open_directory(int parent_fd, const char *name)
     return openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The plan goes through a tree entry by entry: the directories that it was in last stay open. */
+/* The plan goes through a tree entry by entry: recently used directories stay open. */
 static int directory_at(struct root *root, const char *path, size_t size, struct err *err)
 {
     if (size <= 1)
@@ -113,7 +113,7 @@ int place_open_parent(struct root *root, const char *path, struct err *err)
     return directory_at(root, path, path_parent_size(path, strlen(path)), err);
 }
 
-/* What is mounted at a path covers the directories beneath it that may still be open. */
+/* A mount covers directories below its path that may still be open. */
 static void forget_beneath(struct root *root, const char *path)
 {
     for (size_t i = 0; i < array_len(root->open); i++) {

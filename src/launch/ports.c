@@ -1,7 +1,7 @@
 /*
- * The sockets of the sandbox's network that stand from the beginning: where names are asked for, addresses that a rule
- * grants, ports of the host. They are made inside, before the walls, and handed out; what comes to them is accepted
- * outside. Later ones are made by process 1 on request (kernel/ports.h).
+ * The sockets of the sandbox's network that exist from the start: for DNS, for granted addresses, for ports of the
+ * host. They are made inside, before the walls, and passed to the supervisor, which accepts their connections outside.
+ * Process 1 makes later ones on request (kernel/ports.h).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -28,12 +28,12 @@ bool ports_by_name(const struct operations *operations)
     return strcmp(net_mode(operations), "allow") == 0;
 }
 
-/* The supervisor takes what is sent as soon as it has let this process go. */
+/* The supervisor reads the channel as soon as it has let this process go. */
 static int hand_out(int channel_fd, enum port_kind kind, struct endpoint at, struct err *err)
 {
     struct port_request port = {.kind = kind, .at = at};
     auto_fd int fd = port_make(&port);
-    /* No IPv6 here, or something wider (a network's port) is there already and takes what comes to this address too. */
+    /* No IPv6 here, or a wider socket (of a network) already takes connections to this address. */
     if (fd < 0 && (errno == EAFNOSUPPORT || errno == EADDRINUSE))
         return 0;
     if (fd < 0) {

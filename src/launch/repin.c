@@ -22,7 +22,7 @@
 
 enum { TRIES = 16 }; /* the host may be replacing it again this very moment */
 
-/* The device is dead behind a mount that takes none: as good as an empty file, and at hand. */
+/* A device on a mount without devices cannot be opened: as good as an empty file. */
 static int open_nothing(const struct root *root, int place_fd, struct err *err)
 {
     static const char *const options[] = {"mode=0555", "size=4k", NULL};
@@ -53,7 +53,7 @@ static enum pin_state pin_once(struct root *root, const struct operation *operat
     return PIN_AGAIN;
 }
 
-/* A pin counts once it is seen to hold. */
+/* A pin counts once a further look confirms it. */
 static enum pin_state pin(struct root *root, const struct operation *operation)
 {
     enum pin_state first = pin_once(root, operation), last = first;
@@ -95,7 +95,7 @@ static int send_order(int control_fd, struct order order, struct err *err)
     return 0;
 }
 
-/* One descriptor, which must come with this letter. Others are of an earlier question whose answer was not taken whole. */
+/* Receives the descriptor that comes with this letter. Others answer an earlier question that was given up. */
 static int receive_kept(int control_fd, char letter, int *ret_fd, struct err *err)
 {
     enum { PATIENCE_MILLISECONDS = 1000 };
@@ -113,7 +113,6 @@ static int receive_kept(int control_fd, char letter, int *ret_fd, struct err *er
     return err_set(err, "process 1 of the sandbox does not hand out what it keeps");
 }
 
-/* Process 1 keeps them, and hands them out when it is asked. */
 static int get_namespaces(struct launched *launched, struct err *err)
 {
     if (launched->namespaces.mount_fd >= 0)

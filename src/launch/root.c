@@ -224,14 +224,35 @@ static int make_root(struct root *root, struct err *err)
     return make_nothing(root, err);
 }
 
+/* Does the plan show the host's own tree as the root? Without a plan yet (NULL) it does not. */
+static bool shows_host(const struct operations *operations)
+{
+    return operations && operations_find(operations, OP_HOST);
+}
+
+/* The root for full access: the host's own tree. Only its /proc belongs to the sandbox; nothing else is made in it. */
+static int prepare_host(struct root *root, struct err *err)
+{
+    auto_fd int tree = mount_open_restricted(AT_FDCWD, "/", false, true, err);
+    if (tree < 0)
+        return -1;
+    auto_fd int standing = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (standing < 0)
+        return err_sys(err, errno, "cannot open /");
+    if (mount_attach(tree, standing, "/", err) < 0)
+        return -1;
+    root->fd = fd_take(&tree);
+    return furnish_private(root, "/proc", err);
+}
+
 int root_prepare(struct root *root, struct err *err)
 {
     /* Every plan has these and names them; carry_out() does not make them again. */
     static const char *const places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
     if (mount_detach_propagation(err) < 0)
         return -1;
-    if (host_root_is_wanted(root->launch->operations))
-        return host_root_prepare(root, err);
+    if (shows_host(root->launch->operations))
+        return prepare_host(root, err);
     root->terminal_tree = -1;
     char terminal[64] = "";
     if (root->launch->terminal_fd >= 0 &&
@@ -252,7 +273,7 @@ int root_prepare(struct root *root, struct err *err)
 int root_assemble(struct root *root, struct err *err)
 {
     size_t count = root->launch->operations->count;
-    if (host_root_is_wanted(root->launch->operations))
+    if (shows_host(root->launch->operations))
         return mount_switch_root(root->fd, err);
     if (furnish_resize(root, err) < 0)
         return -1;

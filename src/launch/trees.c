@@ -1,4 +1,4 @@
-/* The host's trees that a plan shows, opened and restricted while nobody can reach them. */
+/* Opens and restricts the host's trees that a plan shows, before any process inside can reach them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "kernel/mounts.h"
 #include "launch/inside.h"
 
-/* Does something masked lie around the path? Then nothing of the host's is seen there, and nothing can be put there. */
+/* Is the path in a hidden tree? Nothing of the host is visible there, and nothing can be mounted. */
 static bool lies_in_masked(const struct operations *operations, const char *path)
 {
     vec_each (const struct operation, operation, operations) {
@@ -36,14 +36,14 @@ bool trees_has(const struct operation *operation)
            (operation->kind == OP_FREEZE && !operation->missing);
 }
 
-/* A pseudo file system's ids mean nothing to anyone: they cannot be mapped and need not be. Memory has files as any disk. */
+/* The ids of pseudo file systems cannot be mapped and need not be. A tmpfs is an ordinary file system here. */
 static bool lies_in_kernel_tree(const char *path)
 {
     return path_is_beneath(path, "/sys") || path_is_beneath(path, "/proc") ||
            (path_is_beneath(path, "/dev") && !path_is_beneath(path, "/dev/shm"));
 }
 
-/* Only a rule that names a device, or a folder of them, brings one in; everywhere else their nodes are dead. */
+/* Only a rule that names a device, or a directory of devices, shows one; other device nodes cannot be opened. */
 bool trees_has_device(const struct operation *operation)
 {
     return operation->kind == OP_BIND_WRITE && path_is_beneath(operation->path, "/dev") &&
@@ -51,9 +51,9 @@ bool trees_has_device(const struct operation *operation)
 }
 
 /*
- * What a rule names, through no link: the plan has none in its paths, and one that is there now was put there since, perhaps by
- * another run to which the folders above belong. Nobody but root has anything to say in / and of what lies in it: there,
- * the name that is opened without following it is enough. Returns a descriptor, or AT_FDCWD for those.
+ * Opens the path of a rule without following links. Paths of the plan have none, so a link was made since, perhaps by
+ * another run. Only root can change / and its entries: for those, opening the name without following it is enough.
+ * Returns a descriptor, or AT_FDCWD for those.
  */
 static int open_place(const char *path, struct err *err)
 {
@@ -95,7 +95,7 @@ int trees_open_one(const struct launch *launch, const struct operation *operatio
     return fd_take(&fd);
 }
 
-/* The copy in the private home. -1 where there is none, or none of the same kind: then nothing is shown. */
+/* Opens the copy in the private home. -1 if there is none of the same kind: nothing is shown then. */
 static int open_copy(const struct launch *launch, const struct operation *operation, int userns_fd)
 {
     struct err ignored;

@@ -22,12 +22,8 @@ int trust_pin(struct fsview *fs, const char *data_directory, const char *workspa
 int trust_revoke(struct fsview *fs, const char *data_directory, const char *workspace, struct err *err)
     must_check;
 
-/* --- own policy --- */
-
-/* The user's own policy file, to which a rule can be added. */
-
 /*
- * Adds a line at the end, unless it is there; everything else stays as it is, byte by byte. A link is followed: people
+ * Adds a line to the end of the user's own policy file, unless it is there; all other bytes stay. A link is followed: people
  * keep such files elsewhere. Written aside and renamed, so that a crash leaves the old file or the new one.
  */
 int own_policy_add(struct arena *arena, const char *path, const char *line, struct err *err) must_check;
