@@ -45,8 +45,8 @@ struct record {
     uint64_t changes;      /* those that are shown to a person */
 };
 
-const char *record_mode_name(enum record_mode value);
-const char *record_state_name(enum record_state value);
+const char *record_mode_name(enum record_mode mode);
+const char *record_state_name(enum record_state state);
 
 int record_save(int folder_fd, const struct record *record, struct err *err) must_check;
 
