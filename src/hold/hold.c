@@ -174,6 +174,13 @@ bool hold_stand_in(struct hold *hold, size_t operation)
     return stands;
 }
 
+/* Does a directory on the way keep its owner from looking at the path? */
+static bool is_out_of_sight(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) < 0 && errno == EACCES;
+}
+
 int hold_sweep(struct hold *hold, struct err *err)
 {
     int result = 0;
@@ -181,13 +188,11 @@ int hold_sweep(struct hold *hold, struct err *err)
         const struct operation *operation = &hold->plan->operations.at[i];
         if (operation->kind != OP_FREEZE || !hold_operation(hold, i).missing)
             continue;
-        struct err why = {0};
-        int moved = aside_move(hold->arena, hold->session->folder_fd, operation->path, &why);
-        if (moved < 0)
-            *err = why;
-        result = moved < 0 ? -1 : result;
-        if (moved < 0 && why.errnum != EACCES)
+        int moved = aside_move(hold->arena, hold->session->folder_fd, operation->path, err);
+        bool is_closed = moved < 0 && err->errnum == EACCES && is_out_of_sight(operation->path);
+        if (moved < 0 && !is_closed)
             return -1;
+        result |= is_closed;
         if (moved > 0)
             hold_note(
                 hold, "held", operation->path,
@@ -321,7 +326,7 @@ void hold_end(struct hold *hold)
 {
     struct err err = {0};
     hold_reopen(hold);
-    if (hold_sweep(hold, &err) < 0)
+    if (hold_sweep(hold, &err) != 0)
         hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
     hold_look_at_fallen(hold);
     stubs_release(&hold->stubs);

@@ -66,7 +66,10 @@ void hold_fell(struct hold *hold, size_t operation);
 /* The same for every path whose pin ever fell: a process that opened the file in that moment can still write it. */
 void hold_look_at_fallen(struct hold *hold);
 
-/* Moves aside frozen and hidden paths that did not exist at the start and exist now. Fails where it cannot. */
+/*
+ * Moves aside frozen and hidden paths that did not exist at the start and exist now. Fails where it cannot. Returns 1, with *err, where
+ * a directory on the way is closed to its owner, so that some paths could not be looked at.
+ */
 int hold_sweep(struct hold *hold, struct err *err) must_check;
 
 /* A frozen path is gone. Returns whether a stub stands there now, which can be pinned. Without one the path is missing from now on. */

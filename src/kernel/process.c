@@ -164,7 +164,7 @@ static _Noreturn void tell(int outcome_fd, const struct outcome *outcome)
     _exit(write(outcome_fd, outcome, sizeof(*outcome)) == sizeof(*outcome) ? 0 : 1);
 }
 
-/* The process that this one was forked by must not have ended meanwhile: nobody would end this one then. */
+/* The kernel ends this process with its parent, unless the parent has ended already: then it ends itself. */
 static void end_with(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
@@ -173,13 +173,11 @@ static void end_with(pid_t parent)
 
 static void bound_self(const struct process_bounds *bounds)
 {
+#ifndef __SANITIZE_ADDRESS__ /* which needs more memory than any bound */
     struct err ignored;
-    /* Private memory that can be written. Mapped files do not count, nor does a sanitizer work with less. */
-#ifndef __SANITIZE_ADDRESS__
     if (bounds->memory && process_limit(RLIMIT_DATA, bounds->memory, &ignored) < 0)
         _exit(1);
 #endif
-    (void)ignored;
     alarm(bounds->seconds);
 }
 

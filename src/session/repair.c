@@ -71,7 +71,7 @@ static void sweep(struct hold *hold, struct past *past)
         if (operation->kind == OP_FREEZE && past_find(past, hold->arena, &now, &before) == PAST_NOTHING)
             amend_presence(hold->amendments, i, true);
     }
-    if (hold_sweep(hold, &err) < 0)
+    if (hold_sweep(hold, &err) != 0)
         hold_note(hold, "not-held", "", arena_str(hold->arena, err.message));
 }
 

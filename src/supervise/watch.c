@@ -60,10 +60,10 @@ static void ring_in_moments(const struct watch *watch, long moments)
     timerfd_settime(watch->timer_fd, 0, &soon, NULL);
 }
 
-/* A directory that the command closed to its owner may not be searched: nothing can be made in it as long as it is so. */
+/* Nothing can be made in a directory while it is closed to its owner. The next look comes back to it. */
 static int sweep(const struct watch *watch, struct err *err)
 {
-    return hold_sweep(watch->hold, err) == 0 || err->errnum == EACCES ? 0 : -1;
+    return hold_sweep(watch->hold, err) < 0 ? -1 : 0;
 }
 
 /*
