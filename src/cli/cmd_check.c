@@ -65,8 +65,7 @@ static void print_json(const struct world *world, const struct diags *diags)
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     json_open(&json, NULL, '[');
-    for (size_t i = 0; i < diags->list.count; i++) {
-        const struct diag *diag = &diags->list.at[i];
+    vec_each (const struct diag, diag, &diags->list) {
         json_open(&json, NULL, '{');
         json_str(&json, "severity", diag->severity == SEVERITY_ERROR ? "error" : "warning");
         json_str(&json, "file", diag->source->name);

@@ -42,8 +42,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
     if (status)
         return status;
     compare_trees(&choice->before, &choice->after, &changes);
-    for (size_t i = 0; i < changes.count; i++) {
-        const struct change *change = &changes.at[i];
+    vec_each (const struct change, change, &changes) {
         if (!choose_has_path(choice, change->path))
             continue;
         vec_push(&dialogue.afters, (struct revision){change->path, change->before});

@@ -21,8 +21,7 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
     struct style style = style_for_out(world, loaded->request.home);
     if (fd >= 0)
         aside_find(&loaded->arena, fd, &all);
-    for (size_t i = 0; i < all.count; i++) {
-        const struct held *held = &all.at[i];
+    vec_each (const struct held, held, &all) {
         if (json) {
             json_open(json, NULL, '{');
             json_str(json, "session", session);

@@ -52,8 +52,7 @@ static int list(const struct world *world, const struct args *args, struct homes
 {
     struct style style = style_for_out(world, homes->loaded.request.home);
     auto_buf struct buf out = {0};
-    for (size_t i = 0; i < homes->found.count; i++) {
-        const struct found *found = &homes->found.at[i];
+    vec_each (const struct found, found, &homes->found) {
         struct left left = {.arena = &homes->loaded.arena, .hidden_too = args->flags & FLAG(ALL)};
         auto_fd int fd = open_home(world, found);
         if (fd >= 0)

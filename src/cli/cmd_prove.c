@@ -158,8 +158,7 @@ typedef VEC(const char *) path_list;
 /* Directories that the run will create because a rule says so, and their missing parents. */
 static void find_missing(struct loaded *loaded, path_list *ret_missing)
 {
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        const struct operation *operation = &loaded->plan.operations.at[i];
+    vec_each (const struct operation, operation, &loaded->plan.operations) {
         for (const char *path = operation->path; operation->make && access(path, F_OK) < 0;
              path = path_parent(&loaded->arena, path))
             vec_push(ret_missing, path);

@@ -10,8 +10,7 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
 {
     const struct record *live = NULL;
     bool any_waits = false;
-    for (size_t i = 0; i < choice->records.count; i++) {
-        const struct record *record = &choice->records.at[i];
+    vec_each (const struct record, record, &choice->records) {
         bool is_run = record->mode == RECORD_LIVE && record->state == STATE_DONE && record->changes;
         any_waits |= record->mode == RECORD_REVIEW && record->state == STATE_WAITING;
         live = is_run ? record : live;
@@ -32,8 +31,7 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
 static void say_left_alone(const struct review *review, bool is_after)
 {
     auto_buf struct buf out = {0};
-    for (size_t i = 0; i < review->decisions->count; i++) {
-        const struct decision *decision = &review->decisions->at[i];
+    vec_each (const struct decision, decision, review->decisions) {
         if (decision->course != COURSE_HELD || decision->breaks != is_after ||
             !change_is_shown(&decision->judged.change))
             continue;

@@ -10,8 +10,7 @@
 static size_t add_widenings(const struct loaded *loaded, const struct style *style, struct buf *out)
 {
     size_t count = 0;
-    for (size_t i = 0; i < loaded->policy.rules.count; i++) {
-        const struct rule *rule = &loaded->policy.rules.at[i];
+    vec_each (const struct rule, rule, &loaded->policy.rules) {
         if (!rule_is_held_back(&loaded->policy, rule))
             continue;
         buf_add_str(out, "  ");

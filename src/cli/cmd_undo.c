@@ -178,8 +178,7 @@ static void follow_undos(const struct choice *choice, const struct record *recor
     if (record_list_all(choice->sessions_fd, choice->loaded.policy.arena, record->workspace, &records,
                         &ignored) < 0)
         return;
-    for (size_t i = 0; i < records.count; i++) {
-        const struct record *undo = &records.at[i];
+    vec_each (const struct record, undo, &records) {
         if (undo->mode != RECORD_UNDO || undo->state != STATE_DONE || strcmp(undo->of, record->name) != 0)
             continue;
         auto_fd int fd = session_open(choice->sessions_fd, undo->name);
@@ -270,8 +269,7 @@ static const struct record *latest(const struct choice *choice)
 /* A session that ran at the same time: bawn cannot tell which of the two changed a file. */
 static const struct record *find_overlap(const struct choice *choice, const struct record *record)
 {
-    for (size_t i = 0; i < choice->records.count; i++) {
-        const struct record *other = &choice->records.at[i];
+    vec_each (const struct record, other, &choice->records) {
         if (strcmp(other->name, record->name) == 0 || other->mode != RECORD_LIVE ||
             record->mode != RECORD_LIVE)
             continue;

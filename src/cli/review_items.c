@@ -151,8 +151,7 @@ void review_collect(struct review *review)
 
 void review_free(struct review *review)
 {
-    for (size_t i = 0; i < review->items.count; i++) {
-        struct item *item = &review->items.at[i];
+    vec_each (struct item, item, &review->items) {
         vec_free(&item->members);
         vec_free(&item->hunk_answers);
         hunks_free(&item->hunks);
@@ -318,8 +317,7 @@ static void decide_others(const struct review *review, const bool *were_asked)
 static void revise_session(const struct revising *revising)
 {
     struct dialogue *dialogue = revising->review->dialogue;
-    for (size_t i = 0; i < revising->review->decisions->count; i++) {
-        struct decision *decision = &revising->review->decisions->at[i];
+    vec_each (struct decision, decision, revising->review->decisions) {
         const struct change *change = &decision->judged.change;
         if (decision->course == COURSE_DROPPED)
             vec_push(&dialogue->afters, (struct revision){change->path, change->before});
@@ -342,8 +340,7 @@ int review_decide(struct review *review, struct err *err)
     struct revising revising = {.review = review};
     bool *were_asked = must_realloc(NULL, review->decisions->count + 1, sizeof(*were_asked));
     memset(were_asked, 0, review->decisions->count + 1);
-    for (size_t i = 0; i < review->items.count; i++) {
-        struct item *item = &review->items.at[i];
+    vec_each (struct item, item, &review->items) {
         decide_item(&revising, item);
         for (size_t j = 0; j < item->members.count; j++)
             were_asked[item->members.at[j]] = true;
@@ -364,8 +361,7 @@ int review_decide(struct review *review, struct err *err)
 struct review_tally review_count(const struct review *review)
 {
     struct review_tally tally = {0};
-    for (size_t i = 0; i < review->items.count; i++) {
-        const struct item *item = &review->items.at[i];
+    vec_each (const struct item, item, &review->items) {
         struct review_tally hunks =
             item->answer == ANSWER_HUNKS ? count_hunks(item) : (struct review_tally){0};
         tally.yes += hunks.yes || item->answer == ANSWER_YES || item->answer == ANSWER_MERGE ||

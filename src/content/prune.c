@@ -81,13 +81,10 @@ static int find_packs(const struct store *store, pack_uses *uses, struct err *er
 static void judge_packs(const struct store *store, store_is_needed *is_needed, void *context,
                         bool is_thorough, pack_uses *uses)
 {
-    for (size_t i = 0; i < store->blobs.count; i++) {
-        const struct blob *blob = &store->blobs.at[i];
+    vec_each (const struct blob, blob, &store->blobs)
         if (blob->pack < MOST_PACKS && is_needed(context, &blob->id))
             use_of(uses, blob->pack)->needed += blob->size;
-    }
-    for (size_t i = 0; i < uses->count; i++) {
-        struct pack_use *use = &uses->at[i];
+    vec_each (struct pack_use, use, uses) {
         uint64_t waste = use->size > use->needed ? use->size - use->needed : 0;
         use->goes = use->is_there && waste > (is_thorough ? 0 : use->size / 4);
     }

@@ -31,8 +31,7 @@ static bool is_visible_anyway(const struct policy *policy, const char *path)
         if (path_is_beneath(path, policy->workspaces.at[i].path))
             return true;
     }
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_READ && rule->path.start == START_ROOT && !rule->path.has_wildcard &&
             policy_rule_counts(policy, rule) &&
             path_is_beneath(path, path_join(policy->arena, "/", rule->path.pattern)))

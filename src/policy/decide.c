@@ -34,8 +34,7 @@ static const struct candidate *pick_winner(candidate_list *candidates)
     for (size_t i = 0; i < candidates->count; i++)
         locked |= candidates->at[i].rule->locked;
     const struct candidate *winner = NULL;
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+    vec_each (struct candidate, candidate, candidates) {
         if (locked && candidate->rule->source->layer != LAYER_ADMIN)
             candidate->loss = LOSS_LOCKED;
         else if (!winner || candidate_beats(candidate, winner))
@@ -183,8 +182,7 @@ struct verdict decide_net(const struct policy *policy, candidate_list *candidate
 
 static const struct rule *rule_on_artifacts(const struct policy *policy, const char *name, size_t size)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_ARTIFACTS && pattern_matches_name(rule->text, name, size) &&
             policy_rule_counts(policy, rule))
             return rule;

@@ -50,11 +50,9 @@ static void shut_out_by_locks(candidate_list *candidates)
     bool locked[2] = {false, false}; /* grants, modifiers */
     for (size_t i = 0; i < candidates->count; i++)
         locked[is_modifier(candidates->at[i].rule)] |= candidates->at[i].rule->locked;
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+    vec_each (struct candidate, candidate, candidates)
         if (locked[is_modifier(candidate->rule)] && candidate->rule->source->layer != LAYER_ADMIN)
             candidate->loss = LOSS_LOCKED;
-    }
 }
 
 static void shut_out_by_seals(candidate_list *candidates)
@@ -74,13 +72,11 @@ static void shut_out_by_seals(candidate_list *candidates)
 
 static void shut_out_by_own_hide(candidate_list *candidates)
 {
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *hide = &candidates->at[i];
+    vec_each (const struct candidate, hide, candidates) {
         if (hide->rule->verb != VERB_HIDE || hide->rule->source->layer < LAYER_USER ||
             hide->loss != LOSS_NONE)
             continue;
-        for (size_t j = 0; j < candidates->count; j++) {
-            struct candidate *other = &candidates->at[j];
+        vec_each (struct candidate, other, candidates) {
             bool weaker = other->rule->source->layer < hide->rule->source->layer;
             if (weaker && !is_modifier(other->rule) && other->loss == LOSS_NONE &&
                 access_of_rule(other->rule) != ACCESS_NONE && other->specificity >= hide->specificity)
@@ -100,8 +96,7 @@ static enum kind kind_of(const struct rule *rule)
 static const struct candidate *best_of(const candidate_list *candidates, enum kind kind)
 {
     const struct candidate *best = NULL;
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *candidate = &candidates->at[i];
+    vec_each (const struct candidate, candidate, candidates) {
         if (kind_of(candidate->rule) == kind && candidate->loss == LOSS_NONE &&
             (!best || candidate_beats(candidate, best)))
             best = candidate;
@@ -112,8 +107,7 @@ static const struct candidate *best_of(const candidate_list *candidates, enum ki
 /* A lock on a freeze or a flag: only a grant of the administrator's own that is more specific lifts it. */
 static bool is_held_by_lock(const candidate_list *candidates, enum kind kind, const struct candidate *grant)
 {
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *candidate = &candidates->at[i];
+    vec_each (const struct candidate, candidate, candidates) {
         bool lifts = grant->rule->source->layer == LAYER_ADMIN && candidate_beats(grant, candidate);
         if (kind_of(candidate->rule) == kind && candidate->rule->locked && candidate->loss == LOSS_NONE &&
             !lifts)
@@ -149,8 +143,7 @@ static bool is_sparing(const struct candidate *pattern, const struct candidate *
 static void spare_profile_trees(const struct policy *policy, candidate_list *candidates)
 {
     const struct candidate *grant = NULL;
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *candidate = &candidates->at[i];
+    vec_each (const struct candidate, candidate, candidates) {
         bool grants = access_of_rule(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
         if (grants && candidate->loss == LOSS_NONE && (!grant || candidate_beats(candidate, grant)))
             grant = candidate;
@@ -160,8 +153,7 @@ static void spare_profile_trees(const struct policy *policy, candidate_list *can
         return;
     bool holds = false,
          was_asked = false; /* does the grant hold at the tree's own root? Asked only where it matters */
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+    vec_each (struct candidate, candidate, candidates) {
         if (!is_sparing(candidate, grant))
             continue;
         if (!was_asked) {
@@ -183,8 +175,7 @@ static struct path_verdict judge(const struct policy *policy, candidate_list *ca
     const struct candidate *grant = best_of(candidates, KIND_GRANT),
                            *modifier = modifier_of(candidates, grant);
     const struct candidate *winner = modifier ? modifier : grant;
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+    vec_each (struct candidate, candidate, candidates) {
         if (candidate == winner || candidate->loss != LOSS_NONE)
             continue;
         bool is_idle =

@@ -28,8 +28,7 @@ static void resolve_share(const struct policy *policy, struct rule *rule)
 
 void index_rules(struct policy *policy)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        struct rule *rule = &policy->rules.at[i];
+    vec_each (struct rule, rule, &policy->rules) {
         resolve_share(policy, rule);
         if (!policy_rule_counts(policy, rule))
             continue;

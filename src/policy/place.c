@@ -196,8 +196,7 @@ static void place_git_rules(struct policy *policy, struct diags *diags)
 {
     repo_list repos = {0};
     find_granted_repos(policy, &repos);
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        struct rule *rule = &policy->rules.at[i];
+    vec_each (struct rule, rule, &policy->rules) {
         bool is_git = verb_object(rule->verb) == OBJECT_PATH && rule->path.start >= START_GIT;
         if (!is_git || !policy_rule_counts(policy, rule))
             continue;
@@ -219,8 +218,7 @@ void place_rules(struct policy *policy, struct diags *diags)
     size_t probably = policy->rules.count / 4 * 3;
     map_reserve(&policy->by_path, probably);
     map_reserve(&policy->request.fs->places, probably);
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        struct rule *rule = &policy->rules.at[i];
+    vec_each (struct rule, rule, &policy->rules) {
         if (verb_object(rule->verb) != OBJECT_PATH || !policy_rule_counts(policy, rule))
             continue;
         if (rule->path.start == START_ROOT)

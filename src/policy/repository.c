@@ -11,8 +11,7 @@ enum { REPOSITORY_RULES_MOST = 2000, REPOSITORY_PATTERNS_MOST = 256 };
 static void check_size(const struct policy *policy, const struct source *source, struct diags *diags)
 {
     size_t rules = 0, patterns = 0;
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         rules += rule->source == source;
         patterns +=
             rule->source == source && verb_object(rule->verb) == OBJECT_PATH && rule->path.has_wildcard;

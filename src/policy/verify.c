@@ -154,8 +154,7 @@ static void check_workspaces(const struct policy *policy, struct diags *diags)
     const char *remedy = policy->request.workspace_remedy;
     if (!remedy)
         remedy = "start in a project directory; --workspace opens a place that only a seal closes";
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
         struct path_verdict verdict = decide_path(policy, workspace->path, NULL);
         if (verdict.access != ACCESS_NONE || !verdict.decides)
             continue;
@@ -207,19 +206,16 @@ static void check_locks(const struct policy *policy, struct diags *diags)
 
 static bool is_host_port(const struct policy *policy, uint16_t inside)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules)
         if (rule->verb == VERB_HOST_PORT && rule->port.inside == inside && policy_rule_counts(policy, rule))
             return true;
-    }
     return false;
 }
 
 /* Inside, a port is the host's or a server's of the sandbox. As both it would lead from the host to the host, and perhaps to itself. */
 static void check_ports(const struct policy *policy, struct diags *diags)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_PUBLISH && policy_rule_counts(policy, rule) &&
             is_host_port(policy, rule->port.inside))
             diag_error(diags, spot_of_rule(rule),

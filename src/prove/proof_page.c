@@ -68,8 +68,7 @@ static void add_walls(struct buf *out, const struct proof *proof, struct arena *
     add_fact(out, "Landlock", arena_printf(arena, "version %d of its interface", landlock_abi()));
     if (!plan->given_up.count)
         add_fact(out, "Walls", "a root of its own, namespaces, Landlock, seccomp, no capabilities");
-    for (size_t i = 0; i < plan->given_up.count; i++) {
-        const struct given_up *one = &plan->given_up.at[i];
+    vec_each (const struct given_up, one, &plan->given_up) {
         add_fact(out, "Wall given up",
                  arena_printf(arena, "%s, by %s: %s", wall_name(one->wall), one->by, wall_loss(one->wall)));
     }

@@ -116,8 +116,7 @@ static void add_changes(struct buf *out, const struct page *page)
     if (!changed->files.count)
         return;
     buf_add_str(out, "<table>\n");
-    for (size_t i = 0; i < changed->files.count; i++) {
-        const struct changed_file *change = &changed->files.at[i];
+    vec_each (const struct changed_file, change, &changed->files) {
         buf_printf(out, "<tr><td class=t>%c</td><td class=m>", change->letter);
         text_add_html(out, change->path);
         buf_add_str(out, "</td><td class=risk>");
@@ -177,8 +176,7 @@ static void add_hosts(struct buf *out, const struct page *page)
         hosts.count
             ? "<table><tr><th>host<th class=n>connections<th class=n>bytes sent<th class=n>bytes received<th></tr>\n"
             : "<p class=dim>None was asked for.</p>\n");
-    for (size_t i = 0; i < hosts.count; i++) {
-        const struct host *host = &hosts.at[i];
+    vec_each (const struct host, host, &hosts) {
         buf_printf(out, "<tr%s><td class=m>", host->refused ? " class=denied" : "");
         text_add_html(out, host->name);
         buf_add_str(out, *host->port ? ":" : "");

@@ -159,8 +159,7 @@ static void add_network(struct listing *listing)
 {
     struct arena *arena = listing->plan->policy->arena;
     begin(listing, "Network");
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         const char *object = NULL;
         if (operation->kind == OP_NET)
             object = strcmp(operation->value, "off") == 0    ? "off: nothing can be reached"
@@ -185,8 +184,7 @@ static void add_environment(struct listing *listing)
     struct arena *arena = listing->plan->policy->arena;
     size_t passed = 0, present = 0;
     begin(listing, "Environment");
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == OP_ENV_PASS)
             add_line(listing, operation->name, "", operation->because);
         else if (operation->kind == OP_ENV_SET)
@@ -221,8 +219,7 @@ static void add_limits(struct listing *listing)
 {
     struct arena *arena = listing->plan->policy->arena;
     begin(listing, "Limits");
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == OP_LIMIT)
             add_line(listing,
                      arena_printf(arena, "%s %s", operation->name,
@@ -235,8 +232,7 @@ static void add_limits(struct listing *listing)
 static void add_words(struct listing *listing, const char *heading, enum operation_kind kind)
 {
     begin(listing, heading);
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == kind)
             add_line(listing, kind == OP_ARGUMENT ? operation->value : operation->name, "",
                      operation->because);
