@@ -40,3 +40,6 @@
         (vec)->at = NULL;                                                                                    \
         (vec)->count = (vec)->capacity = 0;                                                                  \
     } while (0)
+
+/* Frees the items of a vector at the end of its scope: `at` is the first member. */
+#define auto_vec auto_free

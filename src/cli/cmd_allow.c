@@ -34,7 +34,7 @@ static const char *choose_session(const struct world *world, const struct args *
         if (args->words.at[i][0] == '@')
             return args->words.at[i] + 1;
     }
-    name_list names = {0};
+    auto_vec name_list names = {0};
     find_running(loaded, &names);
     const char *chosen = names.count == 1 ? names.at[0] : NULL;
     if (names.count == 0)
@@ -46,7 +46,6 @@ static const char *choose_session(const struct world *world, const struct args *
     if (names.count > 1)
         say_problem(world, "several sessions are running",
                     arena_printf(&loaded->arena, "say which one is meant:%s", buf_text(&list)));
-    vec_free(&names);
     return chosen;
 }
 
@@ -127,9 +126,9 @@ static bool read_objects(const struct world *world, const struct args *args, str
 
 static int give(const struct world *world, const struct args *args, bool is_host)
 {
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    name_list running = {0}, objects = {0};
+    auto_vec name_list running = {0}, objects = {0};
     if (status == 0 && !read_objects(world, args, &loaded, is_host, &objects))
         status = EXIT_BAD_INPUT;
     if (status == 0)
@@ -143,9 +142,6 @@ static int give(const struct world *world, const struct args *args, bool is_host
         status = is_host ? allow_one(world, args, &loaded, session, objects.at[i])
                          : tell_session(world, &loaded, session,
                                         arena_printf(&loaded.arena, "publish %s", objects.at[i]));
-    vec_free(&running);
-    vec_free(&objects);
-    loaded_free(&loaded);
     return status;
 }
 

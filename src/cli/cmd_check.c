@@ -52,12 +52,10 @@ static size_t check_file(struct loaded *loaded, const char *name)
         return 0;
     }
     source->text = text;
-    rule_list rules = {0};
+    auto_vec rule_list rules = {0};
     parse_source(&loaded->arena, source, &rules, &loaded->diags);
     check_uses(loaded, &rules);
-    size_t count = rules.count;
-    vec_free(&rules);
-    return count;
+    return rules.count;
 }
 
 static void print_json(const struct world *world, const struct diags *diags)
@@ -120,7 +118,7 @@ static size_t count_rules(const struct policy *policy)
 int cmd_check(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     size_t named = args->words.count;
     int status =
         named ? load_request(&world->caller, &loaded) : load_policy(&world->caller, &request, &loaded);
@@ -134,6 +132,5 @@ int cmd_check(const struct world *world, const struct args *args)
             print_result(world, &loaded, named ? named : count_files(&loaded.policy), rules);
         status = loaded.diags.errors ? EXIT_BAD_INPUT : EXIT_FINE;
     }
-    loaded_free(&loaded);
     return status;
 }

@@ -36,7 +36,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
 {
     struct err err = {0};
     struct dialogue dialogue = {.mode = RECORD_APPLY, .of = record};
-    change_list changes;
+    auto_vec change_list changes = {0};
     size_t shown = 0;
     int status = choose_open(world, choice, record);
     if (status)
@@ -64,7 +64,6 @@ static int discard_paths(const struct world *world, const struct args *args, str
             fprintf(world->out, "%zu file%s of %s discarded.\n", shown, shown == 1 ? "" : "s", record->name);
         }
     }
-    vec_free(&changes);
     dialogue_free(&dialogue);
     return status;
 }

@@ -17,7 +17,7 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
 {
     auto_fd int sessions_fd = sessions_open(loaded);
     auto_fd int fd = session_open(sessions_fd, session);
-    held_list all = {0};
+    auto_vec held_list all = {0};
     struct style style = style_for_out(world, loaded->request.home);
     if (fd >= 0)
         aside_find(&loaded->arena, fd, &all);
@@ -37,7 +37,6 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
         style_add_path(&style, out, COLOUR_PLAIN, held->path);
         buf_add_str(out, held->number == 1 ? "\n" : arena_printf(&loaded->arena, "  (%s)\n", held->folder));
     }
-    vec_free(&all);
 }
 
 static void list_sessions(struct loaded *loaded, fs_names *ret_names)
@@ -55,7 +54,7 @@ static void list_sessions(struct loaded *loaded, fs_names *ret_names)
 
 static int show(const struct world *world, const struct args *args, struct loaded *loaded)
 {
-    fs_names sessions = {0};
+    auto_vec fs_names sessions = {0};
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     bool as_json = args->flags & FLAG(JSON);
@@ -72,13 +71,12 @@ static int show(const struct world *world, const struct args *args, struct loade
     else if (!out.size)
         buf_add_str(&out, "Nothing is held.\n");
     put(world->out, &out);
-    vec_free(&sessions);
     return EXIT_FINE;
 }
 
 static int keep(const struct world *world, const struct args *args, struct loaded *loaded, int session_fd)
 {
-    held_list all = {0};
+    auto_vec held_list all = {0};
     int status = EXIT_FINE;
     for (size_t i = 1; i < args->words.count; i++)
         vec_push(&all,
@@ -93,13 +91,12 @@ static int keep(const struct world *world, const struct args *args, struct loade
             status = EXIT_BAD_INPUT;
         }
     }
-    vec_free(&all);
     return status;
 }
 
 int cmd_held(const struct world *world, const struct args *args)
 {
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     auto_fd int sessions_fd = status == 0 ? sessions_open(&loaded) : -1;
     auto_fd int fd = args->words.count ? session_open(sessions_fd, args->words.at[0]) : -1;
@@ -113,6 +110,5 @@ int cmd_held(const struct world *world, const struct args *args)
     } else if (status == 0) {
         status = (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
     }
-    loaded_free(&loaded);
     return status;
 }

@@ -111,7 +111,7 @@ static int write_new(const struct world *world, const char *path, const struct b
 int cmd_init(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_policy(&world->caller, &request, &loaded);
     if (status == 0 && loaded.policy.workspaces.count == 0) {
         load_say_diags(&world->speaker, &loaded);
@@ -132,6 +132,5 @@ int cmd_init(const struct world *world, const struct args *args)
         else
             say_err(world, &err);
     }
-    loaded_free(&loaded);
     return status;
 }

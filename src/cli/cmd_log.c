@@ -69,7 +69,7 @@ static void add_line(const struct view *view, struct buf *out, const struct jour
                      const char *sentence)
 {
     enum { EVENT_COLUMNS = 12 };
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     bool is_denial = event_kinds(record->event) & EVENT_DENIED;
     style_add(&view->style, out, COLOUR_DIM, time_of_day(&arena, record));
     buf_add_str(out, "  ");
@@ -82,7 +82,6 @@ static void add_line(const struct view *view, struct buf *out, const struct jour
         style_add(&view->style, out, COLOUR_YELLOW,
                   arena_printf(&arena, "  (%s records before it could not be written)", lost));
     buf_add_char(out, '\n');
-    arena_free(&arena);
 }
 
 static void add_json(struct json *json, const struct journal_record *record)
@@ -100,7 +99,7 @@ static void add_json(struct json *json, const struct journal_record *record)
 static void show_line(const struct view *view, const char *line, size_t size, struct buf *out,
                       struct json *json)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct journal_record record;
     auto_buf struct buf sentence = {0};
     /* A line that is not a record is reported by verify(). */
@@ -118,7 +117,6 @@ static void show_line(const struct view *view, const char *line, size_t size, st
             buf_add_char(out, '\n');
         journal_record_free(&record);
     }
-    arena_free(&arena);
 }
 
 /* --- the journal ------------------------------------------------------------------------------------------------------ */
@@ -290,7 +288,7 @@ static int show(struct view *view)
 int cmd_log(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_policy(&world->caller, &request, &loaded);
     struct view view = {
         .world = world,
@@ -306,10 +304,7 @@ int cmd_log(const struct world *world, const struct args *args)
         status = view.name ? show(&view) : EXIT_BAD_INPUT;
     }
     const int fds[] = {view.journal_fd, view.folder_fd, view.sessions_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
-    loaded_free(&loaded);
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]);
     return status;
 }

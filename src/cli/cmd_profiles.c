@@ -7,7 +7,7 @@
 
 static void list_profiles(const struct world *world, const struct profile_finder *finder, bool as_json)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     profile_names(finder, &names);
     struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
@@ -31,7 +31,6 @@ static void list_profiles(const struct world *world, const struct profile_finder
     if (as_json)
         json_close(&json, ']');
     put(world->out, &out);
-    vec_free(&names);
 }
 
 static int print_profile(const struct world *world, const struct profile_finder *finder, const char *name)
@@ -57,7 +56,7 @@ static int print_profile(const struct world *world, const struct profile_finder 
 
 int cmd_profiles(const struct world *world, const struct args *args)
 {
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     if (status == 0) {
         struct profile_finder finder = load_finder(&loaded);
@@ -66,6 +65,5 @@ int cmd_profiles(const struct world *world, const struct args *args)
         for (size_t i = 0; i < args->words.count && status == 0; i++)
             status = print_profile(world, &finder, args->words.at[i]);
     }
-    loaded_free(&loaded);
     return status;
 }

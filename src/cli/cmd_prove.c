@@ -233,13 +233,11 @@ static int prove_and_remove(const struct world *world, const struct args *args, 
 static bool can_write_beside(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     const char *folder = !slash          ? "."
                          : slash == path ? "/"
                                          : arena_copy(&arena, path, (size_t)(slash - path));
-    bool can = *path && access(folder, W_OK) == 0;
-    arena_free(&arena);
-    return can;
+    return *path && access(folder, W_OK) == 0;
 }
 
 static bool is_own_folder(const char *path)
@@ -254,7 +252,7 @@ int cmd_prove(const struct world *world, const struct args *args)
         return say_bad_input(world, "the folder for the report is not there, or cannot be written",
                              "give --report a file in another one");
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
     struct targets targets = {
         .arena = &loaded.arena,
@@ -276,11 +274,9 @@ int cmd_prove(const struct world *world, const struct args *args)
                 world,
                 "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
                 NULL);
-        path_list missing = {0};
+        auto_vec path_list missing = {0};
         find_missing(&loaded, &missing);
         status = prove_and_remove(world, args, &loaded, &targets, &missing);
-        vec_free(&missing);
     }
-    loaded_free(&loaded);
     return status;
 }

@@ -112,7 +112,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
                             .dialogue = &dialogue,
                             .is_live = is_live,
                             .by_hunks = args->flags & FLAG(PATCH)};
-    decision_list decisions = {0};
+    auto_vec decision_list decisions = {0};
     if (!keys_begin(world, &review.keys))
         return say_bad_input(
             world, arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
@@ -121,18 +121,16 @@ int review_session(const struct world *world, const struct args *args, struct ch
         transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0)
         return say_refused(world, &err);
     review.decisions = &decisions;
-    change_list changes;
+    auto_vec change_list changes = {0};
     compare_trees(&choice->before, &choice->after, &changes);
     auto_buf struct buf out = {0};
     review_summary_add(&patch, choice->folder_fd, record, &changes, &out);
     put(world->out, &out);
-    vec_free(&changes);
     review_collect(&review);
     say_left_alone(&review, false);
     int status = carry_out(&review, record);
     review_free(&review);
     dialogue_free(&dialogue);
-    vec_free(&decisions);
     return status;
 }
 

@@ -152,7 +152,7 @@ static int list(const struct world *world, const struct args *args, struct choic
     struct arena *arena = choice->loaded.policy.arena;
     struct style style = style_for_out(world, choice->loaded.request.home);
     bool all = args->flags & FLAG(ALL);
-    listed_list sessions = {0};
+    auto_vec listed_list sessions = {0};
     collect(choice, all, &sessions);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
@@ -171,7 +171,6 @@ static int list(const struct world *world, const struct args *args, struct choic
         buf_add_str(&out, "No session has been run here.\n");
     }
     put(world->out, &out);
-    vec_free(&sessions);
     return EXIT_FINE;
 }
 

@@ -7,7 +7,7 @@
 int cmd_show(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0 && args->flags & FLAG(BRIEF) && args->flags & (FLAG(PLAN) | FLAG(JSON))) {
         status =
@@ -25,6 +25,5 @@ int cmd_show(const struct world *world, const struct args *args)
             policy_add_listing(&loaded.plan, &style, args->flags & FLAG(ALL), &out);
         put(world->out, &out);
     }
-    loaded_free(&loaded);
     return status;
 }

@@ -73,7 +73,7 @@ int cmd_trust(const struct world *world, const struct args *args)
     struct run_request request = args_place(args);
     request.rules = &named;
     request.rule_count = args->words.count;
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0) {
         const struct workspace *workspace = &loaded.policy.workspaces.at[0];
@@ -87,6 +87,5 @@ int cmd_trust(const struct world *world, const struct args *args)
             status = pin(world, args, &loaded, workspace);
         }
     }
-    loaded_free(&loaded);
     return status;
 }

@@ -30,10 +30,9 @@ int cmd_why(const struct world *world, const struct args *args)
         return say_bad_input(world, "`bawn why` wants a path, a host or a $NAME after it",
                              "`bawn why ~/.ssh` is an example");
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
     if (status == 0)
         status = answer_all(world, args, &loaded);
-    loaded_free(&loaded);
     return status;
 }

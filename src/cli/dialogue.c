@@ -398,7 +398,7 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
 int dialogue_run(const struct world *world, struct choice *choice, struct dialogue *dialogue)
 {
     struct err err = {0};
-    decision_list decisions;
+    auto_vec decision_list decisions = {0};
     struct progress_line line;
     dialogue->transition.progress = progress_begin(&line, &world->speaker, "looking at files");
     int decided = transition_decide(&dialogue->transition, choice->loaded.policy.arena, &decisions, &err);
@@ -408,6 +408,5 @@ int dialogue_run(const struct world *world, struct choice *choice, struct dialog
     int status = resolve_conflicts(world, choice, dialogue, &decisions);
     if (status == 0)
         status = dialogue_chosen(world, choice, dialogue, &decisions);
-    vec_free(&decisions);
     return status;
 }

@@ -47,11 +47,8 @@ static bool follows_others(const struct review *review, size_t number)
 static bool is_risky(const struct review *review, size_t number)
 {
     struct change change = review_change(review, number);
-    reason_list reasons;
-    patch_reasons(review->patch, &change, &reasons);
-    bool is_risky = reasons.count;
-    vec_free(&reasons);
-    return is_risky;
+    auto_vec gate_reasons reasons = patch_reasons(review->patch, &change);
+    return reasons.count;
 }
 
 static struct item *add_item(struct review *review, size_t number)
@@ -110,7 +107,7 @@ static size_t index_of(const struct review *review, const char *path)
 /* Marks renames in the decisions, as `bawn diff` shows them. */
 static void find_renames(struct review *review)
 {
-    change_list changes = {0};
+    auto_vec change_list changes = {0};
     for (size_t i = 0; i < review->decisions->count; i++)
         vec_push(&changes, review_change(review, i));
     compare_find_renames(&changes);
@@ -120,7 +117,6 @@ static void find_renames(struct review *review)
             review->decisions->at[i].judged.change.renamed =
                 &review->decisions->at[index_of(review, other->path)].judged.change;
     }
-    vec_free(&changes);
 }
 
 void review_collect(struct review *review)

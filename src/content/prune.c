@@ -81,9 +81,10 @@ static int find_packs(const struct store *store, pack_uses *uses, struct err *er
 static void judge_packs(const struct store *store, store_is_needed *is_needed, void *context,
                         bool is_thorough, pack_uses *uses)
 {
-    vec_each (const struct blob, blob, &store->blobs)
+    vec_each (const struct blob, blob, &store->blobs) {
         if (blob->pack < MOST_PACKS && is_needed(context, &blob->id))
             use_of(uses, blob->pack)->needed += blob->size;
+    }
     vec_each (struct pack_use, use, uses) {
         uint64_t waste = use->size > use->needed ? use->size - use->needed : 0;
         use->goes = use->is_there && waste > (is_thorough ? 0 : use->size / 4);
@@ -195,7 +196,7 @@ int store_prune(struct store *store, store_is_needed *is_needed, void *context, 
     *ret_freed = 0;
     if (store_lock(store, err) < 0 || store_flush(store, err) < 0)
         return -1;
-    pack_uses uses = {0};
+    auto_vec pack_uses uses = {0};
     int result = find_packs(store, &uses, err);
     if (result == 0)
         judge_packs(store, is_needed, context, is_thorough, &uses);
@@ -216,11 +217,8 @@ int store_prune(struct store *store, store_is_needed *is_needed, void *context, 
     if (result == 0)
         *ret_freed += remove_clones(store, is_needed, context);
     const int fds[] = {rewriting.pack_fd, rewriting.index_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
-    vec_free(&uses);
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]);
     return result;
 }
 
@@ -228,13 +226,12 @@ uint64_t store_size(const char *directory)
 {
     auto_store struct store store = STORE_NONE;
     struct err ignored;
-    pack_uses uses = {0};
+    auto_vec pack_uses uses = {0};
     uint64_t size = 0;
     store.folder_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store.folder_fd >= 0 && find_packs(&store, &uses, &ignored) == 0) {
         for (size_t i = 0; i < uses.count; i++)
             size += uses.at[i].size;
     }
-    vec_free(&uses);
     return size;
 }

@@ -101,8 +101,7 @@ static int open_index(struct store *store)
 
 static void forget_index(struct store *store)
 {
-    if (store->index_fd >= 0)
-        close(store->index_fd);
+    fd_close(store->index_fd);
     store->index_fd = -1;
     free(store->slots);
     store->slots = NULL;
@@ -352,10 +351,8 @@ int store_open(const char *directory, struct store *ret_store, struct err *err)
 void store_close(struct store *store)
 {
     const int fds[] = {store->folder_fd, store->lock_fd, store->index_fd, store->pack_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]); /* this releases the lock, too */
-    }
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]); /* this releases the lock, too */
     buf_free(&store->waiting);
     buf_free(&store->waiting_index);
     vec_free(&store->blobs);

@@ -104,10 +104,8 @@ int home_close(struct home *home, const struct session *session, struct err *err
         result = -1;
     }
     const int fds[] = {home->seeds_fd, home->state_fd, home->fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]);
     home->fd = home->state_fd = home->seeds_fd = -1;
     return result;
 }

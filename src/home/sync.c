@@ -336,8 +336,6 @@ void sync_end(struct sync *sync)
     }
     vec_free(&sync->files);
     int *const fds[] = {&sync->fd, &sync->timer_fd, &sync->root_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (*fds[i] >= 0)
-            close(fd_take(fds[i]));
-    }
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fd_take(fds[i]));
 }

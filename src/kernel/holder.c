@@ -117,7 +117,7 @@ struct budget {
  */
 static bool search(pid_t process, const char *target, unsigned depth, struct budget *left, pid_t *ret_process)
 {
-    process_list children = {0};
+    auto_vec process_list children = {0};
     bool found = false;
     if (depth < DEEPEST)
         add_children(&children, process);
@@ -129,7 +129,6 @@ static bool search(pid_t process, const char *target, unsigned depth, struct bud
             *ret_process = children.at[i - 1];
         found = is_below || is_here;
     }
-    vec_free(&children);
     return found;
 }
 

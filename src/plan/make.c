@@ -183,7 +183,7 @@ static enum access access_around(const struct plan *plan, const struct placed *p
 /* The places that may need an operation, sorted so that a directory comes before what lies in it. */
 static void collect_points(const struct policy *policy, place_list *ret_points)
 {
-    place_list trees = {0};
+    auto_vec place_list trees = {0};
     for (size_t i = 0; i < policy->places.count; i++) {
         enum verb verb = policy->places.at[i]->rule->verb;
         if (verb == VERB_WORKSPACE || verb == VERB_WRITE)
@@ -195,7 +195,6 @@ static void collect_points(const struct policy *policy, place_list *ret_points)
             (placed->found->kind != FILE_MISSING || matters_when_missing(placed, &trees)))
             vec_push(ret_points, placed);
     }
-    vec_free(&trees);
     if (ret_points->count)
         qsort(ret_points->at, ret_points->count, sizeof(*ret_points->at), compare_places);
 }
@@ -214,7 +213,7 @@ static bool beats_a_pattern(const candidate_list *candidates)
 static void add_places(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
-    place_list points = {0};
+    auto_vec place_list points = {0};
     collect_points(policy, &points);
     struct map known_links = {0}, known_directories = {0};
     const struct fs_place *home = NULL;
@@ -226,10 +225,9 @@ static void add_places(struct plan *plan)
         bool is_first = i == 0 || strcmp(points.at[i - 1]->path, placed->path) != 0;
         if (!is_first && !placed->found->links)
             continue;
-        candidate_list candidates = {0};
+        auto_vec candidate_list candidates = {0};
         struct path_verdict here = decide_path(policy, placed->path, &candidates);
         bool beats_pattern = beats_a_pattern(&candidates);
-        vec_free(&candidates);
         if (here.decides == placed &&
             (here.access == ACCESS_READ || here.access == ACCESS_SEED || here.access >= ACCESS_SOCKET))
             add_links(plan, placed->rule, placed->found->links, &known_links);
@@ -252,7 +250,6 @@ static void add_places(struct plan *plan)
     }
     map_free(&known_links);
     map_free(&known_directories);
-    vec_free(&points);
 }
 
 /* A tree that can be seen inside. */
@@ -294,7 +291,7 @@ static bool reaches(const struct placed *placed, const visible_list *visible)
 
 static void add_patterns(struct plan *plan)
 {
-    visible_list visible = {0};
+    auto_vec visible_list visible = {0};
     collect_visible(plan, &visible);
     for (size_t i = 0; i < plan->policy->places.count; i++) {
         const struct placed *placed = plan->policy->places.at[i];
@@ -309,7 +306,6 @@ static void add_patterns(struct plan *plan)
                            .spares_workspaces = text_equal(placed->rule->unless, "workspace"),
                        });
     }
-    vec_free(&visible);
 }
 
 void plan_make(const struct policy *policy, const struct plan_request *request, struct plan *ret_plan)

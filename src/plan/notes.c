@@ -199,7 +199,7 @@ static void note_arguments(struct plan *plan)
 static void note_servers(struct plan *plan)
 {
     struct arena *arena = plan->policy->arena;
-    server_list found = {0};
+    auto_vec server_list found = {0};
     plan_find_servers(plan, &found);
     const char *names = "";
     for (size_t i = 0; i < found.count && i < NAMED_IN_NOTE; i++)
@@ -210,7 +210,6 @@ static void note_servers(struct plan *plan)
     if (found.count)
         note(plan, NULL,
              arena_printf(arena, "no rule allows the MCP server%s %s", found.count > 1 ? "s" : "", names));
-    vec_free(&found);
 }
 
 /* Without the file programs fail in ways that do not say why. */

@@ -26,7 +26,7 @@ static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
 /* A refusal without a port is one for every port at which something would connect to what it refuses. */
 static void add_refusals(struct plan *plan, const struct rule *refuse)
 {
-    VEC(uint16_t) ports = {0};
+    auto_vec VEC(uint16_t) ports = {0};
     vec_each (const struct rule, rule, &plan->policy->rules) {
         if (rule->verb != VERB_CONNECT || !policy_rule_counts(plan->policy, rule) ||
             !(host_covers(&rule->host, &refuse->host) || host_may_lead_to(&rule->host, &refuse->host)))
@@ -39,7 +39,6 @@ static void add_refusals(struct plan *plan, const struct rule *refuse)
     }
     for (size_t i = 0; i < ports.count; i++)
         add_host(plan, refuse, ports.at[i]);
-    vec_free(&ports);
 }
 
 void plan_add_network(struct plan *plan)

@@ -144,7 +144,7 @@ static const char *package_around(struct arena *arena, const char *path)
 static const char *profile_for_place(const struct profile_finder *finder, const struct fs_place *place,
                                      const char *name)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     vec_push(&names, name);
     for (const struct fs_link *link = place ? place->links : NULL; link; link = link->next)
         vec_push(&names, path_name(link->path));
@@ -153,9 +153,7 @@ static const char *profile_for_place(const struct profile_finder *finder, const 
         vec_push(&names, package);
     if (place)
         vec_push(&names, path_name(place->real));
-    const char *profile = profile_for_command(finder, &names);
-    vec_free(&names);
-    return profile;
+    return profile_for_command(finder, &names);
 }
 
 /* "@scope/name@1.2", "name[extra]==1.2": without the version and the extras. */

@@ -52,10 +52,9 @@ static void read_arguments(struct policy *policy, struct diags *diags)
             read_file(policy, path, LAYER_COMMAND_LINE, true, diags);
             continue;
         }
-        rule_list rules = {0};
+        auto_vec rule_list rules = {0};
         parse_argument(policy->arena, source, argument->verb, argument->text, &rules, diags);
         add_rules(policy, &rules, diags);
-        vec_free(&rules);
     }
 }
 
@@ -85,15 +84,13 @@ static void read_agent(struct policy *policy, struct diags *diags)
 static void read_toolchains(struct policy *policy, struct diags *diags)
 {
     struct profile_finder finder = profile_finder_for(policy, LAYER_PROFILE);
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     for (size_t i = 0; i < policy->workspaces.count; i++)
         fs_list(policy->request.fs, policy->workspaces.at[i].path, WORKSPACE_NAMES_MOST, &names);
-    fs_names found = {0};
+    auto_vec fs_names found = {0};
     profiles_detected(&finder, &names, &found);
     for (size_t i = 0; i < found.count; i++)
         use_profile(policy, (struct spot){.source = &shipped}, found.at[i], diags);
-    vec_free(&found);
-    vec_free(&names);
 }
 
 /* Folders of PATH in the home, as "~/.cargo/bin". */
@@ -123,7 +120,7 @@ static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
                                           .asked_by = LAYER_BASE,
                                           .is_profile = true,
                                           .without_network = true};
-    fs_names folders = {0}, found = {0};
+    auto_vec fs_names folders = {0}, found = {0};
     list_path(policy, &folders);
     struct profile_finder finder = profile_finder_for(policy, LAYER_PROFILE);
     if (folders.count)
@@ -132,8 +129,6 @@ static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
         if (!fs_has_name(&policy->profiles_in_use, found.at[i]))
             use_profile(policy, (struct spot){.source = &on_path}, found.at[i], diags);
     }
-    vec_free(&folders);
-    vec_free(&found);
 }
 
 /* Parts of a git directory that could not be looked through are frozen as they are; so is where its settings lead. */

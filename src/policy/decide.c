@@ -73,7 +73,7 @@ static struct verdict choose(candidate_list *all, uint64_t given_without_rule, c
     const struct candidate *winner = pick_winner(all);
     struct verdict verdict = {winner ? winner->rule : NULL};
     if (winner && winner->rule->source->only_tightens) {
-        candidate_list trusted = {0};
+        auto_vec candidate_list trusted = {0};
         for (size_t i = 0; i < all->count; i++) {
             all->at[i].loss = all->at[i].rule->source->only_tightens ? LOSS_UNTRUSTED : LOSS_NONE;
             if (!all->at[i].rule->source->only_tightens)
@@ -92,7 +92,6 @@ static struct verdict choose(candidate_list *all, uint64_t given_without_rule, c
                 all->at[i].loss = LOSS_NONE;
             pick_winner(all);
         }
-        vec_free(&trusted);
     }
     for (size_t i = 0; ret_candidates && i < all->count; i++)
         vec_push(ret_candidates, all->at[i]);
@@ -116,7 +115,7 @@ static void add_host_rules(const struct host_rule *chain, const struct host_obje
 struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
                            candidate_list *candidates)
 {
-    candidate_list all = {0};
+    auto_vec candidate_list all = {0};
     if (host->kind == HOST_ADDRESS) {
         add_host_rules(policy->by_address, host, port, &all);
     } else {
@@ -131,14 +130,12 @@ struct verdict decide_host(const struct policy *policy, const struct host_object
             add_host_rules(map_get(&policy->by_host, wildcard, size + 2), host, port, &all);
         }
     }
-    struct verdict verdict = choose(&all, 0, candidates);
-    vec_free(&all);
-    return verdict;
+    return choose(&all, 0, candidates);
 }
 
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates)
 {
-    candidate_list all = {0};
+    auto_vec candidate_list all = {0};
     for (size_t i = 0; i < policy->env_rules.count; i++) {
         const struct rule *rule = policy->env_rules.at[i];
         if (!pattern_matches_name(rule->env.name, name, strlen(name)))
@@ -150,24 +147,20 @@ struct verdict decide_env(const struct policy *policy, const char *name, candida
         };
         vec_push(&all, candidate);
     }
-    struct verdict verdict = choose(&all, 0, candidates);
-    vec_free(&all);
-    return verdict;
+    return choose(&all, 0, candidates);
 }
 
 /* Limits and the mode have nothing to be specific about: the later layer decides. */
 static struct verdict decide_single(const struct policy *policy, enum verb verb, enum limit limit,
                                     uint64_t given_without_rule, candidate_list *candidates)
 {
-    candidate_list all = {0};
+    auto_vec candidate_list all = {0};
     for (size_t i = 0; i < policy->other_rules.count; i++) {
         const struct rule *rule = policy->other_rules.at[i];
         if (rule->verb == verb && (verb != VERB_LIMIT || rule->limit.limit == limit))
             vec_push(&all, (struct candidate){.rule = rule, .is_literal = true});
     }
-    struct verdict verdict = choose(&all, given_without_rule, candidates);
-    vec_free(&all);
-    return verdict;
+    return choose(&all, given_without_rule, candidates);
 }
 
 struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates)

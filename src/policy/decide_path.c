@@ -50,9 +50,10 @@ static void shut_out_by_locks(candidate_list *candidates)
     bool locked[2] = {false, false}; /* grants, modifiers */
     for (size_t i = 0; i < candidates->count; i++)
         locked[is_modifier(candidates->at[i].rule)] |= candidates->at[i].rule->locked;
-    vec_each (struct candidate, candidate, candidates)
+    vec_each (struct candidate, candidate, candidates) {
         if (locked[is_modifier(candidate->rule)] && candidate->rule->source->layer != LAYER_ADMIN)
             candidate->loss = LOSS_LOCKED;
+    }
 }
 
 static void shut_out_by_seals(candidate_list *candidates)
@@ -293,12 +294,12 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
 {
     if (policy->request.full_access)
         return (struct path_verdict){.access = ACCESS_WRITE}; /* no rule is asked */
-    candidate_list all = {0};
+    auto_vec candidate_list all = {0};
     decide_collect(policy, path, &all);
     if (considered)
         keep(&all, considered, rule);
     bool two_ways = any_only_tightens(&all);
-    candidate_list trusted = {0};
+    auto_vec candidate_list trusted = {0};
     for (size_t i = 0; two_ways && i < all.count; i++)
         vec_push(&trusted, all.at[i]);
     struct path_verdict verdict = judge(policy, &all);
@@ -322,8 +323,6 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
         vec_push(ret_candidates, all.at[i]);
     if (verdict.access == ACCESS_NONE && verdict.decides && !verdict.flagged_by && any_modifies(&all))
         verdict.flagged_by = flag_beneath_hide(policy, &all);
-    vec_free(&all);
-    vec_free(&trusted);
     return verdict;
 }
 

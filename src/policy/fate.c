@@ -17,10 +17,9 @@ static struct fate fate_of_path(const struct policy *policy, const struct rule *
     for (const struct placed *placed = rule->places; placed; placed = placed->next_of_rule) {
         if (placed->has_wildcard)
             continue;
-        candidate_list candidates = {0};
+        auto_vec candidate_list candidates = {0};
         struct path_verdict verdict = decide_path(policy, placed->path, &candidates);
         enum loss loss = loss_of(&candidates, rule);
-        vec_free(&candidates);
         if (fate.loss != LOSS_UNTRUSTED && loss != LOSS_NONE)
             fate = (struct fate){loss, access_of_rule(rule) < verdict.access};
     }
@@ -38,17 +37,16 @@ static struct fate fate_of_host(const struct policy *policy, const struct rule *
         uint16_t port = rule->host.port ? rule->host.port : other->host.port ? other->host.port : PORT_HTTPS;
         if (!concerns)
             continue;
-        candidate_list candidates = {0};
+        auto_vec candidate_list candidates = {0};
         struct verdict verdict = decide_host(policy, &rule->host, port, &candidates);
         fate = (struct fate){loss_of(&candidates, rule), amount_given(rule) < amount_given(verdict.decides)};
-        vec_free(&candidates);
     }
     return fate;
 }
 
 struct fate rule_fate(const struct policy *policy, const struct rule *rule)
 {
-    candidate_list candidates = {0};
+    auto_vec candidate_list candidates = {0};
     struct verdict verdict = {0};
     switch (verb_object(rule->verb)) {
     case OBJECT_PATH:
@@ -67,9 +65,7 @@ struct fate rule_fate(const struct policy *policy, const struct rule *rule)
     default:
         return (struct fate){0};
     }
-    struct fate fate = {loss_of(&candidates, rule), amount_given(rule) < amount_given(verdict.decides)};
-    vec_free(&candidates);
-    return fate;
+    return (struct fate){loss_of(&candidates, rule), amount_given(rule) < amount_given(verdict.decides)};
 }
 
 bool rule_is_held_back(const struct policy *policy, const struct rule *rule)

@@ -135,7 +135,7 @@ static bool has_nul(struct parser *parser, uint32_t line, const char *bytes, siz
 void parse_source(struct arena *arena, const struct source *source, rule_list *rules, struct diags *diags)
 {
     struct parser parser = {arena, source, rules, diags};
-    word_list words = {0};
+    auto_vec word_list words = {0};
     const char *at = source->text, *end = source->text + source->size;
     if (source->size > POLICY_LARGEST) {
         diag_error(diags, (struct spot){.source = source}, NULL, "the file is larger than %d bytes",
@@ -160,7 +160,6 @@ void parse_source(struct arena *arena, const struct source *source, rule_list *r
             parse_words(&parser, line, &words);
         at = newline ? newline + 1 : end;
     }
-    vec_free(&words);
 }
 
 void parse_argument(struct arena *arena, const struct source *source, enum verb verb, const char *argument,

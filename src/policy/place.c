@@ -194,7 +194,7 @@ static void find_granted_repos(struct policy *policy, repo_list *repos)
 
 static void place_git_rules(struct policy *policy, struct diags *diags)
 {
-    repo_list repos = {0};
+    auto_vec repo_list repos = {0};
     find_granted_repos(policy, &repos);
     vec_each (struct rule, rule, &policy->rules) {
         bool is_git = verb_object(rule->verb) == OBJECT_PATH && rule->path.start >= START_GIT;
@@ -207,7 +207,6 @@ static void place_git_rules(struct policy *policy, struct diags *diags)
     }
     for (size_t i = 0; i < repos.count; i++)
         git_repo_free(&repos.at[i]);
-    vec_free(&repos);
 }
 
 void place_rules(struct policy *policy, struct diags *diags)

@@ -159,10 +159,9 @@ static void read_source(struct policy *policy, const struct source *source, cons
         add_builtin_rules(policy, source, chain, diags);
         return;
     }
-    rule_list rules = {0};
+    auto_vec rule_list rules = {0};
     parse_source(policy->arena, source, &rules, diags);
     add_in_chain(policy, &rules, chain, diags);
-    vec_free(&rules);
 }
 
 void compose_source(struct policy *policy, const struct source *source, struct diags *diags)

@@ -206,9 +206,10 @@ static void check_locks(const struct policy *policy, struct diags *diags)
 
 static bool is_host_port(const struct policy *policy, uint16_t inside)
 {
-    vec_each (const struct rule, rule, &policy->rules)
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_HOST_PORT && rule->port.inside == inside && policy_rule_counts(policy, rule))
             return true;
+    }
     return false;
 }
 

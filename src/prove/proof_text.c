@@ -73,7 +73,7 @@ static void add_finding(const struct style *style, struct buf *out, const struct
 
 void proof_add_text(const struct proof *proof, const struct style *style, struct buf *out)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct utsname machine = {0};
     uname(&machine);
     buf_printf(out, "Linux %s on %s, as %s\n", machine.release, machine.machine,
@@ -99,7 +99,6 @@ void proof_add_text(const struct proof *proof, const struct style *style, struct
                                      : "none escaped");
     buf_printf(out, "; %llu.%llu s\n", (unsigned long long)proof->milliseconds / 1000,
                (unsigned long long)proof->milliseconds % 1000 / 100);
-    arena_free(&arena);
 }
 
 static void add_tripped(struct json *json, const char *key, sensor_set tripped)

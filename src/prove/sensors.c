@@ -82,8 +82,7 @@ static bool was_heard(const struct sensors *sensors)
         else
             fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
         heard |= fd >= 0;
-        if (fd >= 0)
-            close(fd);
+        fd_close(fd);
     }
     return heard;
 }

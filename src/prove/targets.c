@@ -334,8 +334,8 @@ static int by_name(const void *a, const void *b)
 
 static void describe(int folder_fd, struct buf *out, int depth)
 {
-    struct arena arena = {0};
-    VEC(const char *) names = {0};
+    auto_arena struct arena arena = {0};
+    auto_vec VEC(const char *) names = {0};
     DIR *folder = directories_list(folder_fd);
     int ignored = 0;
     for (const struct dirent *entry; folder && (entry = directories_next(folder, &ignored));)
@@ -346,8 +346,6 @@ static void describe(int folder_fd, struct buf *out, int depth)
         describe_entry(folder_fd, names.at[i], out, depth);
     if (folder)
         closedir(folder);
-    vec_free(&names);
-    arena_free(&arena);
 }
 
 uint64_t targets_fingerprint(const struct targets *targets)

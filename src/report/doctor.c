@@ -471,7 +471,7 @@ static void add_json(struct buf *out, const struct host_caps *caps, const struct
 
 bool doctor_add(struct buf *out, const struct style *style, const struct host_caps *caps, bool as_json)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct judged_wall walls[MOST_WALLS];
     enum state worst;
     size_t count = judge_all(caps, &arena, walls, &worst);
@@ -479,6 +479,5 @@ bool doctor_add(struct buf *out, const struct style *style, const struct host_ca
         add_json(out, caps, walls, count, worst);
     else
         add_text(out, style, caps, walls, count, worst);
-    arena_free(&arena);
     return worst != STATE_CANNOT_HOLD;
 }

@@ -168,7 +168,7 @@ static void collect_hosts(const struct page *page, host_list *ret_hosts)
 
 static void add_hosts(struct buf *out, const struct page *page)
 {
-    host_list hosts = {0};
+    auto_vec host_list hosts = {0};
     collect_hosts(page, &hosts);
     buf_add_str(out, "<h2>Hosts</h2>\n");
     buf_add_str(
@@ -189,7 +189,6 @@ static void add_hosts(struct buf *out, const struct page *page)
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, hosts.count ? "</table>\n" : "");
-    vec_free(&hosts);
 }
 
 /* A process, and below it those that it started. */

@@ -119,7 +119,7 @@ static int compare_operations(const void *a, const void *b)
 
 static void add_section(struct listing *listing, const char *heading, enum operation_kind kind)
 {
-    VEC(const struct operation *) chosen = {0};
+    auto_vec VEC(const struct operation *) chosen = {0};
     for (size_t i = 0; i < listing->plan->operations.count; i++) {
         if (listing->plan->operations.at[i].kind == kind)
             vec_push(&chosen, &listing->plan->operations.at[i]);
@@ -130,7 +130,6 @@ static void add_section(struct listing *listing, const char *heading, enum opera
     for (size_t i = 0; i < chosen.count; i++)
         add_line(listing, shown_path(listing, chosen.at[i]), remark_on(listing, chosen.at[i]),
                  chosen.at[i]->because);
-    vec_free(&chosen);
 }
 
 /* Seals and hides: inside visible trees, then those that exist elsewhere, then a count of the rest. */

@@ -74,8 +74,7 @@ static void add_counts(struct buf *out, const struct record *record, const chang
 static void add_flagged(const struct patch *patch, const change_list *changes, struct buf *out)
 {
     for (size_t i = 0; i < changes->count; i++) {
-        reason_list reasons;
-        patch_reasons(patch, &changes->at[i], &reasons);
+        auto_vec gate_reasons reasons = patch_reasons(patch, &changes->at[i]);
         if (reasons.count) {
             buf_add_str(out, "  ! ");
             style_add(&patch->style, out, COLOUR_YELLOW, changes->at[i].path);
@@ -85,7 +84,6 @@ static void add_flagged(const struct patch *patch, const change_list *changes, s
             }
             buf_add_char(out, '\n');
         }
-        vec_free(&reasons);
     }
 }
 

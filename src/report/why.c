@@ -303,9 +303,10 @@ static void add_text(struct buf *out, const struct style *style, struct arena *a
     buf_add_str(out, ".\n");
     if (answer->decides)
         add_rule_line(out, style, arena, "decides", answer->decides, NULL);
-    vec_each (const struct candidate, candidate, &answer->candidates)
+    vec_each (const struct candidate, candidate, &answer->candidates) {
         if (candidate->rule != answer->decides)
             add_rule_line(out, style, arena, "beaten", candidate->rule, loss_text(candidate->loss));
+    }
     if (answer->artifacts)
         add_rule_line(out, style, arena, "besides", answer->artifacts,
                       "so that new programs are not told of");
