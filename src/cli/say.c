@@ -119,9 +119,8 @@ static struct termios ready_terminal(const struct world *world)
     return modes;
 }
 
-static void be_interrupted(int number)
+static void be_interrupted(int number not_used)
 {
-    (void)number;
 }
 
 /*

@@ -1,4 +1,4 @@
-/* Which rule decides a host, a variable, a limit or the network's mode; and the order that all decisions share. */
+/* Which rule decides a host, a variable, a limit or the network mode; and the order that all decisions share. */
 #include "policy/decide.h"
 
 #include <string.h>
@@ -24,10 +24,10 @@ bool candidate_beats(const struct candidate *a, const struct candidate *b)
         return a->is_literal;
     if (a->rule->source->layer != b->rule->source->layer)
         return a->rule->source->layer > b->rule->source->layer;
-    return a->rule > b->rule; /* rules of one layer stand in the order in which they were read */
+    return a->rule > b->rule; /* rules of one layer are stored in the order in which they were read */
 }
 
-/* The best candidate that has not lost; marks the others' losses. NULL where none is left. */
+/* Returns the best candidate that has not lost, and marks why the others lost. NULL: none is left. */
 static const struct candidate *pick_winner(candidate_list *candidates)
 {
     bool locked = false;
@@ -56,7 +56,7 @@ uint64_t amount_given(const struct rule *rule)
     case VERB_CONNECT:
         return 1;
     case VERB_ENV:
-        /* A value of the policy's own gives nothing of the caller's away. */
+        /* A value from the policy reveals nothing of the caller's. */
         return rule->env.value && !rule->env.is_default ? 0 : 1;
     case VERB_LIMIT:
         return rule->limit.most;
@@ -67,7 +67,7 @@ uint64_t amount_given(const struct rule *rule)
     }
 }
 
-/* As for paths: a repository that is not trusted counts only where it gives less. */
+/* A repository that is not trusted counts only if it gives less, as with paths. */
 static struct verdict choose(candidate_list *all, uint64_t given_without_rule, candidate_list *ret_candidates)
 {
     const struct candidate *winner = pick_winner(all);
@@ -98,7 +98,7 @@ static struct verdict choose(candidate_list *all, uint64_t given_without_rule, c
     return verdict;
 }
 
-/* The port is not part of how specific a rule is: who refuses a host means all of it, who refuses a port that port. */
+/* The port does not make a rule more specific: a refusal without a port covers all ports, one with a port only that port. */
 static void add_host_rules(const struct host_rule *chain, const struct host_object *host, uint16_t port,
                            candidate_list *candidates)
 {
@@ -121,7 +121,7 @@ struct verdict decide_host(const struct policy *policy, const struct host_object
     } else {
         if (host->kind == HOST_NAME)
             add_host_rules(map_get(&policy->by_host, host->name, strlen(host->name)), host, port, &all);
-        /* "*.example.com" for the name itself (as a wildcard), and for every name after one of its dots */
+        /* "*.example.com" for the name itself (as a wildcard), and for the name after each of its dots */
         char wildcard[NAME_LONGEST + 3] = "*.";
         for (const char *suffix = host->name; suffix; suffix = strchr(suffix, '.')) {
             suffix += *suffix == '.';
@@ -150,7 +150,7 @@ struct verdict decide_env(const struct policy *policy, const char *name, candida
     return choose(&all, 0, candidates);
 }
 
-/* Limits and the mode have nothing to be specific about: the later layer decides. */
+/* Limits and the network mode have no specificity: the later layer decides. */
 static struct verdict decide_single(const struct policy *policy, enum verb verb, enum limit limit,
                                     uint64_t given_without_rule, candidate_list *candidates)
 {

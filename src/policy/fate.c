@@ -1,4 +1,4 @@
-/* What becomes of a single rule: whether it decides where it was written for. */
+/* Does a single rule decide the object it was written for? */
 #include "policy/decide.h"
 
 static enum loss loss_of(const candidate_list *candidates, const struct rule *rule)
@@ -10,7 +10,7 @@ static enum loss loss_of(const candidate_list *candidates, const struct rule *ru
     return LOSS_NONE;
 }
 
-/* A rule may have several places: one where the user's word is asked for counts more than any other loss. */
+/* A rule may have several places. LOSS_UNTRUSTED at one of them counts more than any other loss. */
 static struct fate fate_of_path(const struct policy *policy, const struct rule *rule)
 {
     struct fate fate = {0};
@@ -26,7 +26,7 @@ static struct fate fate_of_path(const struct policy *policy, const struct rule *
     return fate;
 }
 
-/* A refusal without a port is about every port that something connects to. */
+/* A refusal without a port covers every port that a rule connects to. */
 static struct fate fate_of_host(const struct policy *policy, const struct rule *rule)
 {
     struct fate fate = {0};

@@ -6,7 +6,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 
-/* The characters that mean something in some object, and therefore need a backslash when they were quoted. */
+/* Characters with a meaning in some object. Quoted, they get a backslash. */
 static const char special[] = "*?\\~$";
 
 struct lexer {
@@ -123,7 +123,7 @@ static int lex_word(struct lexer *lexer, struct buf *text)
     return 0;
 }
 
-/* How many bytes from here on are a word in which nothing is quoted or forbidden; 0 where that cannot be said. */
+/* The size of an unquoted word that starts here; 0 if it is not certain that nothing is quoted or forbidden. */
 static size_t plain_word_size(const struct lexer *lexer)
 {
     const char *at = lexer->at;
@@ -135,7 +135,7 @@ static size_t plain_word_size(const struct lexer *lexer)
     return ends_here && size <= WORD_LONGEST ? size : 0;
 }
 
-/* At the first character of a word. Nearly all are plain, and are taken without a second look at each character. */
+/* At the first character of a word. Nearly all words are plain, and are taken without looking at each character again. */
 static int lex_next(struct lexer *lexer, struct arena *arena, struct buf *text, struct word *ret_word)
 {
     const char *start = lexer->at;

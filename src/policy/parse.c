@@ -18,7 +18,7 @@ static struct spot spot_of_word(const struct parser *parser, uint32_t line, cons
         .source = parser->source, .line = line, .column = word->column, .width = word->width};
 }
 
-/* Which verbs may stand where: the administrator's lock, and what only a profile says of itself. */
+/* Checks where a verb may appear: `lock` only in the administrator's file, some verbs only in profiles. */
 static int check_place(const struct parser *parser, uint32_t line, const struct word *word,
                        const struct rule *rule)
 {
@@ -55,7 +55,7 @@ static int check_place(const struct parser *parser, uint32_t line, const struct 
     return 0;
 }
 
-/* Takes `unless WHAT` off the end of the words. Returns -1 where it is not well formed. */
+/* Removes `unless WHAT` from the end of the words. Returns -1 if it is malformed. */
 static int take_unless(const struct parser *parser, uint32_t line, word_list *words, struct rule *rule)
 {
     for (size_t i = 0; i < words->count; i++) {
@@ -143,7 +143,7 @@ void parse_source(struct arena *arena, const struct source *source, rule_list *r
         return;
     }
     if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3; /* the mark that some editors put before UTF-8 */
+        at += 3; /* the byte order mark of some editors */
     for (uint32_t line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *line_end = newline ? newline : end;

@@ -39,7 +39,7 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
     for (size_t i = 0; i < array_len(directories); i++) {
         const struct fs_place *place = NULL;
         char *text = NULL;
-        /* Looked up once and remembered: most people have no profiles of their own. */
+        /* The view remembers lookups: most users have no profiles of their own. */
         if (!directories[i] ||
             (fs_resolve(finder->fs, directories[i], &place, err) == 0 && place->kind == FILE_MISSING))
             continue;
@@ -67,7 +67,7 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
     return 1;
 }
 
-/* Names of the profiles in a folder and the folders below it. */
+/* Lists the profiles in a directory and below it. */
 static void list_folder(const struct profile_finder *finder, const char *folder, const char *prefix,
                         unsigned depth, fs_names *names)
 {
@@ -127,7 +127,7 @@ static const char *find_in_builtin(const struct source *source, enum verb verb,
     return NULL;
 }
 
-/* The first rule of a verb in a profile's own lines whose text fits; any does where `fits` is NULL. */
+/* The text of the first rule of a verb in a profile's own lines that `fits` accepts; NULL accepts any. */
 static const char *find_text_rule(const struct profile_finder *finder, const char *name, enum verb verb,
                                   bool (*fits)(const char *text, void *context), void *context)
 {
@@ -137,7 +137,7 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
         return NULL;
     if (source.builtin)
         return find_in_builtin(&source, verb, fits, context);
-    /* Only the lines that begin with the verb are worth reading: this runs over every agent at each start. */
+    /* Parses only lines that begin with the verb: this runs over every agent at each start. */
     const char *word = verb_word(verb), *found = NULL;
     for (const char *line = source.text; line && *line && !found; line = strchr(line, '\n')) {
         line += strspn(line, "\n");
@@ -182,7 +182,7 @@ const char *profile_for_command(const struct profile_finder *finder, fs_names *c
     return chosen;
 }
 
-/* Takes every one, and finds none. */
+/* Collects every text and accepts none. */
 static bool take_name(const char *text, void *context)
 {
     vec_push((fs_names *)context, text);
@@ -214,7 +214,7 @@ static bool is_name_of_one(const char *pattern, void *context)
     return false;
 }
 
-/* Does a pattern of folders cover one of them? A folder's pattern is never a file's name, nor the other way round. */
+/* Does the pattern match one of the names? A directory's pattern never matches a file name, nor the reverse. */
 static bool is_pattern_of_one(const char *pattern, void *context)
 {
     const fs_names *folders = context;
