@@ -17,14 +17,12 @@ typedef VEC(const char *) name_list;
 static void find_running(struct loaded *loaded, name_list *ret_names)
 {
     const char *state = loaded->request.starts[START_STATE];
-    DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
+    auto_dir DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
     auto_fd int sessions_fd = sessions_open(loaded);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         if (*entry->d_name != '.' && record_is_busy(sessions_fd, entry->d_name))
             vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
     }
-    if (folder)
-        closedir(folder);
 }
 
 /* The session: `@NAME` among the words, or the only one that runs. NULL after saying what is wrong. */
@@ -59,8 +57,7 @@ static int tell_session(const struct world *world, struct loaded *loaded, const 
         return EXIT_FINE;
     if (!*err.message)
         err_set(&err, "there is no session %s", session);
-    say_err(world, &err);
-    return EXIT_BAD_INPUT;
+    return say_err(world, &err);
 }
 
 /* The host as a rule spells it: "example.com:443". NULL after saying what is wrong. */
@@ -85,8 +82,7 @@ static int allow_one(const struct world *world, const struct args *args, struct 
     const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
     if (args->flags & FLAG(ALWAYS) &&
         own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0) {
-        say_err(world, &err);
-        return EXIT_BAD_INPUT;
+        return say_err(world, &err);
     }
     return session ? tell_session(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object))
                    : EXIT_FINE;

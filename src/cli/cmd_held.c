@@ -41,14 +41,12 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
 
 static void list_sessions(struct loaded *loaded, fs_names *ret_names)
 {
-    DIR *directory =
+    auto_dir DIR *directory =
         opendir(arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]));
     for (const struct dirent *entry; directory && (entry = readdir(directory));) {
         if (*entry->d_name != '.')
             vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
     }
-    if (directory)
-        closedir(directory);
     fs_sort_names(ret_names);
 }
 
@@ -86,10 +84,8 @@ static int keep(const struct world *world, const struct args *args, struct loade
     aside_keep_newest(&all);
     for (size_t i = 0; i < all.count; i++) {
         struct err err = {0};
-        if (aside_return(&loaded->arena, session_fd, all.at[i].path, &err) < 0) {
-            say_err(world, &err);
-            status = EXIT_BAD_INPUT;
-        }
+        if (aside_return(&loaded->arena, session_fd, all.at[i].path, &err) < 0)
+            status = say_err(world, &err);
     }
     return status;
 }

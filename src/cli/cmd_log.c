@@ -253,8 +253,7 @@ static int write_report(const struct view *view, const char *file)
     auto_fd int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0) {
         err_sys(&err, errno, "cannot write the report to %s", file);
-        say_err(view->world, &err);
-        return EXIT_BAD_INPUT;
+        return say_err(view->world, &err);
     }
     return is_whole ? EXIT_FINE : EXIT_NOT_WHOLE;
 }

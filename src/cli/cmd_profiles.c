@@ -46,10 +46,8 @@ static int print_profile(const struct world *world, const struct profile_finder 
         else
             err_hint(&err, "`bawn profiles` lists them");
     }
-    if (found <= 0) {
-        say_err(world, &err);
-        return EXIT_BAD_INPUT;
-    }
+    if (found <= 0)
+        return say_err(world, &err);
     fwrite(source.text, 1, source.size, world->out);
     return EXIT_FINE;
 }

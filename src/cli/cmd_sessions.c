@@ -42,7 +42,7 @@ static const char *workspace_of(const struct listed *listed)
 static void collect(const struct choice *choice, bool all, listed_list *ret_listed)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    DIR *folder = choice->sessions_fd < 0 ? NULL : directories_list(choice->sessions_fd);
+    auto_dir DIR *folder = choice->sessions_fd < 0 ? NULL : directories_list(choice->sessions_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         struct listed listed = {.name = arena_str(arena, entry->d_name)};
         struct err ignored;
@@ -59,8 +59,6 @@ static void collect(const struct choice *choice, bool all, listed_list *ret_list
         listed.is_unrepaired = session_is_set_aside(arena, choice->state, entry->d_name);
         vec_push(ret_listed, listed);
     }
-    if (folder)
-        closedir(folder);
     if (ret_listed->count)
         qsort(ret_listed->at, ret_listed->count, sizeof(*ret_listed->at), later_first);
 }

@@ -13,10 +13,8 @@ static int answer_all(const struct world *world, const struct args *args, const 
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < args->words.count; i++) {
         struct err err = {0};
-        if (why_add(&loaded->plan, &style, args->words.at[i], as_json ? &json : NULL, &out, &err) < 0) {
-            say_err(world, &err);
-            return EXIT_BAD_INPUT;
-        }
+        if (why_add(&loaded->plan, &style, args->words.at[i], as_json ? &json : NULL, &out, &err) < 0)
+            return say_err(world, &err);
     }
     if (as_json)
         json_close(&json, ']');

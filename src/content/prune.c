@@ -60,7 +60,7 @@ static struct pack_use *use_of(pack_uses *uses, uint64_t number)
 /* Lists the packs, whether the index names them or a crash left them. */
 static int find_packs(const struct store *store, pack_uses *uses, struct err *err)
 {
-    DIR *folder = directories_list(store->folder_fd);
+    auto_dir DIR *folder = directories_list(store->folder_fd);
     if (!folder)
         return err_sys(err, errno, "cannot look through the snapshots");
     for (const struct dirent *entry; (entry = readdir(folder));) {
@@ -73,7 +73,6 @@ static int find_packs(const struct store *store, pack_uses *uses, struct err *er
         use->is_there = true;
         use->size = (uint64_t)status.st_size;
     }
-    closedir(folder);
     return 0;
 }
 
@@ -176,7 +175,7 @@ static bool is_needed_clone(const struct store *store, const char *name, store_i
 static uint64_t remove_clones(const struct store *store, store_is_needed *is_needed, void *context)
 {
     uint64_t freed = 0;
-    DIR *folder = directories_list(store->folder_fd);
+    auto_dir DIR *folder = directories_list(store->folder_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         struct stat status;
         if (text_starts_with(entry->d_name, CLONE) &&
@@ -185,8 +184,6 @@ static uint64_t remove_clones(const struct store *store, store_is_needed *is_nee
             unlinkat(store->folder_fd, entry->d_name, 0) == 0)
             freed += (uint64_t)status.st_blocks * 512;
     }
-    if (folder)
-        closedir(folder);
     return freed;
 }
 

@@ -38,8 +38,9 @@ struct spot {
     const char *written;
 };
 
-void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
-              const char *format, ...) printf_like(5, 6);
+/* Returns -1, so that a caller can write `return diag_error(...)`. */
+int diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
+             const char *format, ...) printf_like(5, 6);
 void diags_free(struct diags *diags);
 
 #define diag_error(diags, spot, hint, ...)   diag_add(diags, SEVERITY_ERROR, spot, hint, __VA_ARGS__)

@@ -12,8 +12,7 @@ static int complain(struct diags *diags, const struct rule *rule, const struct w
                     const char *message)
 {
     struct spot spot = {rule->source, rule->line, word->column, word->width, rule->verb, word->written};
-    diag_error(diags, spot, hint, "%s: '%s'", message, word->written);
-    return -1;
+    return diag_error(diags, spot, hint, "%s: '%s'", message, word->written);
 }
 
 /* Is there an unquoted $VARIABLE of this name here? */

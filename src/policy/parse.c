@@ -22,36 +22,29 @@ static struct spot spot_of_word(const struct parser *parser, uint32_t line, cons
 static int check_place(const struct parser *parser, uint32_t line, const struct word *word,
                        const struct rule *rule)
 {
-    if (verb_is_of_profiles(rule->verb) && rule->verb != VERB_ABOUT && !parser->source->is_profile) {
-        diag_error(parser->diags, spot_of_word(parser, line, word),
-                   rule->verb == VERB_DETECT
-                       ? "put it into a profile of your own, ~/.config/bawn/profiles/toolchain/NAME.bawn"
-                       : "put it into a profile of your own, ~/.config/bawn/profiles/agent/NAME.bawn",
-                   "`%s` belongs in a profile", verb_word(rule->verb));
-        return -1;
-    }
+    if (verb_is_of_profiles(rule->verb) && rule->verb != VERB_ABOUT && !parser->source->is_profile)
+        return diag_error(
+            parser->diags, spot_of_word(parser, line, word),
+            rule->verb == VERB_DETECT
+                ? "put it into a profile of your own, ~/.config/bawn/profiles/toolchain/NAME.bawn"
+                : "put it into a profile of your own, ~/.config/bawn/profiles/agent/NAME.bawn",
+            "`%s` belongs in a profile", verb_word(rule->verb));
     if (rule->verb == VERB_WORKSPACE &&
-        (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY)) {
-        diag_error(
+        (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY))
+        return diag_error(
             parser->diags, spot_of_word(parser, line, word),
             "the user names workspaces, with --workspace or in ~/.config/bawn/policy.bawn; here, use `write`",
             "a profile or a repository cannot name a workspace");
-        return -1;
-    }
     if (!rule->locked)
         return 0;
-    if (parser->source->layer != LAYER_ADMIN) {
-        diag_error(parser->diags, spot_of_word(parser, line, word), "leave `lock` out",
-                   "only the administrator's /etc/bawn/policy.bawn may lock a rule");
-        return -1;
-    }
+    if (parser->source->layer != LAYER_ADMIN)
+        return diag_error(parser->diags, spot_of_word(parser, line, word), "leave `lock` out",
+                          "only the administrator's /etc/bawn/policy.bawn may lock a rule");
     enum object_kind object = verb_object(rule->verb);
-    if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT) {
-        diag_error(parser->diags, spot_of_word(parser, line, word),
-                   "lock works with rules on paths, hosts, variables, limits and `net`",
-                   "`%s` cannot be locked", verb_word(rule->verb));
-        return -1;
-    }
+    if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT)
+        return diag_error(parser->diags, spot_of_word(parser, line, word),
+                          "lock works with rules on paths, hosts, variables, limits and `net`",
+                          "`%s` cannot be locked", verb_word(rule->verb));
     return 0;
 }
 
@@ -62,16 +55,13 @@ static int take_unless(const struct parser *parser, uint32_t line, word_list *wo
         if (strcmp(words->at[i].written, "unless") != 0) /* a quoted one is an object */
             continue;
         struct spot spot = spot_of_word(parser, line, &words->at[i]);
-        if (rule->verb != VERB_HIDE && rule->verb != VERB_SEAL) {
-            diag_error(parser->diags, spot, "quote the word if it is an object named unless",
-                       "only `hide` and `seal` may end in `unless`");
-            return -1;
-        }
-        if (i + 2 != words->count || !profile_name_is_valid(words->at[i + 1].text)) {
-            diag_error(parser->diags, spot, "end the line with `unless workspace` or `unless agent/NAME`",
-                       "`unless` wants exactly one word after it");
-            return -1;
-        }
+        if (rule->verb != VERB_HIDE && rule->verb != VERB_SEAL)
+            return diag_error(parser->diags, spot, "quote the word if it is an object named unless",
+                              "only `hide` and `seal` may end in `unless`");
+        if (i + 2 != words->count || !profile_name_is_valid(words->at[i + 1].text))
+            return diag_error(parser->diags, spot,
+                              "end the line with `unless workspace` or `unless agent/NAME`",
+                              "`unless` wants exactly one word after it");
         rule->unless = words->at[i + 1].text;
         words->count = i;
         return 0;

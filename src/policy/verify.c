@@ -42,11 +42,10 @@ static int check_planted(const struct policy *policy, const struct placed *place
         if (!tree)
             continue;
         const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
-        diag_error(
+        return diag_error(
             diags, spot_of_rule(placed->rule), hint,
             "'%s' leads through the symbolic link %s, which lies in %s where a sandboxed program can write",
             placed->rule->written, link->path, tree);
-        return -1;
     }
     return 0;
 }

@@ -416,21 +416,16 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
     buf_printf(out, "### bawn: %s\n\n| | |\n|---|---|\n", summary->session ? summary->session : "a run");
     buf_printf(out, "| status | %d |\n| time | %s |\n| files changed | %" PRIu64 " |\n", summary->status,
                elapsed_text(summary), changed->count);
-    for (size_t i = 0; i < changed->files.count && changed->files.at[i].reason; i++) {
+    for (size_t i = 0; i < changed->files.count && changed->files.at[i].reason; i++)
         add_row(out, changed->files.at[i].reason, changed->files.at[i].path);
-    }
-    for (size_t i = 0; i < summary->used->count; i++) {
+    for (size_t i = 0; i < summary->used->count; i++)
         add_row(out, "reached", summary->used->at[i].host);
-    }
-    for (size_t i = 0; i < summary->refused->count; i++) {
+    for (size_t i = 0; i < summary->refused->count; i++)
         add_row(out, "refused", refused_object(arena, &summary->refused->at[i]));
-    }
-    for (size_t i = 0; i < summary->fired->count; i++) {
+    for (size_t i = 0; i < summary->fired->count; i++)
         add_row(out, "tripwire", summary->fired->at[i].path);
-    }
-    for (size_t i = 0; i < summary->plan->given_up.count; i++) {
+    for (size_t i = 0; i < summary->plan->given_up.count; i++)
         add_row(out, "wall given up", wall_name(summary->plan->given_up.at[i].wall));
-    }
     auto_buf struct buf objects = {0};
     add_refused_objects(&objects, arena, summary->refused);
     if (objects.size)
