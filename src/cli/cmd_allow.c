@@ -12,9 +12,7 @@
 #include "trust/trust.h"
 #include "workspace/record.h"
 
-typedef VEC(const char *) name_list;
-
-static void find_running(struct loaded *loaded, name_list *ret_names)
+static void find_running(struct loaded *loaded, fs_names *ret_names)
 {
     const char *state = loaded->request.starts[START_STATE];
     auto_dir DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
@@ -32,7 +30,7 @@ static const char *choose_session(const struct world *world, const struct args *
         if (args->words.at[i][0] == '@')
             return args->words.at[i] + 1;
     }
-    auto_vec name_list names = {0};
+    auto_vec fs_names names = {0};
     find_running(loaded, &names);
     const char *chosen = names.count == 1 ? names.at[0] : NULL;
     if (names.count == 0)
@@ -81,9 +79,8 @@ static int allow_one(const struct world *world, const struct args *args, struct 
     struct err err = {0};
     const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
     if (args->flags & FLAG(ALWAYS) &&
-        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0) {
+        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0)
         return say_err(world, &err);
-    }
     return session ? tell_session(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object))
                    : EXIT_FINE;
 }
@@ -104,7 +101,7 @@ static const char *port_of_word(const struct world *world, struct loaded *loaded
 
 /* Parses all words but @SESSION before anything is done. Returns false after saying what is wrong. */
 static bool read_objects(const struct world *world, const struct args *args, struct loaded *loaded,
-                         bool is_host, name_list *ret_objects)
+                         bool is_host, fs_names *ret_objects)
 {
     for (size_t i = 0; i < args->words.count; i++) {
         const char *word = args->words.at[i];
@@ -124,7 +121,7 @@ static int give(const struct world *world, const struct args *args, bool is_host
 {
     auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    auto_vec name_list running = {0}, objects = {0};
+    auto_vec fs_names running = {0}, objects = {0};
     if (status == 0 && !read_objects(world, args, &loaded, is_host, &objects))
         status = EXIT_BAD_INPUT;
     if (status == 0)

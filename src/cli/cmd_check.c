@@ -72,8 +72,7 @@ static void print_json(const struct world *world, const struct diags *diags)
             json_int(&json, "column", diag->column);
         }
         json_str(&json, "message", diag->message);
-        if (diag->hint)
-            json_str(&json, "hint", diag->hint);
+        json_str(&json, "hint", diag->hint);
         json_close(&json, '}');
     }
     json_close(&json, ']');
@@ -122,15 +121,14 @@ int cmd_check(const struct world *world, const struct args *args)
     size_t named = args->words.count;
     int status =
         named ? load_request(&world->caller, &loaded) : load_policy(&world->caller, &request, &loaded);
-    if (status == 0) {
-        size_t rules = count_rules(&loaded.policy);
-        for (size_t i = 0; i < named; i++)
-            rules += check_file(&loaded, args->words.at[i]);
-        if (args->flags & FLAG(JSON))
-            print_json(world, &loaded.diags);
-        else
-            print_result(world, &loaded, named ? named : count_files(&loaded.policy), rules);
-        status = loaded.diags.errors ? EXIT_BAD_INPUT : EXIT_FINE;
-    }
-    return status;
+    if (status)
+        return status;
+    size_t rules = count_rules(&loaded.policy);
+    for (size_t i = 0; i < named; i++)
+        rules += check_file(&loaded, args->words.at[i]);
+    if (args->flags & FLAG(JSON))
+        print_json(world, &loaded.diags);
+    else
+        print_result(world, &loaded, named ? named : count_files(&loaded.policy), rules);
+    return loaded.diags.errors ? EXIT_BAD_INPUT : EXIT_FINE;
 }

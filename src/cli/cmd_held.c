@@ -94,17 +94,14 @@ int cmd_held(const struct world *world, const struct args *args)
 {
     auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    auto_fd int sessions_fd = status == 0 ? sessions_open(&loaded) : -1;
+    if (status)
+        return status;
+    auto_fd int sessions_fd = sessions_open(&loaded);
     auto_fd int fd = args->words.count ? session_open(sessions_fd, args->words.at[0]) : -1;
-    if (status == 0 && args->words.count && fd < 0) {
-        status =
-            say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
-                          "`bawn held` lists those that hold something");
-    } else if (status == 0 && args->flags & FLAG(KEEP) && fd < 0) {
-        status =
-            say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
-    } else if (status == 0) {
-        status = (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
-    }
-    return status;
+    if (args->words.count && fd < 0)
+        return say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
+                             "`bawn held` lists those that hold something");
+    if (args->flags & FLAG(KEEP) && fd < 0)
+        return say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
+    return (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
 }

@@ -56,12 +56,12 @@ int cmd_profiles(const struct world *world, const struct args *args)
 {
     auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    if (status == 0) {
-        struct profile_finder finder = load_finder(&loaded);
-        if (args->words.count == 0)
-            list_profiles(world, &finder, args->flags & FLAG(JSON));
-        for (size_t i = 0; i < args->words.count && status == 0; i++)
-            status = print_profile(world, &finder, args->words.at[i]);
-    }
+    if (status)
+        return status;
+    struct profile_finder finder = load_finder(&loaded);
+    if (args->words.count == 0)
+        list_profiles(world, &finder, args->flags & FLAG(JSON));
+    for (size_t i = 0; i < args->words.count && status == 0; i++)
+        status = print_profile(world, &finder, args->words.at[i]);
     return status;
 }

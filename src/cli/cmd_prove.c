@@ -260,23 +260,22 @@ int cmd_prove(const struct world *world, const struct args *args)
         .user_home = loaded.request.home,
         .is_root = process_is_real_root(),
     };
-    if (status == 0 && !targets.program) {
+    if (status)
+        return status;
+    if (!targets.program) {
         say_problem(world, "bawn-prove, which has the attacks, is not there",
                     "it belongs beside bawn, or into " BAWN_LIBEXEC);
-        status = EXIT_REFUSED;
+        return EXIT_REFUSED;
     }
-    if (status == 0) {
-        if (is_own_folder(loaded.request.starts[START_RUNTIME]))
-            targets.user_runtime = loaded.request.starts[START_RUNTIME];
-        targets.states = path_join(&loaded.arena, loaded.request.starts[START_STATE], "bawn");
-        if (world->err_is_terminal)
-            say_problem(
-                world,
-                "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
-                NULL);
-        auto_vec path_list missing = {0};
-        find_missing(&loaded, &missing);
-        status = prove_and_remove(world, args, &loaded, &targets, &missing);
-    }
-    return status;
+    if (is_own_folder(loaded.request.starts[START_RUNTIME]))
+        targets.user_runtime = loaded.request.starts[START_RUNTIME];
+    targets.states = path_join(&loaded.arena, loaded.request.starts[START_STATE], "bawn");
+    if (world->err_is_terminal)
+        say_problem(
+            world,
+            "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
+            NULL);
+    auto_vec path_list missing = {0};
+    find_missing(&loaded, &missing);
+    return prove_and_remove(world, args, &loaded, &targets, &missing);
 }

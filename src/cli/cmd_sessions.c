@@ -104,10 +104,8 @@ static void add_json(struct json *json, const struct listed *listed)
     json_int(json, "files", listed->has_record ? (int64_t)listed->record.changes : 0);
     if (listed->has_record && *listed->record.of)
         json_str(json, "of", listed->record.of);
-    if (listed->glance.command)
-        json_str(json, "command", listed->glance.command);
-    if (listed->glance.status)
-        json_str(json, "status", listed->glance.status);
+    json_str(json, "command", listed->glance.command);
+    json_str(json, "status", listed->glance.status);
     if (listed->is_running)
         json_int(json, "idle", idle_seconds(listed));
     if (listed->glance.refusal) {

@@ -75,17 +75,13 @@ int cmd_trust(const struct world *world, const struct args *args)
     request.rule_count = args->words.count;
     auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
-    if (status == 0) {
-        const struct workspace *workspace = &loaded.policy.workspaces.at[0];
-        if (args->flags & FLAG(REVOKE)) {
-            status = revoke(world, &loaded, workspace->path);
-        } else if (!workspace->own_policy) {
-            status =
-                say_bad_input(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),
-                              "`bawn trust DIR` names another directory");
-        } else {
-            status = pin(world, args, &loaded, workspace);
-        }
-    }
-    return status;
+    if (status)
+        return status;
+    const struct workspace *workspace = &loaded.policy.workspaces.at[0];
+    if (args->flags & FLAG(REVOKE))
+        return revoke(world, &loaded, workspace->path);
+    if (!workspace->own_policy)
+        return say_bad_input(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),
+                             "`bawn trust DIR` names another directory");
+    return pin(world, args, &loaded, workspace);
 }

@@ -30,7 +30,5 @@ int cmd_why(const struct world *world, const struct args *args)
     const struct run_request request = args_request(args);
     auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
-    if (status == 0)
-        status = answer_all(world, args, &loaded);
-    return status;
+    return status ? status : answer_all(world, args, &loaded);
 }

@@ -10,7 +10,6 @@
 #include "cli/say.h"
 #include "kernel/beneath.h"
 #include "session/caller.h"
-#include "workspace/transition.h"
 
 enum { MOST_LISTED = 20 };
 

@@ -12,7 +12,6 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "journal/journal.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 

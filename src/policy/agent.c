@@ -34,15 +34,6 @@ static const char *const flags_with_value[] = {
 /* With these flags, no word names the program that is run. */
 static const char *const flags_with_text[] = {"-c", "--call", "-e", "--eval", "-m", "-S", "--split-string"};
 
-static bool has_word(const char *const *words, size_t count, const char *word)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i], word) == 0)
-            return true;
-    }
-    return false;
-}
-
 static const char *last_name(const char *word)
 {
     const char *slash = strrchr(word, '/');
@@ -55,9 +46,9 @@ static const char *const *skip_flags(const char *const *at)
     for (; *at && **at == '-' && (*at)[1]; at++) {
         if (strcmp(*at, "--") == 0)
             return at + 1;
-        if (has_word(flags_with_text, array_len(flags_with_text), *at))
+        if (text_is_among(*at, flags_with_text, array_len(flags_with_text)))
             return NULL;
-        if (has_word(flags_with_value, array_len(flags_with_value), *at) && at[1])
+        if (text_is_among(*at, flags_with_value, array_len(flags_with_value)) && at[1])
             at++;
     }
     return at;
@@ -67,7 +58,7 @@ static const char *const *skip_flags(const char *const *at)
 static const char *const *skip_env(const char *const *at)
 {
     for (at++; *at && (**at == '-' || strchr(*at, '=')); at++) {
-        if (has_word(flags_with_text, array_len(flags_with_text), *at))
+        if (text_is_among(*at, flags_with_text, array_len(flags_with_text)))
             return NULL;
         bool takes_next = strcmp(*at, "-u") == 0 || strcmp(*at, "-C") == 0 || strcmp(*at, "--unset") == 0 ||
                           strcmp(*at, "--chdir") == 0 || strcmp(*at, "-a") == 0 ||
@@ -202,7 +193,7 @@ const char *agent_for_words(struct policy *policy, const struct profile_finder *
             *ret_word = (size_t)(run - words);
             return profile_for_place(finder, NULL, package);
         }
-        if (has_word(interpreters, array_len(interpreters), name)) {
+        if (text_is_among(name, interpreters, array_len(interpreters))) {
             at = skip_flags(at + 1);
             if (!at || !*at || !strchr(*at, '/'))
                 return NULL; /* a script name without a directory means the current directory */

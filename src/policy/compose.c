@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "policy/builtin.h"
 #include "policy/parse.h"
-#include "policy/profile.h"
 
 enum { WORKSPACE_NAMES_MOST = 4096 };
 

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "base/pattern.h"
+#include "base/text.h"
 #include "policy/compose.h"
 
 static const struct source found_here = {
@@ -25,10 +26,8 @@ static const char *objection(const struct policy_request *request, const char *p
         return "it is your home directory";
     if (path_is_beneath(request->home, path))
         return "it contains your home directory";
-    for (size_t i = 0; i < array_len(system_directories); i++) {
-        if (strcmp(path, system_directories[i]) == 0)
-            return "it is a system directory";
-    }
+    if (text_is_among(path, system_directories, array_len(system_directories)))
+        return "it is a system directory";
     for (size_t i = 0; i < array_len(kernel_directories); i++) {
         if (path_is_beneath(path, kernel_directories[i]))
             return "the kernel keeps its own files there";

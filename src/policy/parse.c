@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/lex.h"
 
 struct parser {
     struct arena *arena;

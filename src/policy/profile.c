@@ -161,12 +161,7 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
 
 static bool is_one_of(const char *text, void *context)
 {
-    const fs_names *names = context;
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(text, names->at[i]) == 0)
-            return true;
-    }
-    return false;
+    return fs_has_name(context, text);
 }
 
 const char *profile_for_command(const struct profile_finder *finder, fs_names *commands)

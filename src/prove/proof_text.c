@@ -119,16 +119,13 @@ static void add_finding_json(struct json *json, const struct finding *finding)
     json_str(json, "promise", promise_name(attack->promise));
     json_str(json, "tried", attack->says);
     json_str(json, "verdict", ruling_name(finding->ruling));
-    if (finding->said)
-        json_str(json, "said", finding->said);
-    if (finding->said_without)
-        json_str(json, "said_without_sandbox", finding->said_without);
+    json_str(json, "said", finding->said);
+    json_str(json, "said_without_sandbox", finding->said_without);
     if (finding->tripped)
         add_tripped(json, "effects", finding->tripped);
     if (finding->tripped_without)
         add_tripped(json, "effects_without_sandbox", finding->tripped_without);
-    if (finding->reason)
-        json_str(json, "reason", finding->reason);
+    json_str(json, "reason", finding->reason);
     json_close(json, '}');
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ipc.h>
@@ -24,6 +23,7 @@
 #include "base/vec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
+#include "kernel/fsview.h"
 
 /* In the decoy home. `#` is the canary. A text of NULL is a directory. */
 static const struct {
@@ -325,21 +325,15 @@ static void describe_entry(int folder_fd, const char *name, struct buf *out, int
         describe(fd, out, depth + 1);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void describe(int folder_fd, struct buf *out, int depth)
 {
     auto_arena struct arena arena = {0};
-    auto_vec VEC(const char *) names = {0};
+    auto_vec fs_names names = {0};
     auto_dir DIR *folder = directories_list(folder_fd);
     int ignored = 0;
     for (const struct dirent *entry; folder && (entry = directories_next(folder, &ignored));)
         vec_push(&names, arena_str(&arena, entry->d_name));
-    if (names.count)
-        qsort(names.at, names.count, sizeof(*names.at), by_name);
+    fs_sort_names(&names);
     for (size_t i = 0; i < names.count; i++)
         describe_entry(folder_fd, names.at[i], out, depth);
 }

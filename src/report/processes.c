@@ -11,7 +11,7 @@ static const char *field(const struct journal_record *record, const char *name)
     return text ? text : "";
 }
 
-/* The latest of this number: numbers are used again. Returns its place plus one. */
+/* Finds the latest process of this number: numbers are used again. Returns its index plus one. */
 static size_t find(const struct processes *processes, const char *pid)
 {
     size_t looked = 0;
@@ -22,7 +22,7 @@ static size_t find(const struct processes *processes, const char *pid)
     return 0;
 }
 
-/* A program that a process turned into comes below what it was. */
+/* A program that a process executes is shown below the one it was before. */
 static void take_exec(struct processes *processes, const struct journal_record *record)
 {
     const char *pid = field(record, "pid");

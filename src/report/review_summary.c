@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "journal/journal.h"
 #include "journal/session.h"
 #include "report/summary.h"
@@ -18,15 +19,6 @@ struct recorded {
     size_t held;
 };
 
-static void add_once(struct recorded *recorded, const char *host)
-{
-    for (size_t i = 0; i < recorded->refused.count; i++) {
-        if (strcmp(recorded->refused.at[i], host) == 0)
-            return;
-    }
-    vec_push(&recorded->refused, host);
-}
-
 static void read_record(struct recorded *recorded, const struct journal_record *record)
 {
     const char *host = journal_record_text(record, "host");
@@ -36,8 +28,9 @@ static void read_record(struct recorded *recorded, const struct journal_record *
         recorded->status = journal_record_text(record, "status");
     else if (strcmp(record->event, "held") == 0)
         recorded->held++;
-    else if (strcmp(record->event, "refused") == 0 && host && *host)
-        add_once(recorded, host);
+    else if (strcmp(record->event, "refused") == 0 && host && *host &&
+             !text_is_among(host, recorded->refused.at, recorded->refused.count))
+        vec_push(&recorded->refused, host);
 }
 
 static void read_journal(int session_fd, struct arena *arena, struct recorded *ret_recorded)

@@ -338,8 +338,7 @@ void run_summary_add_json(const struct run_summary *summary, struct buf *out)
     json_open(&json, NULL, '{');
     json_str(&json, "schema", "bawn.end");
     json_int(&json, "version", 1);
-    if (summary->session)
-        json_str(&json, "session", summary->session);
+    json_str(&json, "session", summary->session);
     json_int(&json, "status", summary->status);
     json_int(&json, "milliseconds", (int64_t)summary->milliseconds);
     json_int(&json, "changes", (int64_t)changed->count);
@@ -350,8 +349,7 @@ void run_summary_add_json(const struct run_summary *summary, struct buf *out)
         json_open(&json, NULL, '{');
         json_str(&json, "change", letter);
         json_str(&json, "path", changed->files.at[i].path);
-        if (changed->files.at[i].reason)
-            json_str(&json, "risk", changed->files.at[i].reason);
+        json_str(&json, "risk", changed->files.at[i].reason);
         json_close(&json, '}');
     }
     json_close(&json, ']');
