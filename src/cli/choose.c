@@ -216,9 +216,7 @@ int choose_open(const struct world *world, struct choice *choice, const struct r
         after = tree_load(choice->folder_fd, "after", &choice->after, &err);
     if (before == 0 || after == 0)
         err_set(&err, "the session %s has no record of its changes", record->name);
-    if (before > 0 && after > 0)
-        return 0;
-    return say_refused(world, &err);
+    return before > 0 && after > 0 ? 0 : say_refused(world, &err);
 }
 
 bool choose_has_path(const struct choice *choice, const char *path)

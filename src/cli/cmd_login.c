@@ -413,24 +413,23 @@ static int log_in(const struct world *world, const struct args *args, const stru
     auto_vec fs_names files = {0};
     struct err err = {0};
     int status = find_logins(world, args, manner, folder, &loaded, &files);
-    if (status == 0) {
-        struct login login = {.world = world,
-                              .arena = &loaded.arena,
-                              .agent = path_name(manner->profile),
-                              .state = loaded.request.starts[START_STATE],
-                              .folder = loaded.request.directory,
-                              .hosts = manner->hosts,
-                              .asks = !(args->flags & FLAG(YES)),
-                              .output_fd = -1,
-                              .page_fd = -1,
-                              .signal_fd = -1};
-        if (login_prepare(&login, &err) < 0 || start_run(&login, manner, &err) < 0) {
-            status = say_refused(world, &err);
-        } else {
-            status = tell_end(world, &loaded, login.agent, &files, login_attend(&login));
-        }
-        login_free(&login);
-    }
+    if (status)
+        return status;
+    struct login login = {.world = world,
+                          .arena = &loaded.arena,
+                          .agent = path_name(manner->profile),
+                          .state = loaded.request.starts[START_STATE],
+                          .folder = loaded.request.directory,
+                          .hosts = manner->hosts,
+                          .asks = !(args->flags & FLAG(YES)),
+                          .output_fd = -1,
+                          .page_fd = -1,
+                          .signal_fd = -1};
+    if (login_prepare(&login, &err) < 0 || start_run(&login, manner, &err) < 0)
+        status = say_refused(world, &err);
+    else
+        status = tell_end(world, &loaded, login.agent, &files, login_attend(&login));
+    login_free(&login);
     return status;
 }
 

@@ -197,17 +197,11 @@ int store_wait_for_disk(struct store *store, struct err *err)
     return is_there ? 0 : blob_explain_write(err);
 }
 
-int store_identify(struct store *store, int fd, uint64_t size, bool has_holes, struct blob_id *ret_id,
-                   struct err *err)
-{
-    return blob_add(store, fd, size, has_holes, false, ret_id, err);
-}
-
 int store_is_same(struct store *store, int fd, uint64_t size, bool has_holes, const struct blob_id *id,
                   struct err *err)
 {
     struct blob_id found;
-    return store_identify(store, fd, size, has_holes, &found, err) < 0
+    return blob_add(store, fd, size, has_holes, false, &found, err) < 0
                ? -1
                : memcmp(found.bytes, id->bytes, sizeof(found.bytes)) == 0;
 }

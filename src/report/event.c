@@ -141,3 +141,9 @@ bool event_time(const struct journal_record *record, struct timespec *ret_time)
     ret_time->tv_nsec = *rest == '.' ? strtol(rest + 1, NULL, 10) % 1000 * 1000000L : 0;
     return true;
 }
+
+const char *event_field(const struct journal_record *record, const char *name)
+{
+    const char *text = record ? journal_record_text(record, name) : NULL;
+    return text ? text : "";
+}

@@ -43,6 +43,9 @@ struct glance {
     const char *refusal_event; /* the event of that record */
 };
 
+/* The text of a field; "" without the field or the record. */
+const char *event_field(const struct journal_record *record, const char *name) returns_text;
+
 /* Returns false if there is no journal. */
 bool glance_at(int session_fd, struct arena *arena, const char *home, struct glance *ret_glance);
 
