@@ -20,6 +20,7 @@ char *arena_copy(struct arena *arena, const char *bytes, size_t size) returns_te
 char *arena_str(struct arena *arena, const char *text) returns_text;
 char *arena_printf(struct arena *arena, const char *format, ...) printf_like(2, 3) returns_text;
 void arena_free(struct arena *arena);
+#define auto_arena __attribute__((cleanup(arena_free)))
 
 #define arena_new(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 

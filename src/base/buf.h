@@ -15,10 +15,7 @@ void buf_add_char(struct buf *buf, char byte);
 void buf_add_str(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) printf_like(2, 3);
 void buf_pad(struct buf *buf, size_t from, size_t columns); /* spaces until size - from >= columns */
-/*
- * Adds what a descriptor gives until its end, or until there are `most` bytes in all. Returns -1 with errno where that
- * breaks off; what came before is there, and some callers are content with it.
- */
+/* Adds a descriptor's bytes until its end, or until `most` in all. Returns -1 with errno; bytes read before stay. */
 int buf_read(struct buf *buf, int fd, size_t most);
 
 const char *buf_text(const struct buf *buf) returns_text;

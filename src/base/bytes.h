@@ -1,7 +1,4 @@
-/*
- * What a file holds, or that it was not read. Both are one value: where nothing was read there is no size either, so that
- * nobody can hash, compare or write bytes that are not there.
- */
+/* The content of a file, or that it was not read: then the size is 0, so that no missing bytes are hashed or written. */
 #pragma once
 
 #include <stdbool.h>

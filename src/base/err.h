@@ -19,8 +19,5 @@ int err_set(struct err *err, const char *format, ...) printf_like(2, 3);
 int err_sys(struct err *err, int errnum, const char *format, ...) printf_like(3, 4);
 int err_hint(struct err *err, const char *format, ...) printf_like(2, 3);
 
-/*
- * Does it say something of the machine, and nothing of the file that was asked for? Memory or descriptors ran out, or a disk did
- * not answer: the file may be there, and whoever goes on as if it were not has believed what nobody said.
- */
+/* Is it an error of the machine: ENOMEM, EMFILE, EIO …? Such an error must not be read as "file absent". */
 bool errno_is_of_machine(int errnum);

@@ -70,6 +70,8 @@ void json_close(struct json *json, char bracket)
 
 void json_str(struct json *json, const char *key, const char *text)
 {
+    if (!text)
+        return;
     begin_item(json, key);
     add_quoted(json->out, text);
 }
@@ -84,4 +86,10 @@ void json_bool(struct json *json, const char *key, bool value)
 {
     begin_item(json, key);
     buf_add_str(json->out, value ? "true" : "false");
+}
+
+void json_true(struct json *json, const char *key, bool is_true)
+{
+    if (is_true)
+        json_bool(json, key, true);
 }

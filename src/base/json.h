@@ -21,11 +21,12 @@ struct json {
 };
 
 /* A key of NULL is an item of an array. */
-void json_open(struct json *json, const char *key, char bracket); /* '{' or '[' */
-void json_close(struct json *json, char bracket);                 /* '}' or ']' */
-void json_str(struct json *json, const char *key, const char *text);
+void json_open(struct json *json, const char *key, char bracket);    /* '{' or '[' */
+void json_close(struct json *json, char bracket);                    /* '}' or ']' */
+void json_str(struct json *json, const char *key, const char *text); /* adds nothing for NULL */
 void json_int(struct json *json, const char *key, int64_t number);
 void json_bool(struct json *json, const char *key, bool value);
+void json_true(struct json *json, const char *key, bool is_true); /* adds nothing if it is false */
 
 /* --- json read --- */
 

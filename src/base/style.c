@@ -36,10 +36,8 @@ const char *style_path(const struct style *style, struct arena *arena, const cha
 
 size_t style_add_path(const struct style *style, struct buf *buf, enum colour colour, const char *path)
 {
-    struct arena arena = {0};
-    size_t columns = style_add(style, buf, colour, style_path(style, &arena, path));
-    arena_free(&arena);
-    return columns;
+    auto_arena struct arena arena = {0};
+    return style_add(style, buf, colour, style_path(style, &arena, path));
 }
 
 const char *size_text(struct arena *arena, uint64_t size)

@@ -101,6 +101,18 @@ bool text_equal(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+bool text_has_word(const char *list, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = list; *at; at += strspn(at, " \n")) {
+        size_t length = strcspn(at, " \n");
+        if (length == size && strncmp(at, word, size) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
 bool text_is_among(const char *text, const char *const *texts, size_t count)
 {
     size_t i = 0;

@@ -24,6 +24,8 @@ void text_add_html_as_is(struct buf *buf, const char *printable); /* which is pr
 
 bool text_starts_with(const char *text, const char *prefix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
+/* Is it one of the words of a list, with spaces or newlines between them? */
+bool text_has_word(const char *list, const char *word);
 bool text_is_among(const char *text, const char *const *texts, size_t count);
 
 /* Two small hexadecimal digits for each byte, and a NUL. */

@@ -20,12 +20,12 @@
         (vec)->at[(vec)->count++] = (__VA_ARGS__);                                                           \
     } while (0)
 
-/* A loop over the items. Items that are added meanwhile are not visited; adding may move them, so that none is to be used after. */
+/* Loops over the items. Items added in the loop are not visited; adding may move items, so `item` is invalid after it. */
 #define vec_each(type, item, vec)                                                                            \
     for (type *item = (vec)->at, *item##_end = (vec)->count ? item + (vec)->count : item; item < item##_end; \
          item++)
 
-/* Room for so many more, and some to spare: until they are there nothing moves, and pointers into it hold. */
+/* Makes room for `more` items and some to spare. Until they are added, pointers to items stay valid. */
 #define vec_reserve(vec, more)                                                                               \
     do {                                                                                                     \
         if ((vec)->capacity - (vec)->count < (more)) {                                                       \
@@ -40,3 +40,6 @@
         (vec)->at = NULL;                                                                                    \
         (vec)->count = (vec)->capacity = 0;                                                                  \
     } while (0)
+
+/* Frees the items of a vector at the end of its scope: `at` is the first member. */
+#define auto_vec auto_free

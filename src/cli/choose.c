@@ -92,10 +92,8 @@ static int act_and_free(const struct world *world, const struct args *args, choi
         status = act(world, args, choice);
     tree_free(&choice->before);
     tree_free(&choice->after);
-    if (choice->folder_fd >= 0)
-        close(choice->folder_fd);
-    if (choice->sessions_fd >= 0)
-        close(choice->sessions_fd);
+    fd_close(choice->folder_fd);
+    fd_close(choice->sessions_fd);
     vec_free(&choice->records);
     vec_free(&choice->paths);
     loaded_free(&choice->loaded);
@@ -106,7 +104,7 @@ int choose_then(const struct world *world, const struct args *args, choice_funct
 {
     struct choice choice = {.sessions_fd = -1, .folder_fd = -1};
     const struct run_request place = args_place(args);
-    struct loaded here = {0};
+    auto_loaded struct loaded here = {0};
     int status = load_request(&world->caller, &here);
     auto_fd int sessions_fd = status ? -1 : sessions_open(&here);
     const struct record *named =
@@ -116,7 +114,6 @@ int choose_then(const struct world *world, const struct args *args, choice_funct
                        : load_plan(&world->caller, &place, &choice.loaded);
     if (status == 0)
         choice.directory = arena_str(choice.loaded.policy.arena, here.request.directory);
-    loaded_free(&here);
     return act_and_free(world, args, act, status, &choice);
 }
 
@@ -219,9 +216,7 @@ int choose_open(const struct world *world, struct choice *choice, const struct r
         after = tree_load(choice->folder_fd, "after", &choice->after, &err);
     if (before == 0 || after == 0)
         err_set(&err, "the session %s has no record of its changes", record->name);
-    if (before > 0 && after > 0)
-        return 0;
-    return say_refused(world, &err);
+    return before > 0 && after > 0 ? 0 : say_refused(world, &err);
 }
 
 bool choose_has_path(const struct choice *choice, const char *path)

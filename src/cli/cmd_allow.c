@@ -12,19 +12,15 @@
 #include "trust/trust.h"
 #include "workspace/record.h"
 
-typedef VEC(const char *) name_list;
-
-static void find_running(struct loaded *loaded, name_list *ret_names)
+static void find_running(struct loaded *loaded, fs_names *ret_names)
 {
     const char *state = loaded->request.starts[START_STATE];
-    DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
+    auto_dir DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
     auto_fd int sessions_fd = sessions_open(loaded);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         if (*entry->d_name != '.' && record_is_busy(sessions_fd, entry->d_name))
             vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
     }
-    if (folder)
-        closedir(folder);
 }
 
 /* The session: `@NAME` among the words, or the only one that runs. NULL after saying what is wrong. */
@@ -34,7 +30,7 @@ static const char *choose_session(const struct world *world, const struct args *
         if (args->words.at[i][0] == '@')
             return args->words.at[i] + 1;
     }
-    name_list names = {0};
+    auto_vec fs_names names = {0};
     find_running(loaded, &names);
     const char *chosen = names.count == 1 ? names.at[0] : NULL;
     if (names.count == 0)
@@ -46,7 +42,6 @@ static const char *choose_session(const struct world *world, const struct args *
     if (names.count > 1)
         say_problem(world, "several sessions are running",
                     arena_printf(&loaded->arena, "say which one is meant:%s", buf_text(&list)));
-    vec_free(&names);
     return chosen;
 }
 
@@ -60,8 +55,7 @@ static int tell_session(const struct world *world, struct loaded *loaded, const 
         return EXIT_FINE;
     if (!*err.message)
         err_set(&err, "there is no session %s", session);
-    say_err(world, &err);
-    return EXIT_BAD_INPUT;
+    return say_err(world, &err);
 }
 
 /* The host as a rule spells it: "example.com:443". NULL after saying what is wrong. */
@@ -85,10 +79,8 @@ static int allow_one(const struct world *world, const struct args *args, struct 
     struct err err = {0};
     const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
     if (args->flags & FLAG(ALWAYS) &&
-        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0) {
-        say_err(world, &err);
-        return EXIT_BAD_INPUT;
-    }
+        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0)
+        return say_err(world, &err);
     return session ? tell_session(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object))
                    : EXIT_FINE;
 }
@@ -109,7 +101,7 @@ static const char *port_of_word(const struct world *world, struct loaded *loaded
 
 /* Parses all words but @SESSION before anything is done. Returns false after saying what is wrong. */
 static bool read_objects(const struct world *world, const struct args *args, struct loaded *loaded,
-                         bool is_host, name_list *ret_objects)
+                         bool is_host, fs_names *ret_objects)
 {
     for (size_t i = 0; i < args->words.count; i++) {
         const char *word = args->words.at[i];
@@ -127,9 +119,9 @@ static bool read_objects(const struct world *world, const struct args *args, str
 
 static int give(const struct world *world, const struct args *args, bool is_host)
 {
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    name_list running = {0}, objects = {0};
+    auto_vec fs_names running = {0}, objects = {0};
     if (status == 0 && !read_objects(world, args, &loaded, is_host, &objects))
         status = EXIT_BAD_INPUT;
     if (status == 0)
@@ -143,9 +135,6 @@ static int give(const struct world *world, const struct args *args, bool is_host
         status = is_host ? allow_one(world, args, &loaded, session, objects.at[i])
                          : tell_session(world, &loaded, session,
                                         arena_printf(&loaded.arena, "publish %s", objects.at[i]));
-    vec_free(&running);
-    vec_free(&objects);
-    loaded_free(&loaded);
     return status;
 }
 

@@ -16,11 +16,8 @@ static const char *needs_approval(void *context, const struct change *change)
     const struct approval *approval = context;
     const struct world *world = approval->world;
     const struct patch *patch = &approval->patch;
-    reason_list reasons;
-    patch_reasons(patch, change, &reasons);
-    const char *why = reasons.count ? reasons.at[0] : NULL;
-    vec_free(&reasons);
-    if (!why)
+    auto_vec gate_reasons reasons = patch_reasons(patch, change);
+    if (!reasons.count)
         return NULL;
     if (world->in_is_terminal && world->out_is_terminal) {
         auto_buf struct buf shown = {0};
@@ -29,7 +26,7 @@ static const char *needs_approval(void *context, const struct change *change)
         if (ask(world, "Apply this all the same?"))
             return NULL;
     }
-    return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", why);
+    return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", reasons.at[0]);
 }
 
 static enum conflicts conflicts_of(const struct args *args)

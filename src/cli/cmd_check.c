@@ -52,12 +52,10 @@ static size_t check_file(struct loaded *loaded, const char *name)
         return 0;
     }
     source->text = text;
-    rule_list rules = {0};
+    auto_vec rule_list rules = {0};
     parse_source(&loaded->arena, source, &rules, &loaded->diags);
     check_uses(loaded, &rules);
-    size_t count = rules.count;
-    vec_free(&rules);
-    return count;
+    return rules.count;
 }
 
 static void print_json(const struct world *world, const struct diags *diags)
@@ -65,8 +63,7 @@ static void print_json(const struct world *world, const struct diags *diags)
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     json_open(&json, NULL, '[');
-    for (size_t i = 0; i < diags->list.count; i++) {
-        const struct diag *diag = &diags->list.at[i];
+    vec_each (const struct diag, diag, &diags->list) {
         json_open(&json, NULL, '{');
         json_str(&json, "severity", diag->severity == SEVERITY_ERROR ? "error" : "warning");
         json_str(&json, "file", diag->source->name);
@@ -75,8 +72,7 @@ static void print_json(const struct world *world, const struct diags *diags)
             json_int(&json, "column", diag->column);
         }
         json_str(&json, "message", diag->message);
-        if (diag->hint)
-            json_str(&json, "hint", diag->hint);
+        json_str(&json, "hint", diag->hint);
         json_close(&json, '}');
     }
     json_close(&json, ']');
@@ -121,20 +117,18 @@ static size_t count_rules(const struct policy *policy)
 int cmd_check(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     size_t named = args->words.count;
     int status =
         named ? load_request(&world->caller, &loaded) : load_policy(&world->caller, &request, &loaded);
-    if (status == 0) {
-        size_t rules = count_rules(&loaded.policy);
-        for (size_t i = 0; i < named; i++)
-            rules += check_file(&loaded, args->words.at[i]);
-        if (args->flags & FLAG(JSON))
-            print_json(world, &loaded.diags);
-        else
-            print_result(world, &loaded, named ? named : count_files(&loaded.policy), rules);
-        status = loaded.diags.errors ? EXIT_BAD_INPUT : EXIT_FINE;
-    }
-    loaded_free(&loaded);
-    return status;
+    if (status)
+        return status;
+    size_t rules = count_rules(&loaded.policy);
+    for (size_t i = 0; i < named; i++)
+        rules += check_file(&loaded, args->words.at[i]);
+    if (args->flags & FLAG(JSON))
+        print_json(world, &loaded.diags);
+    else
+        print_result(world, &loaded, named ? named : count_files(&loaded.policy), rules);
+    return loaded.diags.errors ? EXIT_BAD_INPUT : EXIT_FINE;
 }

@@ -28,11 +28,8 @@ static bool is_of_repository(const struct choice *choice, const struct patch *pa
 {
     if (choice->paths.count || !text_starts_with(change->path, ".git/"))
         return false;
-    reason_list reasons;
-    patch_reasons(patch, change, &reasons);
-    bool is_harmless = reasons.count == 0;
-    vec_free(&reasons);
-    return is_harmless;
+    auto_vec gate_reasons reasons = patch_reasons(patch, change);
+    return reasons.count == 0;
 }
 
 static void print(const struct world *world, const struct args *args, const struct choice *choice,
@@ -103,7 +100,7 @@ static int show(const struct world *world, const struct args *args, struct choic
         .arena = choice->loaded.policy.arena,
         .is_raw = !world->out_is_terminal,
     };
-    change_list changes;
+    auto_vec change_list changes = {0};
     compare_trees(&choice->before, &choice->after, &changes);
     compare_find_renames(&changes);
     struct progress_line line;
@@ -112,7 +109,6 @@ static int show(const struct world *world, const struct args *args, struct choic
     print(&pager.world, args, choice, &patch, world->out_is_terminal ? NULL : progress, &changes);
     progress_end(&line);
     pager_end(&pager);
-    vec_free(&changes);
     return EXIT_FINE;
 }
 

@@ -36,14 +36,13 @@ static int discard_paths(const struct world *world, const struct args *args, str
 {
     struct err err = {0};
     struct dialogue dialogue = {.mode = RECORD_APPLY, .of = record};
-    change_list changes;
+    auto_vec change_list changes = {0};
     size_t shown = 0;
     int status = choose_open(world, choice, record);
     if (status)
         return status;
     compare_trees(&choice->before, &choice->after, &changes);
-    for (size_t i = 0; i < changes.count; i++) {
-        const struct change *change = &changes.at[i];
+    vec_each (const struct change, change, &changes) {
         if (!choose_has_path(choice, change->path))
             continue;
         vec_push(&dialogue.afters, (struct revision){change->path, change->before});
@@ -65,7 +64,6 @@ static int discard_paths(const struct world *world, const struct args *args, str
             fprintf(world->out, "%zu file%s of %s discarded.\n", shown, shown == 1 ? "" : "s", record->name);
         }
     }
-    vec_free(&changes);
     dialogue_free(&dialogue);
     return status;
 }

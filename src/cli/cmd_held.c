@@ -17,12 +17,11 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
 {
     auto_fd int sessions_fd = sessions_open(loaded);
     auto_fd int fd = session_open(sessions_fd, session);
-    held_list all = {0};
+    auto_vec held_list all = {0};
     struct style style = style_for_out(world, loaded->request.home);
     if (fd >= 0)
         aside_find(&loaded->arena, fd, &all);
-    for (size_t i = 0; i < all.count; i++) {
-        const struct held *held = &all.at[i];
+    vec_each (const struct held, held, &all) {
         if (json) {
             json_open(json, NULL, '{');
             json_str(json, "session", session);
@@ -38,25 +37,22 @@ static void list(const struct world *world, struct loaded *loaded, const char *s
         style_add_path(&style, out, COLOUR_PLAIN, held->path);
         buf_add_str(out, held->number == 1 ? "\n" : arena_printf(&loaded->arena, "  (%s)\n", held->folder));
     }
-    vec_free(&all);
 }
 
 static void list_sessions(struct loaded *loaded, fs_names *ret_names)
 {
-    DIR *directory =
+    auto_dir DIR *directory =
         opendir(arena_printf(&loaded->arena, "%s/bawn/sessions", loaded->request.starts[START_STATE]));
     for (const struct dirent *entry; directory && (entry = readdir(directory));) {
         if (*entry->d_name != '.')
             vec_push(ret_names, arena_str(&loaded->arena, entry->d_name));
     }
-    if (directory)
-        closedir(directory);
     fs_sort_names(ret_names);
 }
 
 static int show(const struct world *world, const struct args *args, struct loaded *loaded)
 {
-    fs_names sessions = {0};
+    auto_vec fs_names sessions = {0};
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
     bool as_json = args->flags & FLAG(JSON);
@@ -73,13 +69,12 @@ static int show(const struct world *world, const struct args *args, struct loade
     else if (!out.size)
         buf_add_str(&out, "Nothing is held.\n");
     put(world->out, &out);
-    vec_free(&sessions);
     return EXIT_FINE;
 }
 
 static int keep(const struct world *world, const struct args *args, struct loaded *loaded, int session_fd)
 {
-    held_list all = {0};
+    auto_vec held_list all = {0};
     int status = EXIT_FINE;
     for (size_t i = 1; i < args->words.count; i++)
         vec_push(&all,
@@ -89,31 +84,24 @@ static int keep(const struct world *world, const struct args *args, struct loade
     aside_keep_newest(&all);
     for (size_t i = 0; i < all.count; i++) {
         struct err err = {0};
-        if (aside_return(&loaded->arena, session_fd, all.at[i].path, &err) < 0) {
-            say_err(world, &err);
-            status = EXIT_BAD_INPUT;
-        }
+        if (aside_return(&loaded->arena, session_fd, all.at[i].path, &err) < 0)
+            status = say_err(world, &err);
     }
-    vec_free(&all);
     return status;
 }
 
 int cmd_held(const struct world *world, const struct args *args)
 {
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    auto_fd int sessions_fd = status == 0 ? sessions_open(&loaded) : -1;
+    if (status)
+        return status;
+    auto_fd int sessions_fd = sessions_open(&loaded);
     auto_fd int fd = args->words.count ? session_open(sessions_fd, args->words.at[0]) : -1;
-    if (status == 0 && args->words.count && fd < 0) {
-        status =
-            say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
-                          "`bawn held` lists those that hold something");
-    } else if (status == 0 && args->flags & FLAG(KEEP) && fd < 0) {
-        status =
-            say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
-    } else if (status == 0) {
-        status = (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
-    }
-    loaded_free(&loaded);
-    return status;
+    if (args->words.count && fd < 0)
+        return say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
+                             "`bawn held` lists those that hold something");
+    if (args->flags & FLAG(KEEP) && fd < 0)
+        return say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
+    return (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
 }

@@ -56,10 +56,9 @@ int cmd_help(const struct world *world, const struct args *args)
         names[count++] = verb->name;
     }
     names[count] = NULL;
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     const char *closest = text_closest(args->words.at[0], names);
     say_problem(world, arena_printf(&arena, "there is no verb '%s'", args->words.at[0]),
                 closest ? arena_printf(&arena, "did you mean '%s'?", closest) : "`bawn --help` lists them");
-    arena_free(&arena);
     return EXIT_BAD_INPUT;
 }

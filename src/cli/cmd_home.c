@@ -31,7 +31,7 @@ struct homes {
 static void find_homes(struct homes *homes)
 {
     struct loaded *loaded = &homes->loaded;
-    fs_names agents = {0};
+    auto_vec fs_names agents = {0};
     fs_list(&loaded->fs, path_join(&loaded->arena, loaded->request.starts[START_DATA], "bawn/homes"),
             MOST_AGENTS, &agents);
     bool can_have_run = loaded->policy.workspaces.count > 0;
@@ -40,7 +40,6 @@ static void find_homes(struct homes *homes)
         if (fs_kind(&loaded->fs, path) == FILE_DIRECTORY)
             vec_push(&homes->found, (struct found){agents.at[i], path});
     }
-    vec_free(&agents);
 }
 
 static int open_home(const struct world *world, const struct found *found)
@@ -52,8 +51,7 @@ static int list(const struct world *world, const struct args *args, struct homes
 {
     struct style style = style_for_out(world, homes->loaded.request.home);
     auto_buf struct buf out = {0};
-    for (size_t i = 0; i < homes->found.count; i++) {
-        const struct found *found = &homes->found.at[i];
+    vec_each (const struct found, found, &homes->found) {
         struct left left = {.arena = &homes->loaded.arena, .hidden_too = args->flags & FLAG(ALL)};
         auto_fd int fd = open_home(world, found);
         if (fd >= 0)
@@ -168,7 +166,7 @@ static int reset_one(const struct world *world, struct arena *arena, const struc
 static int reset(const struct world *world, const struct args *args, struct homes *homes)
 {
     const char *agent = args->words.count > 1 ? args->words.at[1] : NULL;
-    found_list chosen = {0};
+    auto_vec found_list chosen = {0};
     auto_buf struct buf question = {0};
     for (size_t i = 0; i < homes->found.count; i++) {
         if (agent && strcmp(agent, homes->found.at[i].agent) != 0)
@@ -196,7 +194,6 @@ static int reset(const struct world *world, const struct args *args, struct home
             status = status ? status : one;
         }
     }
-    vec_free(&chosen);
     return status;
 }
 

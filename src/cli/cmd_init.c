@@ -111,27 +111,23 @@ static int write_new(const struct world *world, const char *path, const struct b
 int cmd_init(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_policy(&world->caller, &request, &loaded);
-    if (status == 0 && loaded.policy.workspaces.count == 0) {
+    if (status)
+        return status;
+    if (loaded.policy.workspaces.count == 0) {
         load_say_diags(&world->speaker, &loaded);
-        status = EXIT_BAD_INPUT;
+        return EXIT_BAD_INPUT;
     }
-    if (status == 0) {
-        auto_buf struct buf text = {0};
-        add_text(&loaded, &text);
-        const char *path = path_join(&loaded.arena, loaded.policy.workspaces.at[0].path, ".bawn");
-        struct err err = {0};
-        status = write_new(world, path, &text, &err) < 0 ? EXIT_BAD_INPUT : EXIT_FINE;
-        auto_buf struct buf out = {0};
-        struct style style = style_for_out(world, loaded.request.home);
-        style_add_path(&style, &out, COLOUR_BOLD, path);
-        buf_add_str(&out, " is written. All of it is comments: take out the # before what you want.\n");
-        if (status == EXIT_FINE)
-            put(world->out, &out);
-        else
-            say_err(world, &err);
-    }
-    loaded_free(&loaded);
-    return status;
+    auto_buf struct buf text = {0}, out = {0};
+    add_text(&loaded, &text);
+    const char *path = path_join(&loaded.arena, loaded.policy.workspaces.at[0].path, ".bawn");
+    struct err err = {0};
+    if (write_new(world, path, &text, &err) < 0)
+        return say_err(world, &err);
+    struct style style = style_for_out(world, loaded.request.home);
+    style_add_path(&style, &out, COLOUR_BOLD, path);
+    buf_add_str(&out, " is written. All of it is comments: take out the # before what you want.\n");
+    put(world->out, &out);
+    return EXIT_FINE;
 }

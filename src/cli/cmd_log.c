@@ -69,7 +69,7 @@ static void add_line(const struct view *view, struct buf *out, const struct jour
                      const char *sentence)
 {
     enum { EVENT_COLUMNS = 12 };
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     bool is_denial = event_kinds(record->event) & EVENT_DENIED;
     style_add(&view->style, out, COLOUR_DIM, time_of_day(&arena, record));
     buf_add_str(out, "  ");
@@ -82,7 +82,6 @@ static void add_line(const struct view *view, struct buf *out, const struct jour
         style_add(&view->style, out, COLOUR_YELLOW,
                   arena_printf(&arena, "  (%s records before it could not be written)", lost));
     buf_add_char(out, '\n');
-    arena_free(&arena);
 }
 
 static void add_json(struct json *json, const struct journal_record *record)
@@ -100,7 +99,7 @@ static void add_json(struct json *json, const struct journal_record *record)
 static void show_line(const struct view *view, const char *line, size_t size, struct buf *out,
                       struct json *json)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct journal_record record;
     auto_buf struct buf sentence = {0};
     /* A line that is not a record is reported by verify(). */
@@ -118,7 +117,6 @@ static void show_line(const struct view *view, const char *line, size_t size, st
             buf_add_char(out, '\n');
         journal_record_free(&record);
     }
-    arena_free(&arena);
 }
 
 /* --- the journal ------------------------------------------------------------------------------------------------------ */
@@ -255,8 +253,7 @@ static int write_report(const struct view *view, const char *file)
     auto_fd int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || write_whole(fd, out.bytes, out.size) < 0) {
         err_sys(&err, errno, "cannot write the report to %s", file);
-        say_err(view->world, &err);
-        return EXIT_BAD_INPUT;
+        return say_err(view->world, &err);
     }
     return is_whole ? EXIT_FINE : EXIT_NOT_WHOLE;
 }
@@ -290,7 +287,7 @@ static int show(struct view *view)
 int cmd_log(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_policy(&world->caller, &request, &loaded);
     struct view view = {
         .world = world,
@@ -306,10 +303,7 @@ int cmd_log(const struct world *world, const struct args *args)
         status = view.name ? show(&view) : EXIT_BAD_INPUT;
     }
     const int fds[] = {view.journal_fd, view.folder_fd, view.sessions_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
-    loaded_free(&loaded);
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]);
     return status;
 }

@@ -238,10 +238,8 @@ static int login_attend(struct login *login)
 static void login_free(struct login *login)
 {
     const int fds[] = {login->output_fd, login->page_fd, login->signal_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]);
     buf_free(&login->output);
     buf_free(&login->page);
     vec_free(&login->offered);
@@ -411,30 +409,27 @@ static int tell_end(const struct world *world, struct loaded *loaded, const char
 static int log_in(const struct world *world, const struct args *args, const struct manner *manner,
                   const char *folder)
 {
-    struct loaded loaded = {0};
-    fs_names files = {0};
+    auto_loaded struct loaded loaded = {0};
+    auto_vec fs_names files = {0};
     struct err err = {0};
     int status = find_logins(world, args, manner, folder, &loaded, &files);
-    if (status == 0) {
-        struct login login = {.world = world,
-                              .arena = &loaded.arena,
-                              .agent = path_name(manner->profile),
-                              .state = loaded.request.starts[START_STATE],
-                              .folder = loaded.request.directory,
-                              .hosts = manner->hosts,
-                              .asks = !(args->flags & FLAG(YES)),
-                              .output_fd = -1,
-                              .page_fd = -1,
-                              .signal_fd = -1};
-        if (login_prepare(&login, &err) < 0 || start_run(&login, manner, &err) < 0) {
-            status = say_refused(world, &err);
-        } else {
-            status = tell_end(world, &loaded, login.agent, &files, login_attend(&login));
-        }
-        login_free(&login);
-    }
-    vec_free(&files);
-    loaded_free(&loaded);
+    if (status)
+        return status;
+    struct login login = {.world = world,
+                          .arena = &loaded.arena,
+                          .agent = path_name(manner->profile),
+                          .state = loaded.request.starts[START_STATE],
+                          .folder = loaded.request.directory,
+                          .hosts = manner->hosts,
+                          .asks = !(args->flags & FLAG(YES)),
+                          .output_fd = -1,
+                          .page_fd = -1,
+                          .signal_fd = -1};
+    if (login_prepare(&login, &err) < 0 || start_run(&login, manner, &err) < 0)
+        status = say_refused(world, &err);
+    else
+        status = tell_end(world, &loaded, login.agent, &files, login_attend(&login));
+    login_free(&login);
     return status;
 }
 
@@ -445,7 +440,7 @@ int cmd_login(const struct world *world, const struct args *args)
     if (!(args->flags & FLAG(YES)) && !world->in_is_terminal)
         return say_bad_input(world, "nobody can be asked here which page may be opened",
                              "`bawn login --yes` does not ask");
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     struct manner manner = {0};
     struct err err = {0};
     int status = load_request(&world->caller, &loaded);
@@ -463,6 +458,5 @@ int cmd_login(const struct world *world, const struct args *args)
     }
     vec_free(&manner.command);
     vec_free(&manner.hosts);
-    loaded_free(&loaded);
     return status;
 }

@@ -7,7 +7,7 @@
 
 static void list_profiles(const struct world *world, const struct profile_finder *finder, bool as_json)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     profile_names(finder, &names);
     struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
@@ -31,7 +31,6 @@ static void list_profiles(const struct world *world, const struct profile_finder
     if (as_json)
         json_close(&json, ']');
     put(world->out, &out);
-    vec_free(&names);
 }
 
 static int print_profile(const struct world *world, const struct profile_finder *finder, const char *name)
@@ -47,25 +46,22 @@ static int print_profile(const struct world *world, const struct profile_finder 
         else
             err_hint(&err, "`bawn profiles` lists them");
     }
-    if (found <= 0) {
-        say_err(world, &err);
-        return EXIT_BAD_INPUT;
-    }
+    if (found <= 0)
+        return say_err(world, &err);
     fwrite(source.text, 1, source.size, world->out);
     return EXIT_FINE;
 }
 
 int cmd_profiles(const struct world *world, const struct args *args)
 {
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
-    if (status == 0) {
-        struct profile_finder finder = load_finder(&loaded);
-        if (args->words.count == 0)
-            list_profiles(world, &finder, args->flags & FLAG(JSON));
-        for (size_t i = 0; i < args->words.count && status == 0; i++)
-            status = print_profile(world, &finder, args->words.at[i]);
-    }
-    loaded_free(&loaded);
+    if (status)
+        return status;
+    struct profile_finder finder = load_finder(&loaded);
+    if (args->words.count == 0)
+        list_profiles(world, &finder, args->flags & FLAG(JSON));
+    for (size_t i = 0; i < args->words.count && status == 0; i++)
+        status = print_profile(world, &finder, args->words.at[i]);
     return status;
 }

@@ -158,8 +158,7 @@ typedef VEC(const char *) path_list;
 /* Directories that the run will create because a rule says so, and their missing parents. */
 static void find_missing(struct loaded *loaded, path_list *ret_missing)
 {
-    for (size_t i = 0; i < loaded->plan.operations.count; i++) {
-        const struct operation *operation = &loaded->plan.operations.at[i];
+    vec_each (const struct operation, operation, &loaded->plan.operations) {
         for (const char *path = operation->path; operation->make && access(path, F_OK) < 0;
              path = path_parent(&loaded->arena, path))
             vec_push(ret_missing, path);
@@ -234,13 +233,11 @@ static int prove_and_remove(const struct world *world, const struct args *args, 
 static bool can_write_beside(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     const char *folder = !slash          ? "."
                          : slash == path ? "/"
                                          : arena_copy(&arena, path, (size_t)(slash - path));
-    bool can = *path && access(folder, W_OK) == 0;
-    arena_free(&arena);
-    return can;
+    return *path && access(folder, W_OK) == 0;
 }
 
 static bool is_own_folder(const char *path)
@@ -255,7 +252,7 @@ int cmd_prove(const struct world *world, const struct args *args)
         return say_bad_input(world, "the folder for the report is not there, or cannot be written",
                              "give --report a file in another one");
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
     struct targets targets = {
         .arena = &loaded.arena,
@@ -263,25 +260,22 @@ int cmd_prove(const struct world *world, const struct args *args)
         .user_home = loaded.request.home,
         .is_root = process_is_real_root(),
     };
-    if (status == 0 && !targets.program) {
+    if (status)
+        return status;
+    if (!targets.program) {
         say_problem(world, "bawn-prove, which has the attacks, is not there",
                     "it belongs beside bawn, or into " BAWN_LIBEXEC);
-        status = EXIT_REFUSED;
+        return EXIT_REFUSED;
     }
-    if (status == 0) {
-        if (is_own_folder(loaded.request.starts[START_RUNTIME]))
-            targets.user_runtime = loaded.request.starts[START_RUNTIME];
-        targets.states = path_join(&loaded.arena, loaded.request.starts[START_STATE], "bawn");
-        if (world->err_is_terminal)
-            say_problem(
-                world,
-                "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
-                NULL);
-        path_list missing = {0};
-        find_missing(&loaded, &missing);
-        status = prove_and_remove(world, args, &loaded, &targets, &missing);
-        vec_free(&missing);
-    }
-    loaded_free(&loaded);
-    return status;
+    if (is_own_folder(loaded.request.starts[START_RUNTIME]))
+        targets.user_runtime = loaded.request.starts[START_RUNTIME];
+    targets.states = path_join(&loaded.arena, loaded.request.starts[START_STATE], "bawn");
+    if (world->err_is_terminal)
+        say_problem(
+            world,
+            "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
+            NULL);
+    auto_vec path_list missing = {0};
+    find_missing(&loaded, &missing);
+    return prove_and_remove(world, args, &loaded, &targets, &missing);
 }

@@ -10,8 +10,7 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
 {
     const struct record *live = NULL;
     bool any_waits = false;
-    for (size_t i = 0; i < choice->records.count; i++) {
-        const struct record *record = &choice->records.at[i];
+    vec_each (const struct record, record, &choice->records) {
         bool is_run = record->mode == RECORD_LIVE && record->state == STATE_DONE && record->changes;
         any_waits |= record->mode == RECORD_REVIEW && record->state == STATE_WAITING;
         live = is_run ? record : live;
@@ -32,8 +31,7 @@ static int choose_reviewed(const struct world *world, const struct choice *choic
 static void say_left_alone(const struct review *review, bool is_after)
 {
     auto_buf struct buf out = {0};
-    for (size_t i = 0; i < review->decisions->count; i++) {
-        const struct decision *decision = &review->decisions->at[i];
+    vec_each (const struct decision, decision, review->decisions) {
         if (decision->course != COURSE_HELD || decision->breaks != is_after ||
             !change_is_shown(&decision->judged.change))
             continue;
@@ -114,7 +112,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
                             .dialogue = &dialogue,
                             .is_live = is_live,
                             .by_hunks = args->flags & FLAG(PATCH)};
-    decision_list decisions = {0};
+    auto_vec decision_list decisions = {0};
     if (!keys_begin(world, &review.keys))
         return say_bad_input(
             world, arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
@@ -123,18 +121,16 @@ int review_session(const struct world *world, const struct args *args, struct ch
         transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0)
         return say_refused(world, &err);
     review.decisions = &decisions;
-    change_list changes;
+    auto_vec change_list changes = {0};
     compare_trees(&choice->before, &choice->after, &changes);
     auto_buf struct buf out = {0};
     review_summary_add(&patch, choice->folder_fd, record, &changes, &out);
     put(world->out, &out);
-    vec_free(&changes);
     review_collect(&review);
     say_left_alone(&review, false);
     int status = carry_out(&review, record);
     review_free(&review);
     dialogue_free(&dialogue);
-    vec_free(&decisions);
     return status;
 }
 

@@ -42,7 +42,7 @@ static const char *workspace_of(const struct listed *listed)
 static void collect(const struct choice *choice, bool all, listed_list *ret_listed)
 {
     struct arena *arena = choice->loaded.policy.arena;
-    DIR *folder = choice->sessions_fd < 0 ? NULL : directories_list(choice->sessions_fd);
+    auto_dir DIR *folder = choice->sessions_fd < 0 ? NULL : directories_list(choice->sessions_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         struct listed listed = {.name = arena_str(arena, entry->d_name)};
         struct err ignored;
@@ -59,8 +59,6 @@ static void collect(const struct choice *choice, bool all, listed_list *ret_list
         listed.is_unrepaired = session_is_set_aside(arena, choice->state, entry->d_name);
         vec_push(ret_listed, listed);
     }
-    if (folder)
-        closedir(folder);
     if (ret_listed->count)
         qsort(ret_listed->at, ret_listed->count, sizeof(*ret_listed->at), later_first);
 }
@@ -106,10 +104,8 @@ static void add_json(struct json *json, const struct listed *listed)
     json_int(json, "files", listed->has_record ? (int64_t)listed->record.changes : 0);
     if (listed->has_record && *listed->record.of)
         json_str(json, "of", listed->record.of);
-    if (listed->glance.command)
-        json_str(json, "command", listed->glance.command);
-    if (listed->glance.status)
-        json_str(json, "status", listed->glance.status);
+    json_str(json, "command", listed->glance.command);
+    json_str(json, "status", listed->glance.status);
     if (listed->is_running)
         json_int(json, "idle", idle_seconds(listed));
     if (listed->glance.refusal) {
@@ -152,7 +148,7 @@ static int list(const struct world *world, const struct args *args, struct choic
     struct arena *arena = choice->loaded.policy.arena;
     struct style style = style_for_out(world, choice->loaded.request.home);
     bool all = args->flags & FLAG(ALL);
-    listed_list sessions = {0};
+    auto_vec listed_list sessions = {0};
     collect(choice, all, &sessions);
     auto_buf struct buf out = {0};
     struct json json = {.out = &out};
@@ -171,7 +167,6 @@ static int list(const struct world *world, const struct args *args, struct choic
         buf_add_str(&out, "No session has been run here.\n");
     }
     put(world->out, &out);
-    vec_free(&sessions);
     return EXIT_FINE;
 }
 

@@ -53,13 +53,12 @@ static void add_function(struct buf *out, size_t shell, const char *command)
 static void add_agents(struct loaded *loaded, size_t shell, struct buf *out)
 {
     struct profile_finder finder = load_finder(loaded);
-    fs_names commands = {0};
+    auto_vec fs_names commands = {0};
     profile_commands(&finder, &commands);
     for (size_t i = 0; i < commands.count; i++) {
         if (is_plain(commands.at[i]) && is_on_path(loaded, commands.at[i]))
             add_function(out, shell, commands.at[i]);
     }
-    vec_free(&commands);
 }
 
 int cmd_shell_init(const struct world *world, const struct args *args)
@@ -73,12 +72,11 @@ int cmd_shell_init(const struct world *world, const struct args *args)
                              "`bawn shell-init --help` says where the line belongs");
     if (text_equal(caller_variable(&world->caller, "BAWN"), "1"))
         return EXIT_FINE; /* inside, the name means the agent itself */
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_request(&world->caller, &loaded);
     auto_buf struct buf out = {0};
     if (status == 0)
         add_agents(&loaded, shell, &out);
     put(world->out, &out);
-    loaded_free(&loaded);
     return status;
 }

@@ -7,24 +7,23 @@
 int cmd_show(const struct world *world, const struct args *args)
 {
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
-    if (status == 0 && args->flags & FLAG(BRIEF) && args->flags & (FLAG(PLAN) | FLAG(JSON))) {
-        status =
-            say_bad_input(world, "--brief is a text of its own", "leave --plan and --json out, or --brief");
-    } else if (status == 0) {
-        auto_buf struct buf out = {0};
-        struct style style = style_for_out(world, loaded.request.home);
-        if (args->flags & FLAG(BRIEF))
-            briefing_add(&loaded.plan, args->flags & (FLAG(REVIEW) | FLAG(DISCARD)), &out);
-        else if (args->flags & FLAG(JSON))
-            plan_add_json(&loaded.plan, args->command, &out);
-        else if (args->flags & FLAG(PLAN))
-            plan_add_text(&loaded.plan, &out);
-        else
-            policy_add_listing(&loaded.plan, &style, args->flags & FLAG(ALL), &out);
-        put(world->out, &out);
-    }
-    loaded_free(&loaded);
-    return status;
+    if (status)
+        return status;
+    if (args->flags & FLAG(BRIEF) && args->flags & (FLAG(PLAN) | FLAG(JSON)))
+        return say_bad_input(world, "--brief is a text of its own",
+                             "leave --plan and --json out, or --brief");
+    auto_buf struct buf out = {0};
+    struct style style = style_for_out(world, loaded.request.home);
+    if (args->flags & FLAG(BRIEF))
+        briefing_add(&loaded.plan, args->flags & (FLAG(REVIEW) | FLAG(DISCARD)), &out);
+    else if (args->flags & FLAG(JSON))
+        plan_add_json(&loaded.plan, args->command, &out);
+    else if (args->flags & FLAG(PLAN))
+        plan_add_text(&loaded.plan, &out);
+    else
+        policy_add_listing(&loaded.plan, &style, args->flags & FLAG(ALL), &out);
+    put(world->out, &out);
+    return EXIT_FINE;
 }

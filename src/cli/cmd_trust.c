@@ -10,8 +10,7 @@
 static size_t add_widenings(const struct loaded *loaded, const struct style *style, struct buf *out)
 {
     size_t count = 0;
-    for (size_t i = 0; i < loaded->policy.rules.count; i++) {
-        const struct rule *rule = &loaded->policy.rules.at[i];
+    vec_each (const struct rule, rule, &loaded->policy.rules) {
         if (!rule_is_held_back(&loaded->policy, rule))
             continue;
         buf_add_str(out, "  ");
@@ -74,20 +73,15 @@ int cmd_trust(const struct world *world, const struct args *args)
     struct run_request request = args_place(args);
     request.rules = &named;
     request.rule_count = args->words.count;
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
-    if (status == 0) {
-        const struct workspace *workspace = &loaded.policy.workspaces.at[0];
-        if (args->flags & FLAG(REVOKE)) {
-            status = revoke(world, &loaded, workspace->path);
-        } else if (!workspace->own_policy) {
-            status =
-                say_bad_input(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),
-                              "`bawn trust DIR` names another directory");
-        } else {
-            status = pin(world, args, &loaded, workspace);
-        }
-    }
-    loaded_free(&loaded);
-    return status;
+    if (status)
+        return status;
+    const struct workspace *workspace = &loaded.policy.workspaces.at[0];
+    if (args->flags & FLAG(REVOKE))
+        return revoke(world, &loaded, workspace->path);
+    if (!workspace->own_policy)
+        return say_bad_input(world, arena_printf(&loaded.arena, "there is no .bawn in %s", workspace->path),
+                             "`bawn trust DIR` names another directory");
+    return pin(world, args, &loaded, workspace);
 }

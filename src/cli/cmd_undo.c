@@ -88,7 +88,7 @@ static void add_session(const struct choice *choice, const struct style *style, 
     auto_fd int fd = session_open(choice->sessions_fd, record->name);
     auto_tree struct tree before = {0}, after = {0};
     struct err ignored;
-    checkpoint_list checkpoints = {0};
+    auto_vec checkpoint_list checkpoints = {0};
     if (fd >= 0 && record->mode == RECORD_LIVE)
         checkpoint_list_all(fd, &checkpoints);
     bool has_trees = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
@@ -106,7 +106,6 @@ static void add_session(const struct choice *choice, const struct style *style, 
         add_line(arena, style, out, &line);
         add_checkpoints(arena, style, out, fd, &checkpoints);
     }
-    vec_free(&checkpoints);
 }
 
 static int undo_list(const struct world *world, struct choice *choice)
@@ -173,13 +172,12 @@ static void own_trees(struct undo_target *target, struct tree before, struct tre
 /* Continues the way with the undos of this session, oldest first. */
 static void follow_undos(const struct choice *choice, const struct record *record, struct undo_target *target)
 {
-    record_list records;
+    auto_vec record_list records = {0};
     struct err ignored;
     if (record_list_all(choice->sessions_fd, choice->loaded.policy.arena, record->workspace, &records,
                         &ignored) < 0)
         return;
-    for (size_t i = 0; i < records.count; i++) {
-        const struct record *undo = &records.at[i];
+    vec_each (const struct record, undo, &records) {
         if (undo->mode != RECORD_UNDO || undo->state != STATE_DONE || strcmp(undo->of, record->name) != 0)
             continue;
         auto_fd int fd = session_open(choice->sessions_fd, undo->name);
@@ -190,20 +188,18 @@ static void follow_undos(const struct choice *choice, const struct record *recor
         if (is_whole)
             way_continue(&target->way, &before, &after);
     }
-    vec_free(&records);
 }
 
 /* The last checkpoint at or before the time; 0: all are later. */
 static uint64_t find_checkpoint(int folder_fd, time_t moment, struct timespec *ret_taken)
 {
-    checkpoint_list checkpoints;
+    auto_vec checkpoint_list checkpoints = {0};
     uint64_t number = 0;
     checkpoint_list_all(folder_fd, &checkpoints);
     for (size_t i = 0; i < checkpoints.count && checkpoints.at[i].taken.tv_sec <= moment; i++) {
         number = checkpoints.at[i].number;
         *ret_taken = checkpoints.at[i].taken;
     }
-    vec_free(&checkpoints);
     return number;
 }
 
@@ -270,8 +266,7 @@ static const struct record *latest(const struct choice *choice)
 /* A session that ran at the same time: bawn cannot tell which of the two changed a file. */
 static const struct record *find_overlap(const struct choice *choice, const struct record *record)
 {
-    for (size_t i = 0; i < choice->records.count; i++) {
-        const struct record *other = &choice->records.at[i];
+    vec_each (const struct record, other, &choice->records) {
         if (strcmp(other->name, record->name) == 0 || other->mode != RECORD_LIVE ||
             record->mode != RECORD_LIVE)
             continue;
@@ -326,7 +321,7 @@ static void restore_before(const struct world *world, const struct choice *choic
 {
     struct err err = {0};
     auto_tree struct tree before = {0};
-    revision_list revisions = {0};
+    auto_vec revision_list revisions = {0};
     auto_fd int fd = session_open(choice->sessions_fd, name);
     if (fd < 0)
         return; /* it has been pruned */
@@ -342,7 +337,6 @@ static void restore_before(const struct world *world, const struct choice *choic
     }
     if (result < 0 || tree_revise(fd, "before", &revisions, &err) < 0)
         say_err(world, &err);
-    vec_free(&revisions);
 }
 
 /* Refuses if another run overlaps. Returns 0, or the exit status. */

@@ -13,10 +13,8 @@ static int answer_all(const struct world *world, const struct args *args, const 
         json_open(&json, NULL, '[');
     for (size_t i = 0; i < args->words.count; i++) {
         struct err err = {0};
-        if (why_add(&loaded->plan, &style, args->words.at[i], as_json ? &json : NULL, &out, &err) < 0) {
-            say_err(world, &err);
-            return EXIT_BAD_INPUT;
-        }
+        if (why_add(&loaded->plan, &style, args->words.at[i], as_json ? &json : NULL, &out, &err) < 0)
+            return say_err(world, &err);
     }
     if (as_json)
         json_close(&json, ']');
@@ -30,10 +28,7 @@ int cmd_why(const struct world *world, const struct args *args)
         return say_bad_input(world, "`bawn why` wants a path, a host or a $NAME after it",
                              "`bawn why ~/.ssh` is an example");
     const struct run_request request = args_request(args);
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
-    if (status == 0)
-        status = answer_all(world, args, &loaded);
-    loaded_free(&loaded);
-    return status;
+    return status ? status : answer_all(world, args, &loaded);
 }

@@ -10,7 +10,6 @@
 #include "cli/say.h"
 #include "kernel/beneath.h"
 #include "session/caller.h"
-#include "workspace/transition.h"
 
 enum { MOST_LISTED = 20 };
 
@@ -181,8 +180,7 @@ void dialogue_fit_directories(decision_list *decisions)
 static void choose_changes(const struct choice *choice, const struct dialogue *dialogue,
                            decision_list *decisions)
 {
-    for (size_t i = 0; i < decisions->count; i++) {
-        struct decision *decision = &decisions->at[i];
+    vec_each (struct decision, decision, decisions) {
         const struct change *change = &decision->judged.change;
         bool is_shown = change_is_shown(change);
         if (!choose_has_path(choice, change->path) || (choice->paths.count && !is_shown)) {
@@ -212,8 +210,7 @@ int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *
 static struct tally count_changes(const decision_list *decisions)
 {
     struct tally tally = {0};
-    for (size_t i = 0; i < decisions->count; i++) {
-        const struct decision *decision = &decisions->at[i];
+    vec_each (const struct decision, decision, decisions) {
         bool is_shown = change_is_shown(&decision->judged.change);
         bool is_left = decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD;
         tally.go += decision->course == COURSE_GO && is_shown;
@@ -234,8 +231,7 @@ static void show(const struct world *world, const struct dialogue *dialogue, con
     struct style style = style_for_out(world, NULL);
     auto_buf struct buf out = {0};
     size_t listed = 0, more = 0, in_git = 0;
-    for (size_t i = 0; i < decisions->count; i++) {
-        const struct decision *decision = &decisions->at[i];
+    vec_each (const struct decision, decision, decisions) {
         if (!change_is_shown(&decision->judged.change))
             continue;
         if (decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD) {
@@ -401,7 +397,7 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
 int dialogue_run(const struct world *world, struct choice *choice, struct dialogue *dialogue)
 {
     struct err err = {0};
-    decision_list decisions;
+    auto_vec decision_list decisions = {0};
     struct progress_line line;
     dialogue->transition.progress = progress_begin(&line, &world->speaker, "looking at files");
     int decided = transition_decide(&dialogue->transition, choice->loaded.policy.arena, &decisions, &err);
@@ -411,6 +407,5 @@ int dialogue_run(const struct world *world, struct choice *choice, struct dialog
     int status = resolve_conflicts(world, choice, dialogue, &decisions);
     if (status == 0)
         status = dialogue_chosen(world, choice, dialogue, &decisions);
-    vec_free(&decisions);
     return status;
 }

@@ -47,11 +47,8 @@ static bool follows_others(const struct review *review, size_t number)
 static bool is_risky(const struct review *review, size_t number)
 {
     struct change change = review_change(review, number);
-    reason_list reasons;
-    patch_reasons(review->patch, &change, &reasons);
-    bool is_risky = reasons.count;
-    vec_free(&reasons);
-    return is_risky;
+    auto_vec gate_reasons reasons = patch_reasons(review->patch, &change);
+    return reasons.count;
 }
 
 static struct item *add_item(struct review *review, size_t number)
@@ -110,7 +107,7 @@ static size_t index_of(const struct review *review, const char *path)
 /* Marks renames in the decisions, as `bawn diff` shows them. */
 static void find_renames(struct review *review)
 {
-    change_list changes = {0};
+    auto_vec change_list changes = {0};
     for (size_t i = 0; i < review->decisions->count; i++)
         vec_push(&changes, review_change(review, i));
     compare_find_renames(&changes);
@@ -120,7 +117,6 @@ static void find_renames(struct review *review)
             review->decisions->at[i].judged.change.renamed =
                 &review->decisions->at[index_of(review, other->path)].judged.change;
     }
-    vec_free(&changes);
 }
 
 void review_collect(struct review *review)
@@ -151,8 +147,7 @@ void review_collect(struct review *review)
 
 void review_free(struct review *review)
 {
-    for (size_t i = 0; i < review->items.count; i++) {
-        struct item *item = &review->items.at[i];
+    vec_each (struct item, item, &review->items) {
         vec_free(&item->members);
         vec_free(&item->hunk_answers);
         hunks_free(&item->hunks);
@@ -318,8 +313,7 @@ static void decide_others(const struct review *review, const bool *were_asked)
 static void revise_session(const struct revising *revising)
 {
     struct dialogue *dialogue = revising->review->dialogue;
-    for (size_t i = 0; i < revising->review->decisions->count; i++) {
-        struct decision *decision = &revising->review->decisions->at[i];
+    vec_each (struct decision, decision, revising->review->decisions) {
         const struct change *change = &decision->judged.change;
         if (decision->course == COURSE_DROPPED)
             vec_push(&dialogue->afters, (struct revision){change->path, change->before});
@@ -342,8 +336,7 @@ int review_decide(struct review *review, struct err *err)
     struct revising revising = {.review = review};
     bool *were_asked = must_realloc(NULL, review->decisions->count + 1, sizeof(*were_asked));
     memset(were_asked, 0, review->decisions->count + 1);
-    for (size_t i = 0; i < review->items.count; i++) {
-        struct item *item = &review->items.at[i];
+    vec_each (struct item, item, &review->items) {
         decide_item(&revising, item);
         for (size_t j = 0; j < item->members.count; j++)
             were_asked[item->members.at[j]] = true;
@@ -364,8 +357,7 @@ int review_decide(struct review *review, struct err *err)
 struct review_tally review_count(const struct review *review)
 {
     struct review_tally tally = {0};
-    for (size_t i = 0; i < review->items.count; i++) {
-        const struct item *item = &review->items.at[i];
+    vec_each (const struct item, item, &review->items) {
         struct review_tally hunks =
             item->answer == ANSWER_HUNKS ? count_hunks(item) : (struct review_tally){0};
         tally.yes += hunks.yes || item->answer == ANSWER_YES || item->answer == ANSWER_MERGE ||

@@ -59,9 +59,10 @@ void say_problem(const struct world *world, const char *message, const char *hin
     put(world->err, &out);
 }
 
-void say_err(const struct world *world, const struct err *err)
+int say_err(const struct world *world, const struct err *err)
 {
     say_problem(world, err->message, err->hint);
+    return EXIT_BAD_INPUT;
 }
 
 /* --- the engine's speaker -------------------------------------------------------------------------------------------- */
@@ -119,9 +120,8 @@ static struct termios ready_terminal(const struct world *world)
     return modes;
 }
 
-static void be_interrupted(int number)
+static void be_interrupted(int number not_used)
 {
-    (void)number;
 }
 
 /*

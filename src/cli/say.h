@@ -19,7 +19,7 @@ bool ask_end(const struct world *world);
 
 /* "bawn: SENTENCE. HINT." on standard error. */
 void say_problem(const struct world *world, const char *message, const char *hint);
-void say_err(const struct world *world, const struct err *err);
+int say_err(const struct world *world, const struct err *err); /* returns EXIT_BAD_INPUT */
 
 /* The same, and return the exit status. */
 static inline int say_bad_input(const struct world *world, const char *message, const char *hint)

@@ -475,7 +475,7 @@ static const struct verb_entry verb_table[] = {
 
 int bawn_main(const struct world *world, int argument_count, char **arguments)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct args args = {0};
     int status = args_parse(world, verb_table, argument_count, arguments, &arena, &args);
     if (status == 0 && args.flags & FLAG(VERSION)) {
@@ -488,6 +488,5 @@ int bawn_main(const struct world *world, int argument_count, char **arguments)
         status = args.verb->run(world, &args);
     }
     args_free(&args);
-    arena_free(&arena);
     return status;
 }

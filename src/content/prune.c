@@ -60,7 +60,7 @@ static struct pack_use *use_of(pack_uses *uses, uint64_t number)
 /* Lists the packs, whether the index names them or a crash left them. */
 static int find_packs(const struct store *store, pack_uses *uses, struct err *err)
 {
-    DIR *folder = directories_list(store->folder_fd);
+    auto_dir DIR *folder = directories_list(store->folder_fd);
     if (!folder)
         return err_sys(err, errno, "cannot look through the snapshots");
     for (const struct dirent *entry; (entry = readdir(folder));) {
@@ -73,7 +73,6 @@ static int find_packs(const struct store *store, pack_uses *uses, struct err *er
         use->is_there = true;
         use->size = (uint64_t)status.st_size;
     }
-    closedir(folder);
     return 0;
 }
 
@@ -81,13 +80,11 @@ static int find_packs(const struct store *store, pack_uses *uses, struct err *er
 static void judge_packs(const struct store *store, store_is_needed *is_needed, void *context,
                         bool is_thorough, pack_uses *uses)
 {
-    for (size_t i = 0; i < store->blobs.count; i++) {
-        const struct blob *blob = &store->blobs.at[i];
+    vec_each (const struct blob, blob, &store->blobs) {
         if (blob->pack < MOST_PACKS && is_needed(context, &blob->id))
             use_of(uses, blob->pack)->needed += blob->size;
     }
-    for (size_t i = 0; i < uses->count; i++) {
-        struct pack_use *use = &uses->at[i];
+    vec_each (struct pack_use, use, uses) {
         uint64_t waste = use->size > use->needed ? use->size - use->needed : 0;
         use->goes = use->is_there && waste > (is_thorough ? 0 : use->size / 4);
     }
@@ -178,7 +175,7 @@ static bool is_needed_clone(const struct store *store, const char *name, store_i
 static uint64_t remove_clones(const struct store *store, store_is_needed *is_needed, void *context)
 {
     uint64_t freed = 0;
-    DIR *folder = directories_list(store->folder_fd);
+    auto_dir DIR *folder = directories_list(store->folder_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         struct stat status;
         if (text_starts_with(entry->d_name, CLONE) &&
@@ -187,8 +184,6 @@ static uint64_t remove_clones(const struct store *store, store_is_needed *is_nee
             unlinkat(store->folder_fd, entry->d_name, 0) == 0)
             freed += (uint64_t)status.st_blocks * 512;
     }
-    if (folder)
-        closedir(folder);
     return freed;
 }
 
@@ -198,7 +193,7 @@ int store_prune(struct store *store, store_is_needed *is_needed, void *context, 
     *ret_freed = 0;
     if (store_lock(store, err) < 0 || store_flush(store, err) < 0)
         return -1;
-    pack_uses uses = {0};
+    auto_vec pack_uses uses = {0};
     int result = find_packs(store, &uses, err);
     if (result == 0)
         judge_packs(store, is_needed, context, is_thorough, &uses);
@@ -219,11 +214,8 @@ int store_prune(struct store *store, store_is_needed *is_needed, void *context, 
     if (result == 0)
         *ret_freed += remove_clones(store, is_needed, context);
     const int fds[] = {rewriting.pack_fd, rewriting.index_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
-    vec_free(&uses);
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]);
     return result;
 }
 
@@ -231,13 +223,12 @@ uint64_t store_size(const char *directory)
 {
     auto_store struct store store = STORE_NONE;
     struct err ignored;
-    pack_uses uses = {0};
+    auto_vec pack_uses uses = {0};
     uint64_t size = 0;
     store.folder_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store.folder_fd >= 0 && find_packs(&store, &uses, &ignored) == 0) {
         for (size_t i = 0; i < uses.count; i++)
             size += uses.at[i].size;
     }
-    vec_free(&uses);
     return size;
 }

@@ -101,8 +101,7 @@ static int open_index(struct store *store)
 
 static void forget_index(struct store *store)
 {
-    if (store->index_fd >= 0)
-        close(store->index_fd);
+    fd_close(store->index_fd);
     store->index_fd = -1;
     free(store->slots);
     store->slots = NULL;
@@ -198,17 +197,11 @@ int store_wait_for_disk(struct store *store, struct err *err)
     return is_there ? 0 : blob_explain_write(err);
 }
 
-int store_identify(struct store *store, int fd, uint64_t size, bool has_holes, struct blob_id *ret_id,
-                   struct err *err)
-{
-    return blob_add(store, fd, size, has_holes, false, ret_id, err);
-}
-
 int store_is_same(struct store *store, int fd, uint64_t size, bool has_holes, const struct blob_id *id,
                   struct err *err)
 {
     struct blob_id found;
-    return store_identify(store, fd, size, has_holes, &found, err) < 0
+    return blob_add(store, fd, size, has_holes, false, &found, err) < 0
                ? -1
                : memcmp(found.bytes, id->bytes, sizeof(found.bytes)) == 0;
 }
@@ -352,10 +345,8 @@ int store_open(const char *directory, struct store *ret_store, struct err *err)
 void store_close(struct store *store)
 {
     const int fds[] = {store->folder_fd, store->lock_fd, store->index_fd, store->pack_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]); /* this releases the lock, too */
-    }
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]); /* this releases the lock, too */
     buf_free(&store->waiting);
     buf_free(&store->waiting_index);
     vec_free(&store->blobs);

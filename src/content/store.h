@@ -61,10 +61,6 @@ int store_flush(struct store *store, struct err *err) must_check;
 /* Waits until everything flushed so far is on the disk. The blocks of a clone are the file system's business. */
 int store_wait_for_disk(struct store *store, struct err *err) must_check;
 
-/* Computes the hash of an open file without storing anything. */
-int store_identify(struct store *store, int fd, uint64_t size, bool has_holes, struct blob_id *ret_id,
-                   struct err *err) must_check;
-
 /* Does the open file have that content? Returns 1, 0, or -1 with *err filled. */
 int store_is_same(struct store *store, int fd, uint64_t size, bool has_holes, const struct blob_id *id,
                   struct err *err) must_check;

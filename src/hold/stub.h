@@ -1,10 +1,10 @@
 /*
- * Stubs: git control files that do not exist and must not come into being while a command runs (config.worktree, commondir,
- * hooks/). Something harmless is made in their place, which the launcher can pin, and is removed at the end.
+ * Stubs: harmless files in the place of git control files that do not exist and must not be created while a command runs
+ * (config.worktree, commondir, hooks/). The launcher pins them, and they are removed at the end.
  *
- * Each stub has a record in $XDG_STATE_HOME/bawn/stubs, written before the stub is there. Whoever relies on a stub holds
- * a shared lock on its record; the last one to let go removes the stub, and what a killed bawn left is removed by the next.
- * Nothing is removed that is not the very file that was made, with nothing added to it.
+ * Each stub has a record in $XDG_STATE_HOME/bawn/stubs, written before the stub is made. A session that relies on a stub has a
+ * shared lock on its record. The last session removes the stub; the next bawn removes the stubs of killed ones. A file is
+ * removed only if it is the one that was made, unchanged.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "base/vec.h"
 
 struct stub {
-    const char *key; /* its record's name in the folder */
+    const char *key; /* the name of its record */
     int record_fd;   /* with a shared lock */
 };
 
@@ -25,20 +25,20 @@ struct stubs {
     VEC(struct stub) held;
 };
 
-/* Nothing is made yet. */
+/* Makes nothing yet. */
 struct stubs stubs_in(struct arena *arena, const char *state_directory);
 
 /*
- * Sees to it that there is something at the path, which lies in a git directory. A stub that another session made is
- * shared. Returns 1 where something is there, 0 where nothing is and nothing can be made by this user, -1 on failure.
+ * Makes sure that something exists at the path, which lies in a git directory. Sessions share a stub. Returns 1 if something is
+ * there, 0 if nothing is and this user cannot make it, -1 on failure.
  */
 int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const char *content, struct err *err)
     must_check;
 
-/* Lets go of all, and removes those that nobody else relies on. */
+/* Releases all, and removes those that no other session relies on. */
 void stubs_release(struct stubs *stubs);
 
-/* Removes what killed sessions left; `removed` is called for each. */
+/* Removes the stubs of killed sessions; calls `removed` for each. */
 typedef void stubs_removed(void *context, const char *path);
 int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *removed, void *context,
                struct err *err) must_check;

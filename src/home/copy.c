@@ -28,18 +28,18 @@ enum {
 struct copying {
     struct arena *arena;
     const struct plan *plan;
-    const struct operation *operation; /* that is being carried out */
+    const struct operation *operation; /* the operation that is carried out */
     int root_fd, home_fd;
     struct memory before, now;
     struct map named;  /* host paths that operations name */
-    fs_names patterns; /* that hide something below the operation's source */
+    fs_names patterns; /* patterns that hide something below the operation's source */
     uint64_t bytes;
     size_t entries;
     bool failed;
-    struct err first; /* the first thing that went wrong */
+    struct err first; /* the first failure */
 };
 
-/* Says what went wrong first; the rest is copied all the same. */
+/* Remembers the first failure; the other files are still copied. */
 static void note_failure(struct copying *copying, const struct err *err)
 {
     if (!copying->failed)
@@ -47,7 +47,7 @@ static void note_failure(struct copying *copying, const struct err *err)
     copying->failed = true;
 }
 
-/* Is the place left out: hidden, or the business of an operation of its own? */
+/* Is the path left out: hidden, or named by another operation? */
 static bool is_left_out(const struct copying *copying, const char *path)
 {
     if (map_get(&copying->named, path, strlen(path)))
@@ -59,7 +59,7 @@ static bool is_left_out(const struct copying *copying, const char *path)
     return false;
 }
 
-/* A file of the home gets its new content at once or not at all. Returns 0 or -1. */
+/* Copies a file's content. Returns 0 or -1. */
 static int copy_bytes(int from_fd, int to_fd, off_t size)
 {
     char part[65536];
@@ -70,7 +70,7 @@ static int copy_bytes(int from_fd, int to_fd, off_t size)
         if (got < 0 || write_whole(to_fd, part, (size_t)got) < 0)
             return -1;
         if (got == 0)
-            return 0; /* it has shrunk meanwhile, and will be copied again */
+            return 0; /* the file has shrunk, and will be copied again */
         left -= got;
     }
     return 0;
@@ -81,7 +81,7 @@ static int open_destination(struct copying *copying, const char *destination, st
     return files_make_directory(copying->home_fd, path_parent(copying->arena, destination) + 1, true, err);
 }
 
-/* What of a file of settings may come in, in the place of the file. Returns 1 where nothing may. */
+/* Writes the settings that may pass into the file. Returns 1 if none may. */
 static int sift_bytes(const struct operation *operation, int from_fd, int to_fd)
 {
     auto_buf struct buf text = {0};
@@ -93,7 +93,7 @@ static int sift_bytes(const struct operation *operation, int from_fd, int to_fd)
     return kept.size ? write_whole(to_fd, kept.bytes, kept.size) : 1;
 }
 
-/* Returns 1 where nothing was to be copied, and what is there shall go. */
+/* Returns 1 if there was nothing to copy and the destination must go. */
 static int copy_file(struct copying *copying, int parent_fd, const char *source, const char *destination,
                      struct stat *status, struct err *err)
 {
@@ -127,7 +127,7 @@ static int copy_file(struct copying *copying, int parent_fd, const char *source,
     return files_place(directory, temporary, path_name(destination), err);
 }
 
-/* A link is copied as what it is: inside it leads where it leads, if that is there. */
+/* Copies a symlink as a symlink. */
 static int copy_link(struct copying *copying, int parent_fd, const char *source, const char *destination,
                      struct err *err)
 {
@@ -157,7 +157,7 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
     auto_dir DIR *directory = fd < 0 || depth >= DEEPEST ? NULL : fdopendir(fd);
     int trouble = directory ? 0 : fd >= 0 && depth >= DEEPEST ? ELOOP : errno;
     if (directory)
-        fd_take(&fd); /* now the stream's */
+        fd_take(&fd); /* the stream owns it now */
     for (const struct dirent *entry; directory && (entry = directories_next(directory, &trouble));) {
         const char *path = path_join(copying->arena, source, entry->d_name);
         if (!is_left_out(copying, path))
@@ -170,7 +170,7 @@ static void copy_directory(struct copying *copying, int parent_fd, const char *s
     }
 }
 
-/* `parent_fd` is the directory in which the source lies. */
+/* `parent_fd` is the directory that has the source. */
 static void copy_entry(struct copying *copying, int parent_fd, const char *source, const char *destination,
                        unsigned depth)
 {
@@ -185,7 +185,7 @@ static void copy_entry(struct copying *copying, int parent_fd, const char *sourc
     }
     if (memory_find(&copying->now, destination) ||
         fstatat(parent_fd, path_name(source), &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return; /* made already, or gone meanwhile */
+        return; /* already made, or gone */
     if (S_ISDIR(status.st_mode)) {
         copy_directory(copying, parent_fd, source, destination, depth);
         return;
@@ -194,7 +194,7 @@ static void copy_entry(struct copying *copying, int parent_fd, const char *sourc
         return;
     int result = 0;
     unsigned sifted = copying->operation->kind == OP_SIFT ? SIFT_VERSION : 0;
-    /* What the command goes on writing itself is not made twice. */
+    /* A file that the command continues to write is made only once. */
     bool once = sifted && sifted_is_made_once(sifted_file(copying->operation->path));
     auto_fd int made = once ? open_beneath(copying->home_fd, destination + 1, O_PATH, 0) : -1;
     if (made < 0 && !memory_has(&copying->before, destination, &status, sifted))
@@ -222,7 +222,7 @@ static void carry_out(struct copying *copying, const struct operation *operation
     copy_entry(copying, parent_fd, operation->source, destination, 0);
 }
 
-/* What was copied once and no longer is: the host's file is gone, or the rule is. */
+/* Removes former copies: the host's file is gone, or the rule is. */
 static void remove_former(struct copying *copying)
 {
     for (size_t i = 0; i < copying->before.entries.count; i++) {
@@ -237,7 +237,7 @@ static void remove_former(struct copying *copying)
     }
 }
 
-/* Only one bawn copies into a home at a time: the other one waits. */
+/* Only one bawn copies into a home at a time; others wait. */
 static int lock(int state_fd, struct err *err)
 {
     auto_fd int fd = openat(state_fd, "copying", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -265,7 +265,7 @@ int home_copy(struct arena *arena, const struct plan *plan, int home_fd, int sta
         if (path && !operation->is_pattern && operation->kind != OP_LINK)
             *map_at(&copying.named, path, strlen(path)) = (void *)operation;
     }
-    /* From the last on: of two that go to the same place, as the machine's settings and the user's do, that one counts. */
+    /* Backwards: of two operations with the same destination (settings of the machine and of the user), the last counts. */
     for (size_t i = plan->operations.count; i-- > 0;) {
         if (plan->operations.at[i].kind == OP_COPY || plan->operations.at[i].kind == OP_SIFT)
             carry_out(&copying, &plan->operations.at[i]);

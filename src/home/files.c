@@ -16,7 +16,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
-/* What stands where something else must be keeps its content and loses its name. */
+/* Moves aside a file that has the wrong type. Its content is not lost. */
 static int move_aside(int directory_fd, const char *name)
 {
     enum { MOST = 1000 };
@@ -31,7 +31,7 @@ static int move_aside(int directory_fd, const char *name)
     return -1;
 }
 
-/* A directory of the home must be one that the command can use; root would not notice that it is closed. */
+/* A directory of the home must be open to the command; root would not notice a closed one. */
 static int open_up(int fd, const char *path, struct err *err)
 {
     struct stat status;

@@ -11,14 +11,14 @@
 enum { CONFIG_LARGEST = 256 * 1024, MOST_ALIASES = 200 };
 
 /*
- * .git/config is frozen: what would write to it by itself must not. ssh must not ask where nobody answers; here and not
- * in the environment, so that a repository's own core.sshCommand still counts.
+ * .git/config is frozen, so git must not write to it by itself. ssh must not ask if nobody can answer; this is not an
+ * environment variable, so that a repository's core.sshCommand still counts.
  */
 static const char always[] = "[push]\n\tdefault = current\n"
                              "[branch]\n\tautoSetupMerge = false\n\tautoSetupRebase = never\n"
                              "[core]\n\tsshCommand = ssh -o BatchMode=yes\n";
 
-/* What is taken over, and in which section and under which name. */
+/* Settings to pass on: section and name. */
 struct taken {
     const char *name, *email, *default_branch, *line_ends;
     struct buf aliases, system;
@@ -26,8 +26,8 @@ struct taken {
 };
 
 /*
- * Of the machine's own settings, more: containers and corporate machines need what is in them (safe.directory, the filter of
- * LFS, a certificate authority).
+ * More settings pass from the machine's file: containers and corporate machines need safe.directory, the LFS filter, a
+ * certificate authority.
  */
 static const char *const of_system[] = {"safe.*",
                                         "filter.*",
@@ -65,7 +65,7 @@ static const char *const of_system[] = {"safe.*",
                                         "core.quotepath",
                                         NULL};
 
-/* An alias of git's own commands. One that begins with '!' is a shell's, and may be anything. */
+/* An alias of a git command. An alias that begins with '!' runs a shell and does not pass. */
 static void take_alias(struct taken *taken, const struct git_setting *setting)
 {
     if (*setting->subsection || setting->value[strspn(setting->value, " \t")] == '!' ||
@@ -107,7 +107,7 @@ static void take_of_system(void *context, const struct git_setting *setting)
     git_config_add(&taken->system, setting->name, setting->value ? setting->value : "true");
 }
 
-/* What a rule hides is not read here either. */
+/* A hidden file is not read here either. */
 static bool is_hidden(const struct policy *policy, const char *path)
 {
     const struct placed *decides = decide_path(policy, path, NULL).decides;
@@ -126,7 +126,7 @@ static void take_from(const struct policy *policy, const char *path, git_setting
         fs_read(policy->request.fs, place->real, CONFIG_LARGEST, &text, &size, &ignored) <= 0)
         return;
     if (git_config_read(policy->arena, text, size, found, taken) < 0)
-        return; /* git itself will say what is wrong with it, outside */
+        return; /* git outside reports the mistake */
 }
 
 static void add_if_set(struct buf *out, const char *section, const char *name, const char *value)

@@ -11,7 +11,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
-/* Of a fresh home, in the session's folder. */
+/* The name of a fresh home in the session's folder. */
 #define FRESH_NAME "home"
 
 static bool is_filled(const struct plan *plan)
@@ -57,7 +57,7 @@ int home_open(struct arena *arena, const struct plan *plan, const struct session
     home.fd = open_made(home.path, err);
     if (home.fd < 0)
         return -1;
-    /* So that `bawn home reset` sees that it is in use. A lock that a program inside holds does not matter. */
+    /* `bawn home reset` sees by this lock that the home is in use. A lock that a program inside takes does not matter. */
     flock(home.fd, LOCK_SH | LOCK_NB);
     clock_gettime(CLOCK_REALTIME_COARSE, &home.began);
     *ret_home = home;
@@ -104,10 +104,8 @@ int home_close(struct home *home, const struct session *session, struct err *err
         result = -1;
     }
     const int fds[] = {home->seeds_fd, home->state_fd, home->fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fds[i]);
     home->fd = home->state_fd = home->seeds_fd = -1;
     return result;
 }

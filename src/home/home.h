@@ -1,14 +1,14 @@
 /*
- * The private home of a run: a directory on the host that appears inside as the user's home. It is kept between runs,
- * one an agent and workspace, and whatever lies in it was written by a sandbox: it is hostile.
+ * The private home of a run: a directory on the host that appears inside as the user's home. Each agent and workspace has one,
+ * kept between runs. A sandbox wrote its content, so the content is hostile.
  *
- *   files.c    changes in it that no planted link leads astray
- *   copy.c     what `copy` puts in; memory.c remembers what that was
- *   seed.c     where goes what is written to a folder of the host's that is only to read
- *   sync.c     what `sync` keeps the same on both sides; version.c reads and replaces one content of a file
- *   left.c     looks at what runs have left in it, and fetches a file
+ *   files.c    changes files in it through no planted symlink
+ *   copy.c     carries out `copy`; memory.c remembers the copies
+ *   seed.c     prepares the upper layers of seeds
+ *   sync.c     carries out `sync`; version.c reads and replaces one content of a file
+ *   left.c     finds what runs have left in it, and fetches a file
  *
- * Beside the home lies a folder of bawn's own, NAME.state, which no sandbox sees.
+ * Beside the home is bawn's own folder NAME.state, which no sandbox sees.
  */
 #pragma once
 
@@ -20,12 +20,11 @@
 
 struct home {
     const char *path; /* on the host */
-    int fd;           /* locked (shared) as long as the run lasts; -1: not begun */
+    int fd;           /* with a shared lock during the run; -1: not begun */
     int state_fd;
-    int seeds_fd; /* what takes what is written to seeds, locked; -1: there are none */
-    bool
-        has_own_seeds; /* another run has those of this home: this one's lie in the session's folder, and go with it */
-    bool is_fresh; /* it goes when the run ends */
+    int seeds_fd;       /* the upper layers of seeds, locked; -1: none */
+    bool has_own_seeds; /* another run uses the layers of this home: this run's are in the session's folder */
+    bool is_fresh;      /* removed when the run ends */
     struct timespec began;
     struct sync sync;
 };
@@ -34,7 +33,7 @@ struct home {
     ((struct home){                                                                                          \
         .fd = -1, .state_fd = -1, .seeds_fd = -1, .sync = {.fd = -1, .timer_fd = -1, .root_fd = -1}})
 
-/* Does the home of this plan need a session before it can be opened and filled? Most do not. */
+/* Must a session exist before this home is opened and filled? Mostly not. */
 bool home_needs_session(const struct plan *plan);
 
 /* Opens the home, made if it is missing. A fresh one lies in the session's folder. */

@@ -18,7 +18,7 @@ static void add(struct memory *memory, struct remembered entry)
     *map_at(&memory->by_path, entry.path, strlen(entry.path)) = (void *)entry.look;
 }
 
-/* The size of a look at the beginning of the text, or 0 where there is none. */
+/* The size of the look at the start of the text, or 0. */
 static size_t look_size(const char *text)
 {
     size_t size = 0;
@@ -33,7 +33,7 @@ static size_t look_size(const char *text)
     return 0;
 }
 
-/* A path that bawn may have written: it leads nowhere but down. */
+/* Could bawn have written the path? It has no "..". */
 static bool is_sound(const char *path)
 {
     for (const char *name = path; *name == '/';) {
@@ -98,7 +98,7 @@ const char *memory_find(const struct memory *memory, const char *path)
     return map_get(&memory->by_path, path, strlen(path));
 }
 
-/* The last number is there for a file that was sifted: another list of what may pass makes another file. */
+/* The last number is for sifted files: with other lists, the file is made again. */
 static const char *look_of(struct arena *arena, const struct stat *status, unsigned sifted)
 {
     const char *look =

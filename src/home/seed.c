@@ -22,7 +22,7 @@ static int open_seeds(int folder_fd)
     return open_directory_at(folder_fd, SEEDS_NAME);
 }
 
-/* A layer serves one overlay at a time: a second run beside the first begins with nothing but the host's. */
+/* An upper layer serves one overlay at a time. A second run starts with empty layers. */
 static int take_seeds(const struct session *session, struct home *home, struct err *err)
 {
     home->seeds_fd = open_seeds(home->state_fd);
@@ -34,12 +34,12 @@ static int take_seeds(const struct session *session, struct home *home, struct e
     return home->seeds_fd < 0 ? err_sys(err, errno, "cannot make room for what is written to caches") : 0;
 }
 
-/* What takes what is written to the folder. Returns NULL, or why there can be none. */
+/* Makes the upper layer of a seed. Returns NULL, or the reason why it cannot. */
 static const char *make_layer(int layer_fd, const char *covered)
 {
     struct err ignored;
     struct stat status;
-    /* The kernel refuses a work folder that a run left which it did not see end. */
+    /* The kernel refuses a work folder that an interrupted run left. */
     if (remove_tree(layer_fd, "work", &ignored) < 0)
         return "what an earlier run left there cannot be removed";
     bool is_kept = fstatat(layer_fd, "upper", &status, AT_SYMLINK_NOFOLLOW) == 0;
@@ -53,13 +53,13 @@ static const char *make_layer(int layer_fd, const char *covered)
     return unfit;
 }
 
-/* Is it a rule of the user's, or of a profile that the user asked for? What bawn finds useful by itself goes without a word. */
+/* Does the rule come from the user, or from a profile that the user asked for? Otherwise a missing seed is not reported. */
 static bool was_asked_for(const struct operation *operation)
 {
     return operation->because->source->asked_by >= LAYER_ADMIN;
 }
 
-/* Sets *ret_layer to the layer of one seed, or to NULL where there can be none and nobody asked for it. */
+/* Sets *ret_layer to the layer of one seed; NULL if it cannot be made and nobody asked for it. */
 static int begin_one(struct arena *arena, const struct operation *operation, const char *seeds, int seeds_fd,
                      const char **ret_layer, struct err *err)
 {

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "home/sift_parts.h"
 
-/* What may pass. The words are matched whole; `*` stands for a part of a name. */
+/* The settings that may pass. Names are matched whole; `*` matches part of a name. */
 static const char *const npm_keys[] = {"registry",
                                        "@*:registry",
                                        "strict-ssl",
@@ -54,7 +54,7 @@ static const char *const claude_keys[] = {"hasCompletedOnboarding",
                                           "bypassPermissionsModeAccepted",
                                           NULL};
 
-/* A line of the kind "[name]": returns its name, or nothing. */
+/* "[name]": finds the name. */
 static bool take_section(struct span line, struct span *ret_name)
 {
     if (line.size < 2 || *line.at != '[' || line.at[line.size - 1] != ']')
@@ -79,7 +79,7 @@ static bool is_one_word(struct span value)
     return value.size && sift_size_up_to(value, 0, " \t") == value.size;
 }
 
-/* A value of TOML that ends on its line: "text", a number, true or false. */
+/* Is it a TOML value that ends on its line: "text", a number, true or false? */
 static bool is_whole_toml(struct span value)
 {
     if (value.size >= 2 && *value.at == '"')
@@ -91,7 +91,7 @@ static bool is_whole_toml(struct span value)
     return value.size > 0;
 }
 
-/* A list of versions, on its line: no word in it could be more. */
+/* Is it a list of versions on one line? */
 static bool is_list_of_versions(struct span value)
 {
     if (value.size < 2 || *value.at != '[' || value.at[value.size - 1] != ']')
@@ -103,7 +103,7 @@ static bool is_list_of_versions(struct span value)
     return true;
 }
 
-/* Of a value such as { url = "…", token = "…" }: what stands behind the one key, with its quotes. */
+/* Of a value such as { url = "…", token = "…" }: the value of one key, with its quotes. */
 static bool take_inline(struct span value, const char *key, struct span *ret_value)
 {
     size_t at = 1, key_size = strlen(key);
@@ -116,7 +116,7 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
         size_t quote = at + part.size;
         if (quote >= value.size || value.at[quote] != '"' || equals == part.size ||
             sift_trim((struct span){part.at + equals + 1, part.size - equals - 1}).size)
-            return false; /* numbers and what else may stand there are not understood */
+            return false; /* numbers and other values are not parsed */
         size_t size = sift_size_up_to(value, quote + 1, "\"");
         if (quote + 1 + size >= value.size)
             return false;
@@ -130,18 +130,18 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
     return false;
 }
 
-/* How files of lines differ. */
+/* The differences between line formats. */
 struct dialect {
     const char *const *keys;
     bool has_sections, continues, is_toml;
-    bool has_lists;         /* of versions */
-    bool has_comments;      /* behind a value, too */
-    bool is_one_word;       /* every value */
-    bool has_words;         /* "key value", each one word and from the line's beginning on */
-    const char *inline_key; /* the one that is kept of a table in one line */
+    bool has_lists;         /* lists of versions */
+    bool has_comments;      /* also behind a value */
+    bool is_one_word;       /* each value is one word */
+    bool has_words;         /* "key value", each one word, from the start of the line */
+    const char *inline_key; /* the key that is kept of a one-line table */
 };
 
-/* "[index]", of the line "[[index]]": one more of a list. */
+/* "[index]" inside "[[index]]": another item of a list. */
 static bool is_plain_section(struct span section)
 {
     bool is_item = section.size > 2 && *section.at == '[' && section.at[section.size - 1] == ']';
@@ -162,7 +162,7 @@ static void add_setting(struct buf *out, struct span section, struct span *ret_w
     buf_add_str(out, inline_key ? " }\n" : "\n");
 }
 
-/* Without the comment behind it. One that a space stands before is clear; after that, none of what is left may hide a name. */
+/* Removes a trailing comment. It must follow a space; no secret may be hidden in the rest. */
 static bool cut_comment(struct span *value)
 {
     for (size_t i = 0; i < value->size; i++) {
@@ -219,7 +219,7 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
     }
 }
 
-/* Of claude's state: that it was set up, and for whom. Projects, servers and their keys stay out. */
+/* Of claude's state: that it was set up, and for whom. Projects, servers and their keys do not pass. */
 static void sift_claude(struct span text, struct buf *out)
 {
     auto_buf struct buf kept = {0};
@@ -235,7 +235,7 @@ static void sift_claude(struct span text, struct buf *out)
         buf_printf(out, "{%s}\n", buf_text(&kept));
 }
 
-/* How a file of lines is written; NULL for one that is not. */
+/* The format of the file; NULL if it has no line format. */
 static const struct dialect *dialect_of(enum sifted file)
 {
     static const struct dialect npm = {.keys = npm_keys, .has_comments = true, .is_one_word = true};

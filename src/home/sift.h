@@ -1,6 +1,6 @@
 /*
- * Of a file with settings and secrets, the settings: a new text that holds only what a list names. What is not understood is
- * left out, and so are the name and the password in an URL.
+ * Extracts the settings from a file that may also have secrets. The new text has only settings that a list names. Settings that
+ * are not understood are omitted, and so are user names and passwords in URLs.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "policy/sift.h"
 
-/* One more whenever a list or its reading changes: then every home's files are made anew. */
+/* Increase it when a list or its parsing changes: then all homes' files are made again. */
 enum { SIFT_VERSION = 1, SIFT_LARGEST = 16 * 1024 * 1024 };
 
-/* Nothing is added where there is nothing to keep. */
+/* Adds nothing if no setting passes. */
 void sift_text(enum sifted file, const char *text, size_t size, struct buf *out);

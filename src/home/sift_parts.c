@@ -45,7 +45,7 @@ size_t sift_size_up_to(struct span text, size_t at, const char *ends)
 
 static const char host_ends[] = "/ \t\"'<>?#";
 
-/* Behind the name and password, up to the last @ before the path: a password may hold one itself. */
+/* Skips user name and password, up to the last @ before the path: a password may contain an @. */
 static size_t host_of_url(struct span value, size_t begin)
 {
     size_t host = begin;
@@ -59,7 +59,7 @@ static bool begins_host(struct span value, size_t at)
     return at >= 3 && memcmp(value.at + at - 3, "://", 3) == 0;
 }
 
-/* A host, and a port of digits: anything else behind a colon is a password. */
+/* A host, and a port of digits: anything else after a colon is a password. */
 static bool is_host(struct span host)
 {
     size_t colon = sift_size_up_to(host, 0, ":");

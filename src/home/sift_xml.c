@@ -1,4 +1,4 @@
-/* The little of XML in which Maven and NuGet keep theirs. */
+/* Parses the subset of XML that Maven and NuGet use. */
 #include <string.h>
 
 #include "home/sift_parts.h"
@@ -6,7 +6,7 @@
 static const char *const maven_elements[] = {"id", "name", "url", "mirrorOf", "blocked", NULL};
 static const char *const nuget_attributes[] = {"key", "value", "protocolVersion", NULL};
 
-/* The text between <name> and </name>, from *at on, which is moved behind it. */
+/* Finds the text between <name> and </name> from *at on, and moves *at behind it. */
 static bool take_element(struct span text, size_t *at, const char *name, struct span *ret_inner)
 {
     auto_buf struct buf open = {0};
@@ -25,13 +25,13 @@ static bool take_element(struct span text, size_t *at, const char *name, struct 
     return true;
 }
 
-/* Text of an element that holds no other: no markup in it. */
+/* Is it text without markup? */
 static bool is_plain_text(struct span text)
 {
     return !memchr(text.at, '<', text.size) && !memchr(text.at, '>', text.size);
 }
 
-/* Examples in comments are no settings. */
+/* Removes comments, because examples in comments are not settings. */
 void sift_drop_comments(struct span text, struct buf *out)
 {
     static const char open[] = "<!--", close[] = "-->";
@@ -47,7 +47,7 @@ void sift_drop_comments(struct span text, struct buf *out)
     }
 }
 
-/* Of Maven's settings, the mirrors. */
+/* Keeps the mirrors of Maven's settings. */
 void sift_maven(struct span text, struct buf *out)
 {
     struct span mirrors, mirror, value;
@@ -87,7 +87,7 @@ static bool take_attribute(struct span tag, const char *name, struct span *ret_v
     return true;
 }
 
-/* Of NuGet's, where packages come from. */
+/* Keeps the package sources of NuGet's settings. */
 void sift_nuget(struct span text, struct buf *out)
 {
     static const char add[] = "<add ";

@@ -1,4 +1,4 @@
-/* The little of YAML in which yarn and conda keep their settings. */
+/* Parses the subset of YAML that yarn and conda use. */
 #include <string.h>
 
 #include "home/sift_parts.h"
@@ -7,7 +7,7 @@ static const char *const yarn_keys[] = {"npmRegistryServer", "npmScopes.*.npmReg
                                         "nodeLinker",        "enableTelemetry",
                                         "enableStrictSsl",   NULL};
 
-/* A value of YAML that ends on its line: a plain word or URL, or one in quotes. */
+/* Is it a YAML value that ends on its line: a plain word or URL, or a quoted one? */
 static bool is_whole_yaml(struct span value)
 {
     if (value.size == 0 || strchr("[{|>&*!%@`#,?-", *value.at))
@@ -18,7 +18,7 @@ static bool is_whole_yaml(struct span value)
     return !memmem(value.at, value.size, " #", 2) && !memmem(value.at, value.size, ": ", 2);
 }
 
-/* "key: value" or "key:", two spaces a level, as yarn writes it. Returns the level, or -1 where it is something else. */
+/* "key: value" or "key:", two spaces a level, as yarn writes it. Returns the level, or -1 for anything else. */
 static int take_yaml(struct span raw, struct span *ret_key, struct span *ret_value)
 {
     size_t indent = 0;
@@ -34,12 +34,12 @@ static int take_yaml(struct span raw, struct span *ret_key, struct span *ret_val
     return ret_key->size ? (int)(indent / 2) : -1;
 }
 
-/* Of yarn's, settings of one line at the top, and of each scope its registry. */
+/* Keeps one-line settings at the top, and the registry of each scope. */
 void sift_yarn(struct span text, struct buf *out)
 {
     static const struct span nothing = {NULL, 0};
     struct span raw, key, value, parents[2] = {0};
-    size_t told = 0; /* how many of the parents stand in the output already */
+    size_t told = 0; /* how many parents are already in the output */
     while (sift_next_line(&text, &raw)) {
         int level = take_yaml(raw, &key, &value);
         if (level < 0 || level > 2 || !sift_is_plain_name(key))
@@ -86,9 +86,12 @@ static const char *const conda_keys[] = {"channel_alias",
 static const char *const conda_lists[] = {"channels", "default_channels", "create_default_packages", NULL};
 static const char *const conda_maps[] = {"custom_channels", NULL};
 
-/* A list or a map as it is read. One item that is not understood leaves all of it out: the others alone would mean something else. */
+/*
+ * A list or map while it is parsed. One item that is not understood omits all of it, because the rest would have another
+ * meaning.
+ */
 struct yaml_block {
-    struct span key; /* empty: none is being read */
+    struct span key; /* empty: no block is open */
     bool is_map, is_understood;
     size_t indent;
     struct buf items;
@@ -101,7 +104,7 @@ static struct span without_comment(struct span value)
     return comment ? sift_trim((struct span){value.at, (size_t)(comment - value.at)}) : value;
 }
 
-/* Nothing that is written in another way than it is read, and no token in the place of a channel's name: "t/TOKEN/name". */
+/* No escapes, and no token in the place of a channel's name: "t/TOKEN/name". */
 static bool is_plain_value(struct span value)
 {
     size_t quote = value.size && strchr("\"'", *value.at) ? 1 : 0;
@@ -111,8 +114,8 @@ static bool is_plain_value(struct span value)
 }
 
 /*
- * The address of a channel may hold a token, too: "https://conda.anaconda.org/t/TOKEN/name". Returns false where the value is not
- * understood; what is left when the token is gone must be so as well.
+ * A channel's URL may also contain a token: "https://conda.anaconda.org/t/TOKEN/name". The token is removed. Returns false if
+ * the value, or the rest of it, is not understood.
  */
 static bool take_value(struct span value, struct buf *ret_value)
 {
@@ -144,7 +147,7 @@ static void end_block(struct yaml_block *block, struct buf *out)
     *block = (struct yaml_block){0};
 }
 
-/* "- item" of a list, which may begin where its key does, or "key: value" of a map. */
+/* "- item" of a list, which may start in the column of its key, or "key: value" of a map. */
 static void take_item(struct yaml_block *block, struct span raw, size_t indent)
 {
     struct span line = sift_trim(raw), key = {0}, value = {0};
@@ -163,7 +166,7 @@ static void take_item(struct yaml_block *block, struct span raw, size_t indent)
     buf_printf(&block->items, "%s\n", buf_text(&taken));
 }
 
-/* A setting at the top: a value of one line, or the beginning of a list or a map. */
+/* A setting at the top: a one-line value, or the start of a list or map. */
 static void take_top(struct yaml_block *block, struct span raw, struct buf *out)
 {
     struct span key, value;
@@ -179,7 +182,7 @@ static void take_top(struct yaml_block *block, struct span raw, struct buf *out)
         buf_printf(out, "%.*s: %s\n", (int)key.size, key.at, buf_text(&taken));
 }
 
-/* Which channels are asked, without what lets one in. */
+/* Keeps the channels, without their credentials. */
 void sift_conda(struct span text, struct buf *out)
 {
     struct yaml_block block = {0};

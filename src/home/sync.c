@@ -17,26 +17,26 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
-/* One of the two places of a file. */
+/* One of the two places of a file: inside or outside. */
 struct side {
-    int top_fd;         /* what the directory's path starts at */
-    const char *folder; /* relative to that */
+    int top_fd;         /* the directory's path starts here */
+    const char *folder; /* relative to top_fd */
     const char *name;
     bool is_hosts;
     int watch; /* -1: none */
-    int fd;    /* of the directory, while both sides are compared */
+    int fd;    /* the directory, while both sides are compared */
     struct version version;
 };
 
 struct synced {
     const char *source;
     struct side host, home;
-    const char *base_name; /* of the file in the state folder that holds the hash of what both last had */
+    const char *base_name; /* file in the state folder with the hash of the last common content */
     int lock_fd;
-    bool waits; /* for a side that cannot be read now */
+    bool waits; /* a side cannot be read now */
 };
 
-/* A hostile program could write the file for ever: the journal says enough when it has said it so often. */
+/* A hostile program could write the file endlessly, so the journal records only so many changes. */
 enum { MOST_TOLD = 200 };
 
 static void tell(struct sync *sync, const struct synced *synced, const char *event, const char *how)
@@ -48,7 +48,7 @@ static void tell(struct sync *sync, const struct synced *synced, const char *eve
     sync->told += sync->told <= MOST_TOLD;
 }
 
-/* Opens the directory of a side and watches it, in this order before its file is read. */
+/* Opens the directory of a side and watches it, before the file is read. */
 static void open_side(struct sync *sync, struct side *side, bool at_start)
 {
     struct err ignored;
@@ -66,7 +66,7 @@ static void open_side(struct sync *sync, struct side *side, bool at_start)
         IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
     int watch = sync->fd < 0 ? -1 : inotify_add_watch(sync->fd, path, mask);
     if (side->watch >= 0 && side->watch != watch)
-        inotify_rm_watch(sync->fd, side->watch); /* of a directory that has lost its name */
+        inotify_rm_watch(sync->fd, side->watch); /* the watched directory was renamed or removed */
     side->watch = watch;
     if (at_start)
         files_sweep(side->fd);
@@ -80,7 +80,7 @@ static void close_side(struct side *side)
     side->fd = -1;
 }
 
-/* What both sides had when they were last the same; VERSION_UNFIT where that is not known. */
+/* The last common content; VERSION_UNFIT if it is not known. */
 static struct version read_base(const struct sync *sync, const struct synced *synced)
 {
     struct version base = {0};
@@ -102,7 +102,7 @@ static int write_base(const struct sync *sync, const struct synced *synced, cons
     return files_replace(sync->state_fd, synced->base_name, version->hash, strlen(version->hash), err);
 }
 
-/* Later ones than now are now: nobody wins by a clock that is ahead. */
+/* A time in the future counts as now, so that a wrong clock does not win. */
 static struct timespec past(struct timespec time)
 {
     struct timespec now;
@@ -115,7 +115,7 @@ static bool is_newer(const struct version *a, const struct version *b)
     return timespec_order(past(a->time), past(b->time)) > 0;
 }
 
-/* The side whose content holds; NULL where nothing has to be done. */
+/* The side whose content wins; NULL: nothing to do. */
 static const struct side *winner(struct sync *sync, const struct synced *synced, const struct version *base,
                                  bool at_start)
 {
@@ -124,7 +124,7 @@ static const struct side *winner(struct sync *sync, const struct synced *synced,
         return NULL;
     bool host_is_old = version_equal(&host->version, base), home_is_old = version_equal(&home->version, base);
     if (home->version.state == VERSION_NONE)
-        return at_start || !host_is_old ? host : NULL; /* removed inside: it stays so for now */
+        return at_start || !host_is_old ? host : NULL; /* removed inside: it stays removed for now */
     if (host->version.state == VERSION_NONE)
         return home_is_old ? host : home;
     if (home_is_old || host_is_old)
@@ -135,7 +135,7 @@ static const struct side *winner(struct sync *sync, const struct synced *synced,
     return newer;
 }
 
-/* Carries one side's content over to the other. Returns as version_replace does. */
+/* Copies one side's content to the other. Returns as version_replace does. */
 static int carry_over(struct sync *sync, struct synced *synced, const struct side *from, struct err *err)
 {
     struct side *to = from->is_hosts ? &synced->home : &synced->host;
@@ -149,7 +149,7 @@ static int carry_over(struct sync *sync, struct synced *synced, const struct sid
     return result;
 }
 
-/* Returns 1 when both sides are as they should be, 0 when one was changed meanwhile. */
+/* Returns 1 if both sides are as they should be, 0 if one changed meanwhile. */
 static int compare_sides(struct sync *sync, struct synced *synced, bool at_start, struct err *err)
 {
     struct side *host = &synced->host, *home = &synced->home;
@@ -176,8 +176,8 @@ static int compare_sides(struct sync *sync, struct synced *synced, bool at_start
 }
 
 /*
- * Whoever writes a file closes it, and that is heard; but the kernel says so a moment before the file can be read, and
- * on some file systems not at all.
+ * inotify reports the close of a written file a moment before it can be read, and on some file systems not at all. So the file
+ * is looked at again later.
  */
 static void look_again(struct sync *sync, bool is_settled)
 {
@@ -208,7 +208,7 @@ static int make_same(struct sync *sync, struct synced *synced, bool at_start, st
     return result < 0 ? -1 : 0;
 }
 
-/* The lock is the same for every home, and for all files of a directory: what a killed bawn left there is swept under it. */
+/* All homes and all files of a directory share one lock, under which files of a killed bawn are swept. */
 static int open_lock(struct arena *arena, const struct plan *plan, const char *source, struct err *err)
 {
     char hash[SHA256_HEX_SIZE];
@@ -282,7 +282,7 @@ int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int st
     return result;
 }
 
-/* Does the event concern the file? One without a name is about the directory itself, or about lost events. */
+/* Does the event concern the file? An event without a name is about the directory, or about lost events. */
 static bool concerns(const struct inotify_event *event, const struct synced *synced)
 {
     const struct side *sides[] = {&synced->host, &synced->home};
@@ -308,7 +308,7 @@ int sync_ready(void *self, short events not_used, struct err *err)
             at += (ssize_t)(sizeof(*event) + event->len);
         }
         if (is_concerned && make_same(sync, sync->files.at[i], false, err) < 0)
-            continue; /* the journal has it, and the run goes on */
+            continue; /* the journal has the error, and the run continues */
     }
     return 0;
 }
@@ -321,7 +321,7 @@ int sync_due(void *self, short events not_used, struct err *err)
         return 0;
     for (size_t i = 0; i < sync->files.count; i++) {
         if (make_same(sync, sync->files.at[i], false, err) < 0)
-            continue; /* the journal has it, and the run goes on */
+            continue; /* the journal has the error, and the run continues */
     }
     return 0;
 }
@@ -336,8 +336,6 @@ void sync_end(struct sync *sync)
     }
     vec_free(&sync->files);
     int *const fds[] = {&sync->fd, &sync->timer_fd, &sync->root_fd};
-    for (size_t i = 0; i < array_len(fds); i++) {
-        if (*fds[i] >= 0)
-            close(fd_take(fds[i]));
-    }
+    for (size_t i = 0; i < array_len(fds); i++)
+        fd_close(fd_take(fds[i]));
 }

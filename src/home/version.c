@@ -20,12 +20,12 @@ static void be_unfit(struct version *version, const char *why)
 }
 
 /*
- * Has nobody the file open for writing? A lease is refused where somebody has, and until it is given back (by closing)
- * whoever wants to begin waits. Where there are no leases, a file that stays as it is while it is read has to do.
+ * Is the file not open for writing? The kernel refuses a lease if it is, and makes new writers wait until the lease is closed.
+ * Without leases, it must be enough that the file does not change while it is read.
  */
 static bool has_no_writer(int fd)
 {
-    /* The signal that somebody waits is one that is ignored unless it is asked for. */
+    /* SIGURG is ignored by default. */
     return fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_RDLCK) == 0 || errno != EAGAIN;
 }
 
@@ -91,7 +91,7 @@ bool version_equal(const struct version *a, const struct version *b)
            (a->state == VERSION_NONE || strcmp(a->hash, b->hash) == 0);
 }
 
-/* The file keeps its owner; where that cannot be, it is not replaced. */
+/* Gives the new file the owner of the old one. If that fails, the file is not replaced. */
 static int keep_owner(int directory_fd, const char *name, int fd, struct err *err)
 {
     struct stat before, now;
@@ -103,7 +103,7 @@ static int keep_owner(int directory_fd, const char *name, int fd, struct err *er
     return 0;
 }
 
-/* The new content under a temporary name, with the time of the one it is a copy of. */
+/* Writes the new content under a temporary name, with the time of the original. */
 static int write_aside(int directory_fd, const char *name, const struct version *wanted,
                        char ret_temporary[TEMPORARY_SIZE], struct err *err)
 {
@@ -126,8 +126,8 @@ static int exchange(int directory_fd, const char *temporary, const char *name)
 }
 
 /*
- * The new content lies at `temporary`. Both names are exchanged, and what comes out is looked at: if it is not what was
- * expected, somebody was faster, and theirs goes back, until what comes out is what was put in.
+ * Exchanges the two names and reads the old file. If it is not the expected one, another program was faster, and the names are
+ * exchanged back, until the file that comes out is the one that was put in.
  */
 static int exchange_if_expected(int directory_fd, const char *temporary, const char *name,
                                 const struct version *wanted, const struct version *expected, struct err *err)
@@ -135,7 +135,7 @@ static int exchange_if_expected(int directory_fd, const char *temporary, const c
     enum { TRIES = 100 };
     if (exchange(directory_fd, temporary, name) < 0) {
         bool is_unable = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-        if (is_unable) /* some network file systems cannot: then only the replacing itself is atomic */
+        if (is_unable) /* some network file systems cannot exchange: then only the rename is atomic */
             return files_place(directory_fd, temporary, name, err) < 0 ? -1 : 1;
         bool is_gone = errno == ENOENT;
         if (!is_gone)
@@ -156,7 +156,7 @@ static int exchange_if_expected(int directory_fd, const char *temporary, const c
         memcpy(should_come_out, now_inside, sizeof(should_come_out));
         memcpy(now_inside, out.hash, sizeof(now_inside));
         if (exchange(directory_fd, temporary, name) < 0) {
-            /* The name is gone: what is in our hands is the newest there is. */
+            /* The name is gone: our file is the newest. */
             renameat2(directory_fd, temporary, directory_fd, name, RENAME_NOREPLACE);
             return 0;
         }
@@ -167,7 +167,7 @@ static int exchange_if_expected(int directory_fd, const char *temporary, const c
     return result;
 }
 
-/* Takes the file away, looks at what was taken, and gives it back if it is not what was expected. */
+/* Moves the file away, reads it, and moves it back if it is not the expected one. */
 static int remove_if_expected(int directory_fd, const char *name, const struct version *expected,
                               struct err *err)
 {

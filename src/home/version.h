@@ -1,6 +1,6 @@
 /*
- * One content of a file that several programs replace at will: read only when it is whole, replaced only if it is still
- * what was read. Neither side is trusted with more than bytes.
+ * One content of a file that several programs replace at any time. It is read only if it is complete, and replaced only if it
+ * is still what was read. Both sides are trusted with bytes only.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 enum { VERSION_LARGEST = 1024 * 1024 };
 
 enum version_state {
-    VERSION_UNFIT, /* it is being written, empty, too large, a link, no regular file: `why` */
+    VERSION_UNFIT, /* being written, empty, too large, a symlink or not regular: see `why` */
     VERSION_NONE,  /* there is no such file */
     VERSION_WHOLE,
 };
@@ -35,8 +35,8 @@ void version_free(struct version *version);
 bool version_equal(const struct version *a, const struct version *b);
 
 /*
- * Puts a new content, or (`wanted` is VERSION_NONE) nothing, where `expected` was read. Returns 1 when that is done, 0
- * where somebody else has changed the file meanwhile: then theirs stands.
+ * Replaces `expected` by new content, or removes it (`wanted` is VERSION_NONE). Returns 1 when done, 0 if another program has
+ * changed the file meanwhile: then its content stays.
  */
 int version_replace(int directory_fd, const char *name, const struct version *wanted,
                     const struct version *expected, struct err *err) must_check;

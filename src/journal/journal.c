@@ -170,9 +170,8 @@ void journal_add(struct journal *journal, const char *const *texts)
     json_int(&json, "n", (int64_t)journal->next);
     add_time(&json);
     json_str(&json, "event", texts[0]);
-    for (const char *const *pair = texts + 1; pair[0] && pair[1]; pair += 2) {
+    for (const char *const *pair = texts + 1; pair[0] && pair[1]; pair += 2)
         add_text(journal, &json, pair[0], pair[1]);
-    }
     if (journal->lost)
         json_int(&json, "lost", (int64_t)journal->lost);
     char chain[SHA256_HEX_SIZE];

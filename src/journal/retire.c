@@ -68,7 +68,7 @@ static bool forget(int sessions_fd, const char *name)
 void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, struct retired *ret_retired)
 {
     *ret_retired = (struct retired){0};
-    aged_list sessions = {0};
+    auto_vec aged_list sessions = {0};
     list_sessions(arena, sessions_fd, &sessions);
     uint64_t bytes = 0;
     size_t count = sessions.count;
@@ -83,5 +83,4 @@ void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, 
         ret_retired->sessions++;
         ret_retired->bytes += sessions.at[i].size;
     }
-    vec_free(&sessions);
 }

@@ -12,7 +12,6 @@
 
 #include "base/fd.h"
 #include "base/path.h"
-#include "journal/journal.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
@@ -125,10 +124,8 @@ void session_leave(struct session *session)
 {
     const int descriptors[] = {session->folder_fd, session->running_fd, session->alive_fd};
     journal_close(&session->journal);
-    for (size_t i = 0; i < array_len(descriptors); i++) {
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
-    }
+    for (size_t i = 0; i < array_len(descriptors); i++)
+        fd_close(descriptors[i]);
     session->folder_fd = session->running_fd = session->alive_fd = -1;
 }
 
@@ -359,13 +356,12 @@ bool session_is_set_aside(struct arena *arena, const char *state_directory, cons
 
 size_t session_take_up(struct arena *arena, const char *state_directory)
 {
-    session_names names = {0};
+    auto_vec session_names names = {0};
     struct err ignored;
     size_t count = 0;
     if (list_marks(arena, arena_printf(arena, "%s/bawn/" UNREPAIRED, state_directory), &names, &ignored) == 0)
         for (size_t i = 0; i < names.count; i++)
             count += rename(mark_path(arena, state_directory, UNREPAIRED, names.at[i]),
                             mark_path(arena, state_directory, RUNNING, names.at[i])) == 0;
-    vec_free(&names);
     return count;
 }

@@ -1,7 +1,6 @@
 #include "kernel/beneath.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>

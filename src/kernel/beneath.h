@@ -1,6 +1,6 @@
 /*
- * Files of a tree that others can write: every path starts at the descriptor of its top, and no link is followed on the
- * way, not even at the end, so that what is opened lies beneath that top whatever is moved or linked meanwhile.
+ * Opens files of a tree that others can write. Paths start at a descriptor of the tree's top, and no symlink is followed, not
+ * even at the end. So the opened file lies in the tree, whatever is moved or linked meanwhile.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ static inline int open_directory_at(int parent_fd, const char *name)
 /* The directory that holds the path, and the path's last name. Returns -1 with errno. */
 int open_parent_beneath(int top_fd, const char *path, const char **ret_name);
 
-/* The same for absolute paths, from the process's own root. */
+/* The same for absolute paths, from the process's root. */
 int open_absolute(const char *path, int flags);
 int open_parent_absolute(const char *path);
 
@@ -29,7 +29,7 @@ int open_parent_absolute(const char *path);
 int write_whole(int fd, const void *bytes, size_t size);
 
 struct new_file {
-    const char *temporary; /* its name until it is complete; a file that a crash left there is removed */
+    const char *temporary; /* its name until it is complete; a file left there by a crash is removed */
     const void *bytes;
     size_t size;
     mode_t mode;
@@ -40,7 +40,7 @@ struct new_file {
 int replace_file(int folder_fd, const char *name, const struct new_file *file);
 
 /*
- * Does the modification time of a file change when its bytes change through a mapping? Not in a tmpfs or ramfs: their pages
- * are mapped for writing as soon as they are read, and the kernel never sees the write.
+ * Does a file's modification time change when it is written through a mapping? Not on tmpfs and ramfs: their pages are mapped
+ * writable when they are read, so the kernel does not see the write.
  */
 bool times_tell(int fd);

@@ -17,9 +17,9 @@
 #include "kernel/directories.h"
 
 #define NAME_START "bawn-"
-#define ASIDE      "bawn.outside" /* where the caller steps to; not a maker's name, and so never stale */
+#define ASIDE      "bawn.outside" /* where the caller moves to; not a maker's name, and so never stale */
 
-/* The beginning of a small file; false where it cannot be read or is longer than there is room. */
+/* Reads a small file; false if it cannot be read or is too long. */
 static bool read_at(int directory_fd, const char *name, char *ret_text, size_t capacity)
 {
     auto_fd int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC);
@@ -35,31 +35,18 @@ static int write_at(int directory_fd, const char *name, const char *text)
     return fd >= 0 && write(fd, text, size) == (ssize_t)size ? 0 : -1;
 }
 
-/* Controllers are listed with spaces between them. */
-static bool lists(const char *controllers, const char *name)
-{
-    size_t size = strlen(name);
-    for (const char *at = controllers; *at; at += strspn(at, " \n")) {
-        size_t length = strcspn(at, " \n");
-        if (length == size && strncmp(at, name, size) == 0)
-            return true;
-        at += length;
-    }
-    return false;
-}
-
-/* What a file of the group lists: "cgroup.controllers" could be handed down, "cgroup.subtree_control" is. */
+/* Reads the controllers that a file lists: "cgroup.controllers" those available, "cgroup.subtree_control" those enabled. */
 static bool read_controllers(int group_fd, const char *file, struct cgroup_place *place)
 {
     char controllers[256];
     if (!read_at(group_fd, file, controllers, sizeof(controllers)))
         return false;
-    place->holds_memory = lists(controllers, "memory");
-    place->holds_pids = lists(controllers, "pids");
+    place->holds_memory = text_has_word(controllers, "memory");
+    place->holds_pids = text_has_word(controllers, "pids");
     return place->holds_memory || place->holds_pids;
 }
 
-/* Making a group below one takes its directory; starting a process there takes its list of processes as well. */
+/* May this process make a group here (needs the directory) and start a process in it (needs the list of processes)? */
 static bool may_divide(int group_fd)
 {
     return faccessat(group_fd, "cgroup.procs", W_OK, 0) == 0 && faccessat(group_fd, ".", W_OK, 0) == 0;
@@ -72,7 +59,7 @@ static bool is_alone_in(int group_fd)
     return read_at(group_fd, "cgroup.procs", processes, sizeof(processes)) && strcmp(processes, own) == 0;
 }
 
-/* The group of this process, below the mount of version 2; false where there is none that can be named. */
+/* The path of this process's group below the mount of version 2; false if there is none. */
 static bool find_own(char *ret_path, size_t capacity)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
@@ -101,7 +88,7 @@ struct cgroup_place cgroup_find(void)
         return (struct cgroup_place){0};
     auto_fd int own = open(place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     auto_fd int parent = own < 0 ? -1 : openat(own, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* The root's own group may have both processes and groups; any other has its groups beside it. */
+    /* Root's own group may contain processes and groups. Any other caller makes the group beside its own. */
     if (own >= 0 && may_divide(own) && read_controllers(own, "cgroup.subtree_control", &place))
         return place;
     if (parent >= 0 && may_divide(parent) && read_controllers(parent, "cgroup.subtree_control", &place)) {
@@ -115,7 +102,7 @@ struct cgroup_place cgroup_find(void)
     return (struct cgroup_place){0};
 }
 
-/* Out of the way of the groups to come, so that the controllers can be handed down to them. */
+/* Moves the caller away, so that the controllers can be enabled for new groups. */
 static int step_aside(int group_fd, const struct cgroup_place *place, struct err *err)
 {
     if ((mkdirat(group_fd, ASIDE, 0755) < 0 && errno != EEXIST) ||
@@ -126,7 +113,7 @@ static int step_aside(int group_fd, const struct cgroup_place *place, struct err
     return 0;
 }
 
-/* The group of a maker that is dead. The kernel refuses to remove one in which something still runs. */
+/* Removes the groups of dead makers. The kernel refuses if a process is still in one. */
 static void remove_stale(int parent_fd)
 {
     auto_dir DIR *directory = directories_list(parent_fd);
@@ -156,7 +143,7 @@ int cgroup_limit(const struct cgroup *cgroup, uint64_t memory, uint64_t pids, st
     if ((cgroup->holds_memory && set_limit(cgroup->fd, "memory.max", memory, err) < 0) ||
         (cgroup->holds_pids && set_limit(cgroup->fd, "pids.max", pids, err) < 0))
         return -1;
-    /* What does not fit goes, and does not take the machine's swap and its patience along. Not every kernel has swap. */
+    /* Without swap, so that a command over its limit does not slow the machine down. Not every kernel has swap. */
     if (cgroup->holds_memory && memory != UINT64_MAX && write_at(cgroup->fd, "memory.swap.max", "0") < 0 &&
         errno != ENOENT)
         return err_sys(err, errno, "cannot keep the sandbox's control group out of swap");
@@ -173,7 +160,7 @@ int cgroup_make(const struct cgroup_place *place, struct cgroup *ret_cgroup, str
     remove_stale(parent);
     struct cgroup cgroup = {.holds_memory = place->holds_memory, .holds_pids = place->holds_pids};
     snprintf(cgroup.name, sizeof(cgroup.name), NAME_START "%d", getpid());
-    /* One of this name can only be left by a process that had this number before. */
+    /* A group of this name was left by a process that had this number before. */
     if (mkdirat(parent, cgroup.name, 0755) < 0 && errno != EEXIST)
         return err_sys(err, errno, "cannot make a control group in %s", place->path);
     cgroup.fd = open_directory_at(parent, cgroup.name);

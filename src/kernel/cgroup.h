@@ -1,7 +1,7 @@
 /*
- * A control group (version 2) for one sandbox, where the kernel lets the caller make one: below or beside its own. It is
- * named after the process that made it, so that whoever comes later can tell what a killed one left, and is removed when
- * nothing is in it any more. May write below /sys/fs/cgroup, and nowhere else.
+ * A control group (version 2) for one sandbox, below or beside the caller's group, if the kernel allows it. Its name is the
+ * number of the process that made it, so that a later bawn can find the groups of killed ones. It is removed when it is empty.
+ * Writes only below /sys/fs/cgroup.
  */
 #pragma once
 
@@ -11,35 +11,35 @@
 #include "base/attr.h"
 #include "base/err.h"
 
-/* Where one can be made. Zeroed: nowhere. */
+/* Where a group can be made. Zeroed: nowhere. */
 struct cgroup_place {
     char path[4096];
-    bool holds_memory, holds_pids; /* what the controllers there can limit */
-    bool must_move; /* the caller has to step aside first: no group has both processes and groups */
+    bool holds_memory, holds_pids; /* the controllers can limit these */
+    bool must_move; /* the caller has to move first: a group has processes or groups, not both */
 };
 
-/* Looks, and changes nothing. Costs two or three opened files, one where there are no control groups. */
+/* Changes nothing. Opens two or three files; one if there are no control groups. */
 struct cgroup_place cgroup_find(void);
 
 struct cgroup {
-    int parent_fd, fd; /* `fd` is what process_fork takes; both are -1 where there is none */
+    int parent_fd, fd; /* process_fork takes `fd`; both are -1 if there is no group */
     char name[32];
     bool holds_memory, holds_pids;
 };
 
 #define CGROUP_NONE ((struct cgroup){.parent_fd = -1, .fd = -1})
 
-/* Removes what dead makers left at the place, and makes one. */
+/* Removes the groups of dead makers at the place, and makes a group. */
 int cgroup_make(const struct cgroup_place *place, struct cgroup *ret_cgroup, struct err *err) must_check;
 
-/* What may be used in it, of what its controllers hold. UINT64_MAX: no limit. */
+/* Sets the limits that its controllers support. UINT64_MAX: no limit. */
 int cgroup_limit(const struct cgroup *cgroup, uint64_t memory, uint64_t pids, struct err *err) must_check;
 
-/* How often its limits were met. Zero where there is none. */
+/* How often the limits were reached. Zero if there is no group. */
 struct cgroup_hits {
     uint64_t killed, forks_refused;
 };
 struct cgroup_hits cgroup_read_hits(const struct cgroup *cgroup);
 
-/* Once nothing runs in it. What cannot be removed now is at the next start. */
+/* Removes an empty group. If that fails, the next start removes it. */
 void cgroup_remove(struct cgroup *cgroup);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -111,7 +110,7 @@ DIR *directories_take(int directory_fd)
 const struct dirent *directories_next(DIR *directory, int *trouble)
 {
     for (;;) {
-        errno = 0; /* by which alone readdir tells the end from an error */
+        errno = 0; /* readdir reports an error only through errno */
         const struct dirent *entry = readdir(directory);
         if (!entry && errno)
             *trouble = errno;

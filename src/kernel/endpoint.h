@@ -1,4 +1,4 @@
-/* An address and a port of the internet families, in one form: IPv4 as ::ffff:a.b.c.d. */
+/* An IPv4 or IPv6 address with a port, in one form: IPv4 is ::ffff:a.b.c.d. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ struct endpoint {
     uint16_t port;
 };
 
-/* As the kernel wants it, and the size of that. */
+/* Converts it for the kernel. Returns the size. */
 socklen_t endpoint_to_socket(const struct endpoint *endpoint, struct sockaddr_storage *ret_address);
 
 /* False for other families. */
@@ -23,10 +23,7 @@ bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 struct endpoint endpoint_v4(uint32_t address, uint16_t port);
 uint32_t endpoint_v4_address(const struct endpoint *endpoint);
 
-/*
- * Where connections to a network of addresses are accepted: at all addresses of its family, since its own are too many. A prefix of
- * 128 bits is a single address.
- */
+/* The address that accepts connections to a network: all addresses of its family. A prefix of 128 bits is a single address. */
 struct endpoint endpoint_of_network(const uint8_t address[16], unsigned prefix, uint16_t port);
 
 /* "10.0.0.5", "2001:db8::1", without the port. */

@@ -16,7 +16,7 @@
 
 #include "base/fd.h"
 
-/* Headers of the floor's distributions do not have it (Linux 6.13; the end since 6.15). */
+/* Older kernel headers lack it (Linux 6.13; exit status since 6.15). */
 struct process_information {
     uint64_t mask;
     uint64_t cgroup; // cppcheck-suppress unusedStructMember; the kernel's layout
@@ -32,7 +32,7 @@ struct process_information {
 
 int exec_notice_begin(struct err *err)
 {
-    /* Another architecture's calls are refused by the other filter. */
+    /* The other filter refuses calls of another architecture. */
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 2, 0),
@@ -57,7 +57,7 @@ static void *in_process(uint64_t address)
     return (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr): of another process's memory
 }
 
-/* A text of the process's, up to its NUL. Read in parts: what lies behind it may not be there. */
+/* Reads a text from the process's memory, up to its NUL, in parts: the memory behind it may be unmapped. */
 static size_t read_text(pid_t pid, uint64_t address, char *out, size_t capacity)
 {
     enum { PART = 256 };
@@ -90,7 +90,7 @@ static void add_argument(struct exec_notice *notice, const char *text, size_t si
     notice->arguments_size += size + 1;
 }
 
-/* Two calls, however many there are: the addresses, then what lies there. */
+/* Makes two calls for any number of arguments: one for the addresses, one for the texts. */
 static void read_arguments(struct exec_notice *notice, uint64_t address)
 {
     uint64_t pointers[MOST_ARGUMENTS] = {0};
@@ -106,21 +106,21 @@ static void read_arguments(struct exec_notice *notice, uint64_t address)
     got = count ? process_vm_readv(notice->pid, ours, count, theirs, count, 0) : 0;
     size_t whole = got > 0 ? (size_t)got / ARGUMENT_LONGEST : 0;
     for (size_t i = 0; i < count; i++) {
-        /* What lies at the end of a page that is the last: by itself. */
+        /* A text near the end of the last mapped page is read alone. */
         size_t size = i < whole ? strnlen(texts[i], ARGUMENT_LONGEST - 1)
                                 : read_text(notice->pid, pointers[i], texts[i], ARGUMENT_LONGEST);
         add_argument(notice, texts[i], size);
     }
 }
 
-/* Looked for from the process's own root, from which no link leads out; nothing is opened but its name. */
+/* Looks the file up from the process's root, through no link that leads out of it. Opens only the name. */
 static bool is_there(const struct exec_notice *notice)
 {
     char place[64];
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     bool is_absolute = *notice->path == '/';
     if (!*notice->path)
-        return true; /* by a descriptor, or not to be read */
+        return true; /* executed by descriptor, or not readable */
     snprintf(place, sizeof(place), "/proc/%d/%s", (int)notice->pid, is_absolute ? "root" : "cwd");
     auto_fd int start = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (start < 0)
@@ -131,7 +131,7 @@ static bool is_there(const struct exec_notice *notice)
     return file >= 0 || errno != ENOENT;
 }
 
-/* "4711 (name) S 12 …": the name may hold anything, parentheses too. "" where it cannot be read any more. */
+/* "4711 (name) S 12 …": the name may contain parentheses. "" if it cannot be read any more. */
 static void look_up_parent(struct exec_notice *notice)
 {
     char path[64], text[1024] = "";
@@ -143,7 +143,7 @@ static void look_up_parent(struct exec_notice *notice)
         snprintf(notice->parent, sizeof(notice->parent), "%.*s", (int)strspn(end + 4, "0123456789"), end + 4);
 }
 
-/* The kernel tells of it sooner than /proc does, whose every file is made when it is asked for. */
+/* The kernel's call is faster than reading /proc. */
 static void read_parent(struct exec_notice *notice)
 {
     struct process_information information = {.mask = PROCESS_INFORMATION_IDS};
@@ -173,7 +173,7 @@ int exec_notice_take(int listener_fd, struct exec_notice *ret_notice)
     ret_notice->is_there = is_there(ret_notice);
     ret_notice->pid_fd = ret_notice->is_there ? (int)syscall(SYS_pidfd_open, ret_notice->pid, 0) : -1;
     if (ret_notice->is_there)
-        read_parent(ret_notice); /* it may have ended as soon as it goes on */
+        read_parent(ret_notice); /* the process may end as soon as it continues */
     said.answer =
         (struct seccomp_notif_resp){.id = asked.notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     int sent;

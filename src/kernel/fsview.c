@@ -15,7 +15,7 @@
 
 enum { MOST_LINKS = 40 }; /* as the kernel's own limit */
 
-/* "/a/b" as the kernel wants it beneath a directory: "a/b", and "." for "/" itself. */
+/* "/a/b" relative to a directory: "a/b"; "." for "/". */
 static const char *beneath_root(const char *path)
 {
     return path[1] ? path + 1 : ".";
@@ -30,7 +30,7 @@ static int open_without_links(const struct fsview *fs, const char *path, int fla
     return (int)syscall(SYS_openat2, fs->root_fd, beneath_root(path), &how, sizeof(how));
 }
 
-/* Takes note of why something could not be looked at, where that must not pass for an answer. */
+/* Remembers why a file could not be looked at, if that must not count as an answer. */
 static void note_trouble(struct fsview *fs, int errnum, const char *path)
 {
     if (fs->trouble || !errno_is_of_machine(errnum))
@@ -69,7 +69,7 @@ static enum file_kind kind_of_type(int type)
     return type < 0 ? FILE_MISSING : kind_of_mode(DTTOIF((mode_t)type));
 }
 
-/* What is known of a directory: how often it was asked about, and after some questions the names that it holds. */
+/* A directory: how often it was asked about, and after some questions its names. */
 struct directory {
     unsigned questions;
     bool is_listed;
@@ -78,7 +78,7 @@ struct directory {
 
 enum { QUESTIONS_BEFORE_LISTING = 4 };
 
-/* A place, and what is known of it as a directory: through a link that is what is known of where it leads. */
+/* A place, and its directory. For a link this is the directory that the link leads to. */
 struct known {
     struct fs_place place;
     struct directory *directory;
@@ -95,7 +95,7 @@ static enum file_kind kind_by_itself(struct fsview *fs, const char *path)
     return FILE_UNKNOWN;
 }
 
-/* The kind of the name at the end of `path`, which lies in that place. */
+/* The kind of the last name of `path`, which lies in that place. */
 static enum file_kind kind_in(struct fsview *fs, const struct known *parent, const char *path)
 {
     struct directory *directory = parent->directory;
@@ -109,7 +109,7 @@ static enum file_kind kind_in(struct fsview *fs, const struct known *parent, con
     return type == DT_UNKNOWN ? kind_by_itself(fs, path) : kind_of_type(type);
 }
 
-/* One list after the other; NULL with *err filled where that is more than any path may have. */
+/* Joins two lists; fails with *err if there are more links than a path may have. */
 static int append_links(struct arena *arena, const struct fs_link *first, const struct fs_link *second,
                         const struct fs_link **ret_links, struct err *err)
 {
@@ -138,7 +138,7 @@ static int append_links(struct arena *arena, const struct fs_link *first, const 
 static const struct known *resolve(struct fsview *fs, const char *path, size_t size, unsigned links_left,
                                    struct err *err);
 
-/* Where the link at this path leads; NULL with *err filled where that cannot be said. */
+/* Where the link at this path leads; NULL with *err if it cannot be followed. */
 static const struct known *follow(struct fsview *fs, const char *link_path, unsigned links_left,
                                   struct err *err)
 {
@@ -157,7 +157,7 @@ static const struct known *follow(struct fsview *fs, const char *link_path, unsi
     struct fs_link *link = arena_new(fs->arena, struct fs_link);
     link->path = link_path;
     link->target = arena_copy(fs->arena, target, (size_t)size);
-    /* The link's directory holds no links, so ".." may be taken from the text up to the next link. */
+    /* The link's directory has no links, so ".." may be resolved in the text up to the next link. */
     size_t start_size = *link->target == '/' ? 1 : path_parent_size(link_path, strlen(link_path));
     const struct known *at = resolve(fs, link_path, start_size, links_left - 1, err);
     const struct fs_link *links = NULL;
@@ -179,12 +179,12 @@ static const struct known *follow(struct fsview *fs, const char *link_path, unsi
     return known;
 }
 
-/* The name at the end of a path, below a place that is known. */
+/* The last name of a path, in a known place. */
 static const struct known *resolve_name(struct fsview *fs, const struct known *parent, const char *path,
                                         unsigned links_left, struct err *err)
 {
     struct known *known = arena_new(fs->arena, struct known);
-    /* Where no link led there, the place is called as it was spelled. */
+    /* Without links, the place has the path as it was spelled. */
     known->place.real =
         parent->place.links ? path_join(fs->arena, parent->place.real, path_name(path)) : path;
     known->place.links = parent->place.links;
@@ -282,7 +282,7 @@ static int read_all(int fd, const char *path, size_t most, struct arena *arena, 
         if (got < 0)
             return err_sys(err, errno, "cannot read %s", path);
         if (got == 0)
-            break; /* it has shrunk meanwhile: what is there is what was read */
+            break; /* the file has shrunk: what was read is its content */
         size += (size_t)got;
     }
     bytes[size] = '\0';

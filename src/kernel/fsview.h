@@ -1,9 +1,9 @@
 /*
- * The file system as the planner sees it: everything beneath one root directory, read and never changed.
+ * The file system as the planner sees it: everything below one root directory, read-only.
  *
- * All paths are absolute as seen from that root, which is "/" for a real run and a made-up tree in the golden tests.
- * Links are followed by this module itself, one component at a time, so that every link on the way is known and none
- * leads out of the root. What was looked up once is remembered: one run sees one state of each path.
+ * All paths are absolute from that root, which is "/" in a real run and a made-up tree in the golden tests. This module follows
+ * symlinks itself, one component at a time, so that every link on the way is known and none leads out of the root. Lookups are
+ * remembered: one run sees one state of each path.
  */
 #pragma once
 
@@ -23,49 +23,49 @@ enum file_kind {
     FILE_LINK,
     FILE_SOCKET,
     FILE_OTHER,
-    FILE_UNKNOWN, /* it may not be looked at: that is not the same as not being there */
+    FILE_UNKNOWN, /* it may not be looked at; it may exist */
 };
 
 struct fs_link {
-    const char *path;   /* where the link lies: its directory holds no further links */
-    const char *target; /* as written in it */
+    const char *path;   /* the link's own path; its directory has no further links */
+    const char *target; /* as written in the link */
     const struct fs_link *next;
 };
 
 /* Where a path leads. */
 struct fs_place {
-    const char *real;    /* the path without links; for a missing one, as far as it could be followed */
+    const char *real;    /* the path without links; of a missing path, as far as it could be followed */
     enum file_kind kind; /* of the real place; never FILE_LINK */
-    const struct fs_link *links; /* those on the way, first one first */
+    const struct fs_link *links; /* the links on the way, in order */
 };
 
 struct fsview {
     int root_fd;
     struct arena *arena;
-    struct map places;         /* path → what is known of it */
-    const struct err *trouble; /* the first time that the machine let a look down, see fs_check() */
+    struct map places;         /* path → struct known */
+    const struct err *trouble; /* the first failure of the machine, see fs_check() */
 };
 
 void fs_free(struct fsview *fs);
 
 /*
- * Could everything be looked at that was asked for so far? Where memory or descriptors ran out, or a disk did not answer, a file
- * seems to be missing, unreadable or another than it is, and nothing that was concluded from that may be acted upon.
+ * Could everything be looked at so far? If memory or descriptors ran out, or a disk failed, a file may seem missing or
+ * different. No conclusion from that may be used.
  */
 int fs_check(const struct fsview *fs, struct err *err) must_check;
 
 typedef VEC(const char *) fs_names;
 
-/* Fails only for a loop of links (or more than 40 on the way), or a path that is too long. */
+/* Fails only for a loop of links (or more than 40), or a path that is too long. */
 int fs_resolve(struct fsview *fs, const char *path, const struct fs_place **ret_place, struct err *err)
     must_check;
 
-/* The kind of the file itself: a link is FILE_LINK. The directory part must hold no links. */
+/* The kind of the file itself: a link is FILE_LINK. The directories on the way must not be links. */
 enum file_kind fs_kind(struct fsview *fs, const char *path);
 
 /*
- * The content of a regular file that is reached through no link whatsoever, at most `most` bytes. Returns 1 with the
- * content, 0 where there is no such path, -1 for everything else.
+ * Reads a regular file through no link, at most `most` bytes. Returns 1 with the content, 0 if the path does not exist, -1 for
+ * everything else.
  */
 int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, size_t *ret_size,
             struct err *err) must_check;
@@ -73,8 +73,8 @@ int fs_read(struct fsview *fs, const char *path, size_t most, char **ret_bytes, 
 void fs_sort_names(fs_names *names);
 bool fs_has_name(const fs_names *names, const char *name);
 
-/* Is there a directory here, reached through no link, that may be listed? */
+/* Is it a directory, reached through no link, that may be listed? */
 bool fs_can_list(struct fsview *fs, const char *path);
 
-/* Names in a directory, sorted, without "." and "..", at most `most`; none where it cannot be listed. */
+/* The names in a directory, sorted, without "." and "..", at most `most`; none if it cannot be listed. */
 void fs_list(struct fsview *fs, const char *path, size_t most, fs_names *ret_names);

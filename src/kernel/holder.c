@@ -14,7 +14,7 @@
 enum {
     MOST_PROCESSES = 512,
     DEEPEST = 64,
-    MOST_DESCRIPTORS = 8192, /* of all of them */
+    MOST_DESCRIPTORS = 8192, /* of all processes together */
     LARGEST_TABLE = 256 * 1024,
 };
 
@@ -24,7 +24,7 @@ static bool read_text(const char *path, struct buf *ret_text)
     return fd >= 0 && buf_read(ret_text, fd, LARGEST_TABLE) == 0 && ret_text->size;
 }
 
-/* "  12: 00000000:A1B2 00000000:0000 07 …", the inode being the tenth word. */
+/* "  12: 00000000:A1B2 00000000:0000 07 …": the inode is the tenth word. */
 static bool read_inode(const char *line, uint16_t port, uint64_t *ret_inode)
 {
     enum { WORD_OF_LOCAL = 1, WORD_OF_INODE = 9 };
@@ -60,7 +60,7 @@ static bool find_inode(pid_t process, bool is_stream, uint16_t port, uint64_t *r
 
 typedef VEC(pid_t) process_list;
 
-/* What a process has started, by whichever of its threads. */
+/* Adds the children of a process, of all its threads. */
 static void add_children(process_list *processes, pid_t process)
 {
     char path[96];
@@ -80,7 +80,7 @@ static void add_children(process_list *processes, pid_t process)
     }
 }
 
-/* Only the text of the links is looked at: a file that hangs is not touched. */
+/* Reads only the text of the links, so that a file that hangs is not touched. */
 static bool has_open(pid_t process, const char *wanted, size_t *descriptors_left)
 {
     char path[64], target[4096];
@@ -106,18 +106,18 @@ static void read_program(struct holder *holder)
     snprintf(holder->program, sizeof(holder->program), "%.*s", (int)size, buf_text(&text));
 }
 
-/* What may still be looked at. */
+/* What the search may still look at. */
 struct budget {
     size_t processes, descriptors;
 };
 
 /*
- * The newest first, and what it has started before itself: who is soon gone was started last, and has started nobody.
- * Whoever opened a file is above those who only inherited it.
+ * Newest processes first, and children before parents: a process that ends soon was started last and has no children. A process
+ * that opened a file comes before those that inherited it.
  */
 static bool search(pid_t process, const char *target, unsigned depth, struct budget *left, pid_t *ret_process)
 {
-    process_list children = {0};
+    auto_vec process_list children = {0};
     bool found = false;
     if (depth < DEEPEST)
         add_children(&children, process);
@@ -129,7 +129,6 @@ static bool search(pid_t process, const char *target, unsigned depth, struct bud
             *ret_process = children.at[i - 1];
         found = is_below || is_here;
     }
-    vec_free(&children);
     return found;
 }
 

@@ -15,10 +15,10 @@ static const uint64_t write_rights = BAWN_LANDLOCK_FS_WRITE_FILE | BAWN_LANDLOCK
                                      BAWN_LANDLOCK_FS_MAKE_FIFO | BAWN_LANDLOCK_FS_MAKE_SYM |
                                      BAWN_LANDLOCK_FS_REFER | BAWN_LANDLOCK_FS_TRUNCATE;
 
-/* Handled so that nothing allows them: there is no reason to make a device inside. */
+/* Handled, so that no rule allows them: nothing inside needs to make a device. */
 static const uint64_t never_rights = BAWN_LANDLOCK_FS_MAKE_CHAR | BAWN_LANDLOCK_FS_MAKE_BLOCK;
 
-/* What a rule on a single file may name. */
+/* The rights that a rule on a file may have. */
 static const uint64_t file_rights = BAWN_LANDLOCK_FS_EXECUTE | BAWN_LANDLOCK_FS_READ_FILE |
                                     BAWN_LANDLOCK_FS_WRITE_FILE | BAWN_LANDLOCK_FS_TRUNCATE |
                                     BAWN_LANDLOCK_FS_IOCTL_DEV;
@@ -78,7 +78,7 @@ int landlock_allow(const struct landlock *landlock, int path_fd, enum landlock_g
     struct bawn_landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = path_fd};
     if (syscall(SYS_landlock_add_rule, landlock->fd, BAWN_LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0)
         return 0;
-    rule.allowed_access = rights & file_rights; /* a file takes no others; most are directories */
+    rule.allowed_access = rights & file_rights; /* a file takes no other rights */
     if (errno != EINVAL ||
         syscall(SYS_landlock_add_rule, landlock->fd, BAWN_LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
         return err_sys(err, errno, "cannot add a Landlock rule");

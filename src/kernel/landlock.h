@@ -1,6 +1,6 @@
 /*
- * Landlock: what may be done with what can be named. A second wall behind the mounts: even where a mount could be
- * undone, nothing is written outside the trees that were granted for writing.
+ * Landlock: the rights on files that can be named. It is a second wall behind the mounts: even if a mount were undone, only
+ * trees granted for writing could be written.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 #include "base/attr.h"
 #include "base/err.h"
 
-/* The best version that this kernel has; 0 for none. */
+/* The version of this kernel; 0: none. */
 int landlock_abi(void);
 
-/* From which on signals and abstract sockets are kept inside (Linux 6.12). */
+/* This version keeps signals and abstract sockets inside (Linux 6.12). */
 enum { LANDLOCK_ABI_WITH_SCOPES = 6 };
 
 struct landlock {
@@ -21,16 +21,16 @@ struct landlock {
     uint64_t handled; /* rights that this kernel's version knows */
 };
 
-/* Which trees get what. */
+/* The rights on a tree. */
 enum landlock_grant {
     LANDLOCK_SEE,   /* list, read, execute */
-    LANDLOCK_WRITE, /* all of it, but for making devices */
-    LANDLOCK_DEVICE /* read, write and control what is there; make nothing */
+    LANDLOCK_WRITE, /* everything except making devices */
+    LANDLOCK_DEVICE /* read, write and ioctl; make nothing */
 };
 
 /*
- * Prepares a ruleset that keeps signals and abstract sockets inside, where the kernel can; with `files`, nothing may be
- * done with any file yet. Whoever is under a rule on files cannot mount.
+ * Prepares a ruleset that keeps signals and abstract sockets inside, if the kernel can. With `files`, it denies all files until
+ * landlock_allow; a process under file rules cannot mount.
  */
 int landlock_begin(int abi, bool files, struct landlock *ret_landlock, struct err *err) must_check;
 
@@ -38,5 +38,5 @@ int landlock_begin(int abi, bool files, struct landlock *ret_landlock, struct er
 int landlock_allow(const struct landlock *landlock, int path_fd, enum landlock_grant grant, struct err *err)
     must_check;
 
-/* From here on, for this process and all its children, for good. no_new_privs must be set. */
+/* Applies to this process and all its children, irrevocably. no_new_privs must be set. */
 int landlock_enforce(struct landlock *landlock, struct err *err) must_check;

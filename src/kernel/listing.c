@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LARGEST = 64 * 1024 }; /* of a directory that is read: about a thousand names */
+enum { LARGEST = 64 * 1024 }; /* of a directory: about a thousand names */
 
 /* As getdents64 gives them. */
 struct entry {
@@ -20,10 +20,10 @@ struct entry {
     char name[];
 };
 
-/* A map holds pointers, and needs one that is not NULL for each type. */
+/* A map stores pointers, and needs one that is not NULL for each type. */
 static const unsigned char type_bytes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* A name that the directory has, with the case of its letters changed; "" where the directory has that one too. */
+/* An existing name with changed case; "" if the directory has that name too. */
 static const char *changed_case(const struct listing *listing, const char *name, char *space, size_t most)
 {
     size_t size = strnlen(name, most - 1);
@@ -39,8 +39,8 @@ static const char *changed_case(const struct listing *listing, const char *name,
 }
 
 /*
- * Some file systems take "A" for "a". There a name that is not in the listing may well be found, and only the kernel
- * knows. One question tells: does a name that is there answer to another case?
+ * Does the file system distinguish "A" from "a"? If not, a name that is not in the listing may exist. One lookup of an existing
+ * name in another case tells.
  */
 static bool tells_case_apart(int directory_fd, const struct listing *listing)
 {
@@ -76,7 +76,7 @@ bool listing_read(int directory_fd, struct arena *arena, struct listing *ret_lis
            (got = syscall(SYS_getdents64, directory_fd, bytes + size, room - size)) > 0)
         size += (size_t)got;
     struct stat status;
-    /* Listing asks for other permissions than looking a name up does: "./." is looked up. */
+    /* Listing and lookup need different permissions: looking up "./." tests the second. */
     if (got != 0 || fstatat(directory_fd, "./.", &status, 0) < 0)
         return false;
     struct listing listing = {0};

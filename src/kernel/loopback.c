@@ -12,11 +12,11 @@
 
 enum {
     LOOPBACK_INDEX = 1,     /* the first interface of every network namespace */
-    LINK_LARGEST_IPV4 = 63, /* IFLA_GSO_IPV4_MAX_SIZE, which the distribution's headers may lack: Linux 6.3 */
+    LINK_LARGEST_IPV4 = 63, /* IFLA_GSO_IPV4_MAX_SIZE (Linux 6.3), which headers may lack */
     LARGEST_PACKET = 384 << 10,
 };
 
-/* Requests for the kernel's routing, put together in one message. */
+/* Routing requests for the kernel, sent in one message. */
 struct batch {
     _Alignas(struct nlmsghdr) char bytes[512];
     size_t size;
@@ -24,7 +24,7 @@ struct batch {
     struct nlmsghdr *newest;
 };
 
-/* `body` is the fixed part of the request; attributes follow. The buffer has room for the few that this file makes. */
+/* `body` is the fixed part of the request; attributes follow. The buffer is large enough for the requests of this file. */
 static void begin(struct batch *batch, unsigned short type, const void *body, size_t size)
 {
     struct nlmsghdr header = {
@@ -49,16 +49,16 @@ static void add(struct batch *batch, unsigned short type, const void *value, siz
     batch->newest->nlmsg_len = (unsigned)(batch->bytes + batch->size - (char *)batch->newest);
 }
 
-/* The newest request is one that some kernels do not know, and that the sandbox can do without. */
+/* The newest request may fail: some kernels do not know it, and the sandbox works without it. */
 static void may_fail(struct batch *batch)
 {
     batch->optional |= 1U << batch->count;
 }
 
-/* Nothing is lost in here and nobody is overtaken: how the host avoids congestion would only cost time. */
+/* Loopback loses and reorders nothing, so that the host's congestion control would only cost time. */
 static void add_plain_congestion(struct batch *batch)
 {
-    static const char plain[] = "reno"; /* the one that every kernel has */
+    static const char plain[] = "reno"; /* every kernel has it */
     struct {
         struct rtattr header;
         char name[sizeof(plain)];
@@ -82,7 +82,7 @@ static void add_route(struct batch *batch, unsigned short type, unsigned char fa
     add_plain_congestion(batch);
 }
 
-/* The kernel's answers, one a request. */
+/* Reads the kernel's answers, one for each request. */
 static int hear_answers(int fd, const struct batch *batch, struct err *err)
 {
     not_zeroed _Alignas(struct nlmsghdr) char answer[4096];
@@ -130,7 +130,7 @@ static int change(unsigned address, bool take, struct err *err)
 {
     struct batch batch = {0};
     add_link_up(&batch);
-    if (take) { /* fewer and larger packets: half the work of a large transfer is done once a packet */
+    if (take) { /* larger packets halve the work of a large transfer */
         static const unsigned largest = LARGEST_PACKET;
         add_link_up(&batch);
         add(&batch, LINK_LARGEST_IPV4, &largest, sizeof(largest));

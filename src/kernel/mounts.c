@@ -43,7 +43,7 @@ static int set_attributes(int tree_fd, struct mount_attr *attributes)
 static int open_restricted(int dirfd, const char *path, unsigned flags, struct mount_attr *attributes,
                            struct err *err)
 {
-    /* Linux 6.15 does both at once. What it does not do is tried step by step, and then it is known why. */
+    /* Linux 6.15 does both in one call. If it fails, both steps are tried, to get the reason. */
     int at_once = (int)syscall(SYS_open_tree_attr, dirfd, path, flags, attributes, sizeof(*attributes));
     if (at_once >= 0)
         return at_once;
@@ -162,7 +162,7 @@ int mount_detach_propagation(struct err *err)
 
 int mount_switch_root(int new_root_fd, struct err *err)
 {
-    /* Both places may be the same: the old root comes to lie on top of the new one, and is then taken off. */
+    /* Both places may be the same: the old root is then on top of the new one, and is unmounted. */
     if (fchdir(new_root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
         return err_sys(err, errno, "cannot enter the sandbox's root");
     if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)

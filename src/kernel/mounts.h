@@ -1,6 +1,6 @@
 /*
- * Mounts, by descriptor: a tree is opened, its attributes are set while nobody else can reach it, and only then is it
- * moved to its place. Thin wrappers; what goes where is the caller's business.
+ * Mounts, by descriptor: a tree is opened, gets its attributes while nobody else can reach it, and is then moved to its place.
+ * Thin wrappers; the caller decides what goes where.
  */
 #pragma once
 
@@ -10,46 +10,46 @@
 #include "base/err.h"
 
 /*
- * A private copy of the mounts at a path (no link at its end is followed), not yet visible anywhere. Returns its fd. An
- * empty path means the place that dirfd is open at.
+ * A private copy of the mounts at a path (a symlink at its end is not followed), not yet visible. Returns its fd. An empty path
+ * means dirfd itself.
  */
 int mount_open_tree(int dirfd, const char *path, struct err *err) must_check;
 
-/* The same, and for every mount of the tree: no set-uid programs, no devices; read-only if so wanted. */
+/* The same; every mount of the tree is nosuid and nodev, and on request read-only. */
 int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allow_devices, struct err *err)
     must_check;
 
 /*
- * A read-only copy of just the file or directory that fd (O_PATH) names, without what is mounted over it or in it; neither
- * set-uid programs nor devices. Before Linux 6.15 copies are made only of what can be seen, and so fd is not a tree's.
+ * A read-only nosuid, nodev copy of just the file or directory fd (O_PATH), without mounts over or in it. Before Linux 6.15
+ * only visible mounts can be copied, so fd must not be in a detached tree.
  */
 int mount_open_covered(int fd, struct err *err) must_check;
 
-/* For every mount of the tree: ids are shown as the user namespace maps them. */
+/* Maps ids in every mount of the tree as in the user namespace. */
 int mount_map_ids(int tree_fd, int userns_fd, struct err *err) must_check;
 
-/* A new file system ("tmpfs", "proc", "devpts"), not yet visible anywhere. Options are "key=value" or flags. */
+/* A new file system ("tmpfs", "proc", "devpts"), not yet visible. Options are "key=value" or flags. */
 int mount_new(const char *type, const char *const *options, bool read_only, bool allow_devices,
               struct err *err) must_check;
 
-/* Changes an option, such as "size=1M", of the file system that is mounted at a path below dirfd. */
+/* Changes an option, such as "size=1M", of the file system mounted at a path below dirfd. */
 int mount_reconfigure(int dirfd, const char *path, const char *option, struct err *err) must_check;
 
-/* Shows the tree at the place that target_fd (O_PATH) names. */
+/* Attaches the tree at target_fd (O_PATH). */
 int mount_attach(int tree_fd, int target_fd, const char *shown, struct err *err) must_check;
 
-/* The same for a name in a directory; a link is not followed. */
+/* The same for a name in a directory; a symlink is not followed. */
 int mount_attach_at(int tree_fd, int directory_fd, const char *name, const char *shown, struct err *err)
     must_check;
 
-/* Is the place that fd (O_PATH) names the root of a mount (and, if so asked, of a read-only one)? */
+/* Is fd (O_PATH) the root of a mount, and on request a read-only one? */
 bool mount_is_pinned(int fd, bool read_only);
 
 /* No mount event travels between this mount namespace and the one it was copied from. */
 int mount_detach_propagation(struct err *err) must_check;
 
-/* Makes the tree at new_root_fd the root of this mount namespace, and lets go of the old one. */
+/* Makes the tree new_root_fd the root of this mount namespace, and detaches the old root. */
 int mount_switch_root(int new_root_fd, struct err *err) must_check;
 
-/* A path of the kernel's tables of mounts, which writes a space, a tab, the end of a line and a backslash as \040 and so on. */
+/* Decodes a path of mountinfo, in which space, tab, newline and backslash are \040 and so on. */
 void mount_unescape(char *path);

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Room for more than one descriptor, so that a second one is seen and closed and not lost by the kernel. */
+/* Room for more than one descriptor, so that a second one is seen and closed. */
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(4 * sizeof(int))];
@@ -45,7 +45,7 @@ ssize_t passing_receive(int socket_fd, void *bytes, size_t size, int *ret_fd)
         count = (int)(held < 4 ? held : 4);
         memcpy(fds, CMSG_DATA(header), (size_t)count * sizeof(int));
     }
-    /* One that finds no room among this process's descriptors is closed by the kernel: the message comes without it. */
+    /* The kernel closes a descriptor if this process has too many; the message comes without it. */
     bool has_no_room = count == 0 && message.msg_flags & MSG_CTRUNC;
     if (count > 1 || message.msg_flags & MSG_TRUNC || (message.msg_flags & MSG_CTRUNC && !has_no_room)) {
         while (count > 0)

@@ -26,7 +26,7 @@ int port_make(const struct port_request *request)
         errno = EINVAL;
         return -1;
     }
-    /* Every IPv6 address leads here, but IPv6 binds only what an interface has, unless told that it is meant. */
+    /* All IPv6 addresses are local here, but bind() accepts only an interface's own without this option. */
     if (address.ss_family == AF_INET6 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
                                           setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on)) < 0))
         return -1;

@@ -1,7 +1,7 @@
 /*
- * Sockets of a network namespace that are made by a process inside and used by one outside. The two ends of a channel
- * (SOCK_SEQPACKET) speak in messages of one fixed size; a socket comes with the reply. What comes out of a channel is
- * checked for what it is before it is used: the other end lives in the sandbox.
+ * Sockets that a process in the sandbox's network namespace makes for a process outside. Both speak over a channel
+ * (SOCK_SEQPACKET) in messages of one size; the reply carries the socket. Everything received is checked, because the other end
+ * is in the sandbox.
  */
 #pragma once
 
@@ -12,32 +12,32 @@
 
 enum port_kind {
     PORT_NONE,
-    PORT_LISTENER, /* TCP, listening; beside others at the same port of all addresses, in whatever order they come */
-    PORT_SOLE_LISTENER, /* the same, and nobody else may have the port */
+    PORT_LISTENER,      /* TCP, listening; other listeners may have the same port of all addresses */
+    PORT_SOLE_LISTENER, /* the same, with the port to itself */
     PORT_DATAGRAM,      /* UDP, bound */
-    PORT_CONNECTION,    /* TCP, on its way to an address inside */
+    PORT_CONNECTION,    /* TCP, connecting to an address inside */
 };
 
-/* Where names are asked for inside: the first of the addresses that stand for names (198.18.0.0/15). */
+/* The address of the resolver inside: the first of those that stand for names (198.18.0.0/15). */
 #define PORT_NAMES_ADDRESS UINT32_C(0xc6120001) /* 198.18.0.1 */
 enum { PORT_NAMES = 53 };
 
 struct port_request {
     uint32_t kind;
     int32_t errnum;  /* in a reply: why there is no socket, or 0 */
-    uint64_t number; /* the asking side's, sent back with the reply; 0: nobody asked */
+    uint64_t number; /* chosen by the asking side, and sent back; 0: no request */
     struct endpoint at;
 };
 
-/* Makes the socket that is asked for. Returns -1 with errno. */
+/* Makes the requested socket. Returns -1 with errno. */
 int port_make(const struct port_request *request);
 
-/* Returns 0, or -1 with errno. The descriptor (-1: none) stays the caller's. */
+/* Returns 0, or -1 with errno. The caller keeps the descriptor (-1: none). */
 int port_send(int channel_fd, const struct port_request *message, int fd) must_check;
 
 /*
- * Returns 1 for a message, with its descriptor or -1; 0 when the other end is closed; -1 with errno (EAGAIN: there is none
- * now; EPROTO: not a message of ours).
+ * Returns 1 for a message, with its descriptor or -1; 0 if the other end is closed; -1 with errno (EAGAIN: none yet; EPROTO:
+ * malformed).
  */
 int port_receive(int channel_fd, struct port_request *ret_message, int *ret_fd) must_check;
 

@@ -43,7 +43,7 @@ static void record(struct trial *trial, int result, int errnum)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The beginning of a file, without the newline at its end. False, and an empty text, where it cannot be read. */
+/* Reads a file without its last newline. False, and an empty text, if it cannot be read. */
 static bool read_text(const char *path, char *ret_text, size_t capacity)
 {
     ret_text[0] = '\0';
@@ -61,9 +61,8 @@ static void read_all(const char *path, struct buf *ret_text)
 {
     enum { MOST = 1 << 20 };
     auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char piece[4096];
-    for (ssize_t size; fd >= 0 && ret_text->size < MOST && (size = read(fd, piece, sizeof(piece))) > 0;)
-        buf_add(ret_text, piece, (size_t)size);
+    if (fd >= 0)
+        (void)buf_read(ret_text, fd, MOST);
 }
 
 static int64_t read_setting(const char *path)
@@ -86,18 +85,7 @@ static void find_container(struct host_caps *caps)
         read_text("/run/systemd/container", caps->container, sizeof(caps->container));
 }
 
-static bool has_word(const char *text, const char *word)
-{
-    size_t size = strlen(word);
-    for (const char *at = text; (at = strstr(at, word)); at += size) {
-        bool begins = at == text || at[-1] == ' ', ends = at[size] == '\0' || at[size] == ' ';
-        if (begins && ends)
-            return true;
-    }
-    return false;
-}
-
-/* Where the second hierarchy of control groups is mounted: the fifth word of the mount's line. */
+/* Finds the mount of cgroup version 2: the fifth word of its line. */
 static bool find_cgroup_mount(char *mountinfo, const char **ret_path)
 {
     for (char *rest = mountinfo, *line; (line = strsep(&rest, "\n"));) {
@@ -131,8 +119,8 @@ static void look_at_cgroup(struct host_caps *caps)
     buf_add_str(&path, "/cgroup.controllers");
     char controllers[256];
     read_text(path.bytes, controllers, sizeof(controllers));
-    caps->cgroup_memory = has_word(controllers, "memory");
-    caps->cgroup_pids = has_word(controllers, "pids");
+    caps->cgroup_memory = text_has_word(controllers, "memory");
+    caps->cgroup_pids = text_has_word(controllers, "pids");
     path.size = size;
     buf_add_str(&path, "/cgroup.procs");
     bool processes = access(path.bytes, W_OK) == 0;
@@ -140,7 +128,7 @@ static void look_at_cgroup(struct host_caps *caps)
     caps->cgroup_writable = processes && access(path.bytes, W_OK) == 0;
 }
 
-/* The programs of snaps are links to snap itself, which starts them with a set-uid helper. */
+/* A program of a snap is a symlink to snap, which starts it with a set-uid helper. */
 static bool is_snap(const char *directory, size_t size, const char *name)
 {
     auto_buf struct buf path = {0};
@@ -168,7 +156,7 @@ static void look_for_snaps(const struct probe_request *request, struct host_caps
             if (size && lies_in(at, size, request->programs[i])) {
                 if (is_snap(at, size, request->programs[i]))
                     caps->snaps[count++] = request->programs[i];
-                break; /* the first one is what would be run */
+                break; /* the first match is the program that would run */
             }
             at += size + (at[size] == ':');
         }
@@ -177,7 +165,7 @@ static void look_for_snaps(const struct probe_request *request, struct host_caps
 
 /* --- trying: in the child ------------------------------------------------------------------------------------------ */
 
-/* Into a tmpfs that only this mount namespace sees, and at the place where a run builds its root. */
+/* In a tmpfs of this mount namespace, at the place where a run builds its root. */
 static int try_mounts(int *ret_root, struct err *err)
 {
     static const char *const options[] = {"mode=0755", "size=64k", NULL};
@@ -206,7 +194,7 @@ static int try_overlay(int root_fd)
     return mount("overlay", "merged", "overlay", 0, "lowerdir=lower,upperdir=upper,workdir=work,userxattr");
 }
 
-/* Answers on the pipe with all trials, of which the parent takes those that are tried here. */
+/* Sends all trials over the pipe; the parent takes those that are tried here. */
 static _Noreturn void try_inside(bool is_root, int go_fd, int answer_fd)
 {
     struct trial trials[TRIAL_COUNT] = {0};
@@ -214,7 +202,7 @@ static _Noreturn void try_inside(bool is_root, int go_fd, int answer_fd)
     char go;
     if (read(go_fd, &go, 1) != 1)
         _exit(1);
-    /* Started by root, this process bears an id that means nobody here, and could make no file. */
+    /* Started by root, this process has an id that does not exist here, and could make no file. */
     if (is_root && (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0))
         _exit(1);
     auto_fd int root_fd = -1;
@@ -251,7 +239,7 @@ static const char *file_system_at(const char *path)
     return "this file system";
 }
 
-/* The mount at the path itself; what is mounted further in may differ. It is mapped in a copy that nobody sees. */
+/* Maps ids of the mount at the path, in a private copy. Mounts further in may differ. */
 static int map_place(const char *path, int userns_fd, struct err *err)
 {
     auto_fd int tree = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
@@ -281,7 +269,7 @@ static void try_mapped_mounts(const struct probe_request *request, pid_t child, 
     }
 }
 
-/* Where the whole set was refused: is it the user namespace itself? */
+/* All namespaces at once were refused: does a user namespace alone work? */
 static void try_user_namespace(struct host_caps *caps)
 {
     int pid_fd = -1;
@@ -295,7 +283,7 @@ static void try_user_namespace(struct host_caps *caps)
     }
 }
 
-/* With the child waiting: maps its ids, lets it go, and takes its answers. */
+/* While the child waits: maps its ids, starts it, and reads its answers. */
 static void lead_child(const struct probe_request *request, pid_t child, int go_fd, int answer_fd,
                        struct host_caps *caps)
 {
@@ -337,7 +325,7 @@ static void try_namespaces(const struct probe_request *request, struct host_caps
         return;
     }
     succeeded(&caps->trials[TRIAL_USER_NAMESPACE]);
-    close(fd_take(&answer_write)); /* so that a child that dies ends the reading */
+    close(fd_take(&answer_write)); /* so that reading ends if the child dies */
     lead_child(request, child, go_write, answer_read, caps);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);

@@ -8,7 +8,6 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ pid_t process_fork(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 
 pid_t process_start(int (*run)(void *), void *argument)
 {
-    enum { STACK_SIZE = 4 * 1024 * 1024 }; /* execvp() may copy the arguments there */
+    enum { STACK_SIZE = 4 * 1024 * 1024 }; /* execvp() may copy the arguments to the stack */
     char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (stack == MAP_FAILED)
@@ -50,7 +49,7 @@ pid_t process_start(int (*run)(void *), void *argument)
     return pid;
 }
 
-/* Root inside is nobody outside: a range of ids that no account has and no file bears. */
+/* Root inside has an id outside that no account and no file has. */
 enum { ROOT_OUTSIDE = 2000000000, ROOT_RANGE = 65536 };
 
 /* The first line of a uid_map: three numbers. */
@@ -88,7 +87,7 @@ struct id_map process_id_map(void)
 
 int process_leave_root(struct err *err)
 {
-    const id_t nobody = ROOT_OUTSIDE + ROOT_RANGE; /* the first behind those of sandboxes */
+    const id_t nobody = ROOT_OUTSIDE + ROOT_RANGE; /* the first id after those of sandboxes */
     if (!process_is_real_root())
         return 0;
     if (setgroups(0, NULL) < 0 || setresgid(nobody, nobody, nobody) < 0 ||
@@ -153,7 +152,7 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
     return 0;
 }
 
-/* A child's result, which it writes to a pipe as a whole. */
+/* A child's result, written to a pipe as a whole. */
 struct outcome {
     int result;
     struct err err;
@@ -164,7 +163,7 @@ static _Noreturn void tell(int outcome_fd, const struct outcome *outcome)
     _exit(write(outcome_fd, outcome, sizeof(*outcome)) == sizeof(*outcome) ? 0 : 1);
 }
 
-/* The kernel ends this process with its parent, unless the parent has ended already: then it ends itself. */
+/* Ends this process when its parent ends, also if the parent has already ended. */
 static void end_with(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
@@ -173,7 +172,7 @@ static void end_with(pid_t parent)
 
 static void bound_self(const struct process_bounds *bounds)
 {
-#ifndef __SANITIZE_ADDRESS__ /* which needs more memory than any bound */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer needs more memory than any bound */
     struct err ignored;
     if (bounds->memory && process_limit(RLIMIT_DATA, bounds->memory, &ignored) < 0)
         _exit(1);
@@ -198,7 +197,7 @@ int process_in_bounds(const struct process_bounds *bounds, int (*run)(void *cont
         return err_sys(err, errno, "cannot make a pipe");
     auto_fd int told_read = told[0], told_write = told[1];
     struct outcome outcome = {.result = -1};
-    fflush(NULL); /* or the child would write it as well */
+    fflush(NULL); /* or the child would write it too */
     pid_t parent = getpid(), child = fork();
     if (child < 0)
         return err_sys(err, errno, "cannot start a process");
@@ -288,7 +287,7 @@ int process_drop_capabilities(struct err *err)
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0}, held[_LINUX_CAPABILITY_U32S_3] = {0};
     if (syscall(SYS_capget, &header, held) < 0)
         return err_sys(err, errno, "cannot look at the capabilities");
-    /* Who has none, and gains no new privileges, gets none: what it might get cannot be cut down, and need not be. */
+    /* A process without capabilities and with no_new_privs gets none; it cannot, and need not, drop its bounding set. */
     bool may_get_none =
         !held[0].permitted && !held[1].permitted && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
     for (int capability = 0; !may_get_none; capability++) {
@@ -351,7 +350,7 @@ void process_await_sandbox(pid_t pid, int milliseconds)
     auto_fd int fd = pid_fd < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
     status[size < 0 ? 0 : size] = '\0';
-    /* "NSpid:	4711	1": its number here, and in a namespace of its own. */
+    /* "NSpid:	4711	1": its number here, and in its own namespace. */
     char line[64];
     snprintf(line, sizeof(line), "\nNSpid:\t%d\t1\n", pid);
     struct pollfd ended = {.fd = pid_fd, .events = POLLIN};

@@ -8,11 +8,11 @@
 #include "base/fd.h"
 #include "kernel/directories.h"
 
-/* A tree can be deeper than there are descriptors. */
+/* A tree can be deeper than the number of descriptors allows. */
 enum { DEEPEST = 64 };
 
 struct removal {
-    int top_fd; /* of the tree's own top: what lies too deep is moved up to here first */
+    int top_fd; /* the tree's top; directories that are too deep are moved here first */
     unsigned moved;
     uint64_t removed;
     struct progress *progress;
@@ -20,7 +20,7 @@ struct removal {
 
 static int empty_directory(struct removal *removal, int fd, unsigned depth);
 
-/* Out of the depths, under a name that is free. */
+/* Moves a deep directory to the top, under a free name. */
 static int move_up(struct removal *removal, int parent_fd, const char *name)
 {
     char moved[64];

@@ -17,7 +17,7 @@
 
 enum { LARGEST_PAGE = 64 * 1024 };
 
-/* Memory again, or on another machine that may be gone when the memory is wanted back. */
+/* Is the folder in memory, or on another machine, which may be gone when the memory is needed? */
 static bool is_unfit(int folder_fd)
 {
     static const unsigned long unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      NFS_SUPER_MAGIC,
@@ -33,7 +33,7 @@ static bool is_unfit(int folder_fd)
     return false;
 }
 
-/* A limit of the user's on files ends nobody: beyond it the kernel sends a signal. */
+/* The kernel sends a signal to a process that exceeds the user's limit on file size. */
 static bool may_write(int folder_fd, size_t size)
 {
     struct rlimit limit;
@@ -50,7 +50,7 @@ static bool is_kept(const struct rest *rest, size_t page)
     return rest->is_kept[page / 8] >> page % 8 & 1;
 }
 
-/* Everything is written and nothing is changed: whatever fails here, memory is as it was. */
+/* Writes everything before anything is changed: after a failure, memory is as it was. */
 static bool write_pages(struct rest *rest)
 {
     not_zeroed char enciphered[LARGEST_PAGE];
@@ -128,10 +128,10 @@ void rest_end(struct rest *rest)
 
 void rest_let_stack_go(void)
 {
-    enum { DEEPEST = 1024 * 1024, SPARED = 512 }; /* for the frames of what is called here */
+    enum { DEEPEST = 1024 * 1024, SPARED = 512 }; /* for the frames of functions called here */
     char *end = __builtin_frame_address(0);
     end -= SPARED;
     end -= (uintptr_t)end % (size_t)sysconf(_SC_PAGESIZE);
-    /* Where the stack does not reach so deep, the kernel says so, and has done what it could. */
+    /* If the stack is not that deep, the kernel fails after releasing what exists. */
     (void)madvise(end - DEEPEST, DEEPEST, MADV_DONTNEED);
 }

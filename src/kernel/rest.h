@@ -1,8 +1,7 @@
 /*
- * Moves memory that is not needed for a while to the disk, so that hundreds of waiting processes do not each keep theirs. It goes
- * into a file without a name, encrypted with a key that stays in memory: the bytes may hold secrets of the environment, and
- * a freed block of a disk keeps its content. Between the two calls nothing may touch that memory, not even to read.
- * supervise/loop.c describes the sleep as a whole.
+ * Moves memory that is not needed for a while to the disk, so that hundreds of waiting processes need little. The file has no
+ * name and is encrypted with a key in memory, because the bytes may contain secrets of the environment, and freed disk blocks
+ * keep their content. Between the two calls nothing may read or write that memory. supervise/loop.c has the theory.
  */
 #pragma once
 
@@ -11,29 +10,26 @@
 #include "base/chacha20.h"
 #include "base/hash.h"
 
-/* It takes milliseconds, so that nothing should have happened for a while. */
+/* It takes milliseconds, so it is done only after a while without events. */
 enum { REST_AFTER_MILLISECONDS = 3000, REST_MOST_PAGES = 4096 };
 
-/* Must not itself lie in what is laid aside. */
+/* Must not lie in the memory that is moved. */
 struct rest {
     int fd;
-    char *memory; /* a page's beginning */
+    char *memory; /* page-aligned */
     size_t page, pages;
-    unsigned char is_kept[REST_MOST_PAGES / 8]; /* a bit a page; the others hold nothing but zeros */
+    unsigned char is_kept[REST_MOST_PAGES / 8]; /* a bit for each page; the other pages are all zero */
     unsigned char key[CHACHA20_KEY], digest[BLAKE2B_SIZE];
 };
 
 /*
- * Lays the whole pages between two addresses aside, in the file system of a folder. Returns false, and has changed nothing,
- * where that cannot be done or would gain nothing: too much memory, a folder that is itself memory, a full disk.
+ * Moves the whole pages between two addresses to the file system of a folder. Returns false, and changes nothing, if that is
+ * impossible or useless: too much memory, a folder in memory, a full disk.
  */
 bool rest_begin(struct rest *rest, int folder_fd, char *from, const char *to);
 
-/*
- * Brings it back. If the disk does not give back what it was given, the process ends, as if it had been killed: without its
- * memory it must do nothing.
- */
+/* Reads it back. If the disk fails, the process ends as if killed, because it cannot continue without its memory. */
 void rest_end(struct rest *rest);
 
-/* Lets the stack's pages go that lie below the caller's own frame: deep calls of the past are still in them. */
+/* Frees stack pages below the caller's frame, which earlier deep calls used. */
 void rest_let_stack_go(void);

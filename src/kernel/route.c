@@ -31,7 +31,7 @@ static struct question question_for(const struct endpoint *endpoint)
     return question;
 }
 
-/* The kernel has answered by the time that the question is sent. */
+/* The kernel answers before send() returns. */
 enum route route_of(int route_fd, const struct endpoint *endpoint)
 {
     union {

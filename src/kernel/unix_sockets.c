@@ -5,14 +5,13 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 
-/* Unnamed ones are empty, and abstract ones begin with a NUL. */
+/* Unnamed sockets have an empty name; abstract ones begin with a NUL. */
 static void add_name(struct buf *names, const char *bytes, size_t size)
 {
     size_t length = strnlen(bytes, size);
@@ -21,7 +20,7 @@ static void add_name(struct buf *names, const char *bytes, size_t size)
         buf_add_char(names, '\0');
 }
 
-/* The name among the attributes of a socket. */
+/* Adds the name from the attributes of a socket. */
 static void add_socket(struct buf *names, const struct nlmsghdr *message)
 {
     size_t size = message->nlmsg_len, at = NLMSG_LENGTH(sizeof(struct unix_diag_msg));
@@ -56,8 +55,8 @@ static enum answer add_sockets(struct buf *names, const char *bytes, size_t size
 }
 
 /*
- * Asks the kernel for all of them, whatever their state: of a socket to which datagrams are sent, as a log's, it says that it is
- * connected as soon as one of its senders is. Returns false where the kernel does not answer so, and then some may be there.
+ * Asks the kernel for all sockets in any state: a datagram socket, such as a log's, counts as connected while one of its
+ * senders is. Returns false if the kernel does not answer; then some may exist.
  */
 static bool ask_kernel(struct buf *names)
 {
@@ -68,7 +67,8 @@ static bool ask_kernel(struct buf *names)
                              .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                              .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
                   .request = {.sdiag_family = AF_UNIX, .udiag_states = ~0U, .udiag_show = UDIAG_SHOW_NAME}};
-    not_zeroed _Alignas(struct nlmsghdr) char bytes[32 * 1024]; /* more is never sent at once */
+    not_zeroed _Alignas(
+        struct nlmsghdr) char bytes[32 * 1024]; /* the kernel sends at most this much at once */
     auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0 || send(fd, &question, sizeof(question), 0) != sizeof(question))
         return false;
@@ -84,7 +84,7 @@ static bool ask_kernel(struct buf *names)
     return answer == ANSWER_IS_WHOLE;
 }
 
-/* "Num RefCount Protocol Flags Type St Inode Path": seven words before the name, which the rest of the line is. */
+/* "Num RefCount Protocol Flags Type St Inode Path": seven words, then the name. */
 static const char *name_in(const char *line, size_t size)
 {
     enum { WORDS_BEFORE = 7 };

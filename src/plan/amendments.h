@@ -1,9 +1,9 @@
 /*
- * Amendments: findings and preparations of a run whose plan is already made. The plan is const and stays the one that was shown
- * and recorded; the launcher and the guard read the plan together with its amendments.
+ * Amendments: what a run finds and prepares after its plan was made. The plan is const and stays as it was shown and recorded;
+ * the launcher and the guard read it together with its amendments.
  *
- * An amendment names an operation by its number in the plan. Hidden paths that the run found count as further operations,
- * numbered behind those of the plan.
+ * An amendment names an operation by its number in the plan. Hidden paths that the run found count as further operations, with
+ * numbers after those of the plan.
  */
 #pragma once
 
@@ -22,30 +22,30 @@ struct amendments {
     VEC(const char *) hidden;
 };
 
-/* FREEZE: something stands at the path by now and can be pinned, or nothing does any more. */
+/* FREEZE: a file at the path now exists and can be pinned, or exists no longer. */
 void amend_presence(struct amendments *amendments, size_t number, bool is_missing);
 
-/* WRITE and SEED: the folder of the overlay that takes what is written there. */
+/* WRITE and SEED: the folder of the overlay's upper layer. */
 void amend_layer(struct amendments *amendments, size_t number, const char *folder);
 
-/* WRITE: the copy that is shown in its place. */
+/* WRITE: the copy that is shown instead. */
 void amend_copy(struct amendments *amendments, size_t number, const char *folder);
 
-/* A path in a tree that is shown, to be hidden as well. */
+/* Also hides a path in a tree that is shown. */
 void amend_hide(struct amendments *amendments, const char *path);
 
-/* How many there are: equal before and after means that nothing was amended. */
+/* The number of amendments: equal before and after means that nothing was amended. */
 static inline size_t amendments_count(const struct amendments *amendments)
 {
     return amendments->changes.count + amendments->hidden.count;
 }
 
-/* How many operations there are with the amendments, and one of them. `amendments` may be NULL. */
+/* The number of operations with the amendments, and one of them. `amendments` may be NULL. */
 size_t amended_count(const struct operations *planned, const struct amendments *amendments);
 struct operation amended_operation(const struct operations *planned, const struct amendments *amendments,
                                    size_t number);
 
-/* All of them: in the arena, or those of the plan itself where there is no amendment. Not to be changed. */
+/* All operations: those of the plan itself without amendments, else in the arena. Must not be changed. */
 struct operations amended_operations(struct arena *arena, const struct operations *planned,
                                      const struct amendments *amendments);
 

@@ -1,4 +1,4 @@
-/* Words that an agent's profile adds to the command, line by line: what a person has said already is not said again. */
+/* Arguments that an agent's profile adds to the command, line by line, unless the user gave them. */
 #include <string.h>
 
 #include "base/text.h"
@@ -9,13 +9,13 @@ static bool is_same_line(const struct rule *one, const struct rule *other)
     return one->source == other->source && one->line == other->line;
 }
 
-/* "mcp", "login": the name of one of the agent's own verbs, before which not every agent takes a flag. */
+/* "mcp", "login": one of the agent's own verbs. Not every agent takes a flag before it. */
 static bool is_verb(const char *word)
 {
     return word && *word && strspn(word, "abcdefghijklmnopqrstuvwxyz-") == strlen(word) && *word != '-';
 }
 
-/* Has a long flag no place in what was typed: is it there ("--flag", "--flag=value", one that begins with it)? */
+/* Is a long flag already in what was typed ("--flag", "--flag=value", or a flag that begins with it)? */
 static bool has_no_place(const struct policy *policy, const char *flag)
 {
     const char *const *typed = policy->request.command + policy->agent_word + 1;
@@ -30,7 +30,7 @@ static bool has_no_place(const struct policy *policy, const char *flag)
     return false;
 }
 
-/* Of "key=$BRIEFING": has a file of settings that is copied in a value for the key? */
+/* Of "key=$BRIEFING": does a settings file that is copied have a value for the key? */
 static bool is_set_by_user(const struct plan *plan, const char *word)
 {
     enum { SETTINGS_LARGEST = 1024 * 1024 };
@@ -48,7 +48,7 @@ static bool is_set_by_user(const struct plan *plan, const char *word)
     return false;
 }
 
-/* Is the line that this word begins left out: a person has told the agent otherwise, or it would not be heard? */
+/* Is the line that begins with this word left out: the user told the agent otherwise, or the agent would ignore it? */
 static bool is_left_out(const struct plan *plan, size_t first)
 {
     const rule_list *rules = &plan->policy->rules;

@@ -15,9 +15,9 @@ const char decoy_text[] =
     "# /run/bawn/BRIEFING.md says what may be done here.\n";
 
 /*
- * Not among them, because tools look there by themselves: ~/.npmrc, ~/.netrc (git and pip), ~/.cargo/credentials.toml,
- * ~/.docker, ~/.kube, Google's default login, ~/.gnupg itself (gpg keeps public keys there), and what browsers that tests start
- * look at: Chromium's profile, and Firefox's folder but for a profile that its list does not have.
+ * Left out, because tools open them by themselves: ~/.npmrc, ~/.netrc (git and pip), ~/.cargo/credentials.toml, ~/.docker,
+ * ~/.kube, Google's default login, ~/.gnupg itself (gpg has public keys there), and the profiles of browsers that tests start:
+ * Chromium's, and Firefox's except for a profile that is not in its list.
  */
 const struct decoy decoys[DECOY_COUNT] = {
     {"ssh",
@@ -53,7 +53,7 @@ const struct decoy_file *decoy_file(const struct decoy *decoy, const char *name)
     return NULL;
 }
 
-/* Does the operation put something at the decoy's place, or in it, that the decoy would cover or has no name for? */
+/* Does the operation put something at or below the decoy's path that the decoy would cover or has no name for? */
 static bool clashes(const struct operation *operation, const struct decoy *decoy, const char *place)
 {
     if (operation->is_pattern || !operation->path || operation->kind == OP_PRIVATE ||
@@ -99,7 +99,7 @@ void plan_add_decoys(struct plan *plan)
         struct operation operation = {
             .kind = OP_DECOY, .path = place, .name = decoys[i].name, .is_directory = true};
         plan_add(plan, operation);
-        /* Before what lies in it. */
+        /* Before the operations below it. */
         struct operation *operations = plan->operations.at;
         memmove(&operations[at + 1], &operations[at],
                 (plan->operations.count - 1 - at) * sizeof(*operations));

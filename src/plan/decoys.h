@@ -1,9 +1,9 @@
 /*
- * Decoys: where well-known secrets would lie, a read-only folder stands whose files say in a comment that they are none.
- * Who reads one, or lists its folder, has gone where no honest work goes: that is a tripwire, and a tripwire is no wall.
+ * Decoys: read-only folders where well-known secrets would be. A comment in each file says that it is a decoy. Honest work does
+ * not read these files or list their folders, so an access is reported. A tripwire is not a wall.
  *
- * The same set for everybody, whatever the host has: so they reveal nothing. They stand only where no tool looks by
- * itself, since each has to mean something.
+ * Everybody gets the same decoys, so they reveal nothing about the host. They are only where no tool looks by itself, so that
+ * each report has a meaning.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 enum { DECOY_FILES_MOST = 8 };
 
 /*
- * Files that programs open by themselves (ssh its settings) are empty and raise nothing; they are there so that the
- * host's own can be shown in their place.
+ * Files that programs open by themselves (ssh its settings) are empty and not watched; the host's file can be shown in their
+ * place.
  */
 struct decoy_file {
     const char *name;
@@ -22,19 +22,19 @@ struct decoy_file {
 };
 
 struct decoy {
-    const char *name;                              /* of its operation */
+    const char *name;                              /* the name of its operation */
     const char *place;                             /* below the home */
-    struct decoy_file files[DECOY_FILES_MOST + 1]; /* ended by one without a name */
+    struct decoy_file files[DECOY_FILES_MOST + 1]; /* ended by an empty entry */
 };
 
 enum { DECOY_COUNT = 6 };
 extern const struct decoy decoys[DECOY_COUNT];
 
-/* What the files hold. Every line is a comment to the programs that would read such a file. */
+/* The content of the files. Every line is a comment for the programs that read such a file. */
 extern const char decoy_text[];
 
-/* By the name of its operation; DECOY_COUNT where there is none. */
+/* Finds a decoy by the name of its operation; DECOY_COUNT: none. */
 size_t decoy_find(const char *name);
 
-/* Does the decoy have a file of this name? NULL where it has none. */
+/* The decoy's file of this name, or NULL. */
 const struct decoy_file *decoy_file(const struct decoy *decoy, const char *name);

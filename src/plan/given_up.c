@@ -1,4 +1,4 @@
-/* Which walls are not there in this run, or may not be: by a mode, or by name. */
+/* The walls that this run does without, or may: by a mode, or by name. */
 #include "plan/steps.h"
 
 static void give_up(struct plan *plan, enum wall wall, const char *by, bool if_needed)
@@ -8,7 +8,7 @@ static void give_up(struct plan *plan, enum wall wall, const char *by, bool if_n
         plan->operations.absent |= 1u << wall;
 }
 
-/* A profile's limit is meant for all machines, those included that can only do their best; a repository's likewise. */
+/* Limits of profiles and repositories are for all machines, also for those that cannot enforce them. */
 const struct operation *plan_unheld_memory(const struct plan *plan)
 {
     vec_each (const struct operation, operation, &plan->operations) {
@@ -20,13 +20,13 @@ const struct operation *plan_unheld_memory(const struct plan *plan)
     return NULL;
 }
 
-/* A wall that can be raised is raised, whatever was said of it: --degrade only permits. */
+/* --degrade only permits: a wall that can be raised is raised. */
 static void add_degraded(struct plan *plan, enum wall wall)
 {
     const char *by = arena_printf(plan->policy->arena, "--degrade=%s", wall_name(wall));
     bool lacks = walls_have(plan->request.lacking, wall);
     if (wall == WALL_ROOT && plan->request.is_root)
-        give_up(plan, wall, by, true); /* which file systems map ids is only seen when they are shown */
+        give_up(plan, wall, by, true); /* only the mount shows which file systems map ids */
     else if (wall == WALL_MEMORY ? plan_unheld_memory(plan) != NULL : lacks)
         give_up(plan, wall, by, false);
 }

@@ -1,4 +1,4 @@
-/* From a policy to operations on paths: one for every place where what may be done changes. */
+/* Makes operations on paths from a policy: one for every place where the access changes. */
 #include <string.h>
 
 #include "base/path.h"
@@ -8,10 +8,10 @@
 #include "plan/steps.h"
 #include "policy/decide.h"
 
-/* What every sandbox has for itself, whatever the policy says. */
+/* Every sandbox has its own, whatever the policy says. */
 static const char *const private_places[] = {"/dev", "/dev/shm", "/proc", "/run", "/tmp", "/var/tmp"};
 
-/* With full access only processes are the sandbox's own, and so is what tells of them. */
+/* With full access only the processes, and /proc, are the sandbox's own. */
 static void add_host(struct plan *plan)
 {
     plan_add(plan, (struct operation){.kind = OP_HOST, .path = "/", .is_directory = true});
@@ -29,7 +29,7 @@ static void add_fixed(struct plan *plan)
                                       .source = request->fresh_home ? NULL : plan_home(plan->policy, agent)});
 }
 
-/* '/' sorts before every other character, so that a directory comes just before what lies in it. */
+/* '/' sorts before every other character, so that a directory comes just before its entries. */
 static int compare_paths(const char *a, const char *b)
 {
     while (*a && *a == *b) {
@@ -57,7 +57,7 @@ static bool is_writable(enum access access)
     return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
 }
 
-/* The operation for a place, given what holds there and in its directory. Returns false where none is needed. */
+/* The operation for a place, given the access there and in its directory. Returns false if none is needed. */
 static bool operation_for(const struct placed *placed, const struct path_verdict *here, enum access around,
                           struct operation *ret_operation)
 {
@@ -76,7 +76,7 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
     bool needed = false;
     switch (here->access) {
     case ACCESS_NONE:
-        /* What must not be seen, and could be made inside, must not appear either. */
+        /* A hidden path that could be made inside must not appear either. */
         operation.kind = missing ? OP_FREEZE : OP_HIDE;
         needed = missing ? is_writable(around) : is_tree(around);
         break;
@@ -123,7 +123,7 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
     return needed;
 }
 
-/* Links on the way to a granted place, where their directory is not visible anyway. */
+/* Adds the symlinks on the way to a granted place, if their directory is not visible. */
 static void add_links(struct plan *plan, const struct rule *because, const struct fs_link *links,
                       struct map *known)
 {
@@ -140,7 +140,7 @@ static void add_links(struct plan *plan, const struct rule *because, const struc
 
 typedef VEC(struct placed *) place_list;
 
-/* Where nothing is, a rule still matters that would make something, or that lies where something could be made. */
+/* A rule for a missing path matters if it makes the path, or if the path could be made inside. */
 static bool matters_when_missing(const struct placed *placed, const place_list *trees)
 {
     enum verb verb = placed->rule->verb;
@@ -153,7 +153,7 @@ static bool matters_when_missing(const struct placed *placed, const place_list *
     return false;
 }
 
-/* What holds in a directory. Thousands of places lie in a few hundred directories. */
+/* The verdict in a directory, remembered: thousands of places lie in a few hundred directories. */
 static const struct path_verdict *verdict_in(const struct policy *policy, const char *directory,
                                              struct map *known)
 {
@@ -166,7 +166,7 @@ static const struct path_verdict *verdict_in(const struct policy *policy, const 
     return *slot;
 }
 
-/* What holds around a place, as far as it settles what holds there: what root alone may read, another rule gives. */
+/* The access around a place, as far as it decides the access there. Files that only root may read are given by another rule. */
 static enum access access_around(const struct plan *plan, const struct placed *placed,
                                  const struct path_verdict *here, struct map *known)
 {
@@ -180,10 +180,10 @@ static enum access access_around(const struct plan *plan, const struct placed *p
     return gives_more ? ACCESS_NONE : around->access;
 }
 
-/* The places that may need an operation, sorted so that a directory comes before what lies in it. */
+/* Collects the places that may need an operation, sorted so that a directory comes before its entries. */
 static void collect_points(const struct policy *policy, place_list *ret_points)
 {
-    place_list trees = {0};
+    auto_vec place_list trees = {0};
     for (size_t i = 0; i < policy->places.count; i++) {
         enum verb verb = policy->places.at[i]->rule->verb;
         if (verb == VERB_WORKSPACE || verb == VERB_WRITE)
@@ -195,12 +195,11 @@ static void collect_points(const struct policy *policy, place_list *ret_points)
             (placed->found->kind != FILE_MISSING || matters_when_missing(placed, &trees)))
             vec_push(ret_points, placed);
     }
-    vec_free(&trees);
     if (ret_points->count)
         qsort(ret_points->at, ret_points->count, sizeof(*ret_points->at), compare_places);
 }
 
-/* Is there a pattern that would decide here, were it not for a literal rule? */
+/* Would a pattern decide here without a literal rule? */
 static bool beats_a_pattern(const candidate_list *candidates)
 {
     for (size_t i = 0; i < candidates->count; i++) {
@@ -210,11 +209,11 @@ static bool beats_a_pattern(const candidate_list *candidates)
     return false;
 }
 
-/* Rules about literal paths. */
+/* Adds operations for literal paths. */
 static void add_places(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
-    place_list points = {0};
+    auto_vec place_list points = {0};
     collect_points(policy, &points);
     struct map known_links = {0}, known_directories = {0};
     const struct fs_place *home = NULL;
@@ -226,10 +225,9 @@ static void add_places(struct plan *plan)
         bool is_first = i == 0 || strcmp(points.at[i - 1]->path, placed->path) != 0;
         if (!is_first && !placed->found->links)
             continue;
-        candidate_list candidates = {0};
+        auto_vec candidate_list candidates = {0};
         struct path_verdict here = decide_path(policy, placed->path, &candidates);
         bool beats_pattern = beats_a_pattern(&candidates);
-        vec_free(&candidates);
         if (here.decides == placed &&
             (here.access == ACCESS_READ || here.access == ACCESS_SEED || here.access >= ACCESS_SOCKET))
             add_links(plan, placed->rule, placed->found->links, &known_links);
@@ -245,17 +243,16 @@ static void add_places(struct plan *plan)
             if (operation_for(placed, &plain, around, &operation))
                 plan_add(plan, operation);
         }
-        /* What a pattern would take is named, so that it is known to be excepted. */
+        /* An exception from a pattern is named in the plan. */
         bool excepted = beats_pattern && here.decides && strcmp(here.decides->path, placed->path) == 0;
         if (operation_for(placed, &here, modified ? ACCESS_WRITE : around, &operation) || excepted)
             plan_add(plan, operation);
     }
     map_free(&known_links);
     map_free(&known_directories);
-    vec_free(&points);
 }
 
-/* A tree that can be seen inside. */
+/* A tree that is visible inside. */
 struct visible {
     const char *path;
     bool is_writable, is_workspace, is_of_profile;
@@ -275,7 +272,7 @@ static void collect_visible(const struct plan *plan, visible_list *ret_visible)
     }
 }
 
-/* Can the pattern match something that is visible (or, for a flag, writable)? */
+/* Can the pattern match a visible path (for a flag, a writable one)? */
 static bool reaches(const struct placed *placed, const visible_list *visible)
 {
     bool is_flag = placed->rule->verb == VERB_FLAG;
@@ -294,7 +291,7 @@ static bool reaches(const struct placed *placed, const visible_list *visible)
 
 static void add_patterns(struct plan *plan)
 {
-    visible_list visible = {0};
+    auto_vec visible_list visible = {0};
     collect_visible(plan, &visible);
     for (size_t i = 0; i < plan->policy->places.count; i++) {
         const struct placed *placed = plan->policy->places.at[i];
@@ -309,7 +306,6 @@ static void add_patterns(struct plan *plan)
                            .spares_workspaces = text_equal(placed->rule->unless, "workspace"),
                        });
     }
-    vec_free(&visible);
 }
 
 void plan_make(const struct policy *policy, const struct plan_request *request, struct plan *ret_plan)

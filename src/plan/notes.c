@@ -13,7 +13,7 @@ static void note(struct plan *plan, const struct rule *about, const char *text)
     vec_push(&plan->notes, (struct note){about, text});
 }
 
-/* A grant of the command line that a more specific rule takes back in part. */
+/* A grant of the command line that a more specific rule restricts. */
 static void note_hidden_below(struct plan *plan, const struct placed *grant)
 {
     struct arena *arena = plan->policy->arena;
@@ -59,7 +59,7 @@ static void note_lost_grants(struct plan *plan)
     }
 }
 
-/* What a repository asks for and does not get. */
+/* What an untrusted repository asks for and does not get. */
 static void note_untrusted(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -93,7 +93,7 @@ static void note_git(struct plan *plan)
     }
 }
 
-/* Whoever gives up a wall reads what that means, each time. */
+/* Says each time what a missing wall means. */
 static void note_given_up(struct plan *plan)
 {
     struct arena *arena = plan->policy->arena;
@@ -106,10 +106,10 @@ static void note_given_up(struct plan *plan)
     }
 }
 
-/* Does the text hold an URL with a password or a token in it (https://user:TOKEN@host, https://TOKEN@host)? */
+/* Does the text have a URL with a password or token (https://user:TOKEN@host, https://TOKEN@host)? */
 static bool holds_url_secret(const char *text)
 {
-    enum { TOKEN_SHORTEST = 20 }; /* a name before the @ alone is no secret, unless it is as long as one */
+    enum { TOKEN_SHORTEST = 20 }; /* a shorter name before the @ is a user name */
     for (const char *at = text; (at = strstr(at, "://"));) {
         at += strlen("://");
         size_t size = strcspn(at, "@/ \t\r\n\"");
@@ -128,7 +128,7 @@ static bool is_visible(const struct plan *plan, const char *path)
            decide_path(plan->policy, path, NULL).access != ACCESS_NONE;
 }
 
-/* What the command can read by right, and a person may not have thought of. One line, however much there is. */
+/* Secrets that the command may read. One line, however many there are. */
 static void note_secrets(struct plan *plan)
 {
     enum { CONFIG_LARGEST = 1024 * 1024 };
@@ -163,7 +163,7 @@ static void note_secrets(struct plan *plan)
                           found));
 }
 
-/* A command that is no known agent: what holds for it in the place of a profile. */
+/* For a command that is not a known agent: the policy that applies. */
 static void note_no_agent(struct plan *plan)
 {
     const struct policy *policy = plan->policy;
@@ -177,7 +177,7 @@ static void note_no_agent(struct plan *plan)
                       *toolchains ? "base" : "the base policy", toolchains, *toolchains ? "" : "s"));
 }
 
-/* Words that nobody typed and that change what the agent does. That it is told where it is changes nothing. */
+/* Arguments that bawn adds and that change what the agent does. The briefing changes nothing. */
 static void note_arguments(struct plan *plan)
 {
     struct arena *arena = plan->policy->arena;
@@ -195,11 +195,11 @@ static void note_arguments(struct plan *plan)
                           rule_origin(arena, because)));
 }
 
-/* Remote servers that the agent would try in vain: it does not say why, or only after a long time. */
+/* Remote servers that the agent cannot reach: the agent does not say why, or only after a long time. */
 static void note_servers(struct plan *plan)
 {
     struct arena *arena = plan->policy->arena;
-    server_list found = {0};
+    auto_vec server_list found = {0};
     plan_find_servers(plan, &found);
     const char *names = "";
     for (size_t i = 0; i < found.count && i < NAMED_IN_NOTE; i++)
@@ -210,10 +210,9 @@ static void note_servers(struct plan *plan)
     if (found.count)
         note(plan, NULL,
              arena_printf(arena, "no rule allows the MCP server%s %s", found.count > 1 ? "s" : "", names));
-    vec_free(&found);
 }
 
-/* Without the file programs fail in ways that do not say why. */
+/* Without the certificate file, programs fail for no visible reason. */
 static void note_certificates(struct plan *plan)
 {
     const struct policy *policy = plan->policy;

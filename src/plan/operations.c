@@ -15,7 +15,7 @@ const char *operations_destination(const struct operations *operations, const st
     vec_each (const struct operation, other, operations) {
         if (other->kind == OP_HOME)
             home = other->path;
-        /* A link of the host's that is shown inside leads there to the real place. */
+        /* A symlink that is shown inside leads to the real place. */
         if (other->kind == OP_LINK && path_is_beneath(path, other->path))
             path = operation->source;
     }

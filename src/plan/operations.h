@@ -1,6 +1,6 @@
 /*
- * Operations: what a sandbox consists of, as a list that can be carried out without knowing the policy it was made from. The
- * launcher includes this header and not plan/plan.h; tools/check-layers enforces that.
+ * Operations: a list that describes a sandbox and can be carried out without the policy. The launcher includes this header and
+ * not plan/plan.h; tools/check-layers enforces that.
  */
 #pragma once
 
@@ -16,17 +16,17 @@ struct rule;
 
 #define OPERATIONS(X)                                                                                        \
     X(OP_PRIVATE, "private")     /* an empty place of the sandbox's own: /tmp, /run … */                   \
-    X(OP_HOME, "home")           /* the private home; without `source` it is thrown away at the end */       \
-    X(OP_DECOY, "decoy")         /* a read-only folder in the place of secrets, and a tripwire; `name` */    \
+    X(OP_HOME, "home")           /* the private home; without `source` it is removed at the end */           \
+    X(OP_DECOY, "decoy")         /* a read-only folder in the place of secrets, with a tripwire; `name` */   \
     X(OP_HOST, "host")           /* the host's file system as it is: full access */                          \
-    X(OP_LINK, "link")           /* a symbolic link that the host has too; `target` */                       \
+    X(OP_LINK, "link")           /* a symlink that the host has too; `target` */                             \
     X(OP_BIND_READ, "read")      /* visible, executable, not writable */                                     \
     X(OP_BIND_WRITE, "write")    /* visible and writable; `make`: make the directory if it is missing */     \
     X(OP_HIDE, "hide")           /* masked under a visible parent; may be a pattern */                       \
-    X(OP_FREEZE, "freeze")       /* pinned; `missing`: held by a stub or a watch */                          \
-    X(OP_FLAG, "flag")           /* settled at the end; may be a pattern */                                  \
+    X(OP_FREEZE, "freeze")       /* pinned; `missing`: by a stub or a watch */                               \
+    X(OP_FLAG, "flag")           /* the user is asked at the end; may be a pattern */                        \
     X(OP_COPY, "copy")           /* from `source` into the private home */                                   \
-    X(OP_SEED, "seed")           /* to read; what is written goes to a folder beside the private home */     \
+    X(OP_SEED, "seed")           /* readable; writes go to a folder beside the private home */               \
     X(OP_SIFT, "sift")           /* the harmless part of `source`, made anew in the private home */          \
     X(OP_SYNC, "sync")           /* kept the same as `source` */                                             \
     X(OP_SOCKET, "socket")       /* one Unix socket */                                                       \
@@ -45,12 +45,12 @@ enum operation_kind { OPERATIONS(ID_OF) };
 
 const char *operation_name(enum operation_kind value);
 
-/* What holds a limit here. What nothing holds is not called held. */
+/* The mechanism that enforces a limit here. A limit without one is not shown as enforced. */
 #define LIMIT_MEANS(X)                                                                                       \
     X(HELD_BY_NOTHING, "")                                                                                   \
-    X(HELD_BY_CGROUP, "cgroup") /* a control group of the sandbox's own */                                   \
-    X(HELD_BY_RLIMIT, "rlimit") /* the kernel's limit on processes: files for each, pids for all of them */  \
-    X(HELD_BY_OOM_SCORE, "oom-score")   /* no limit: the first to go when the machine's memory runs out */   \
+    X(HELD_BY_CGROUP, "cgroup")         /* a control group of the sandbox's own */                           \
+    X(HELD_BY_RLIMIT, "rlimit")         /* the kernel's limit on processes: files for each, pids for all */  \
+    X(HELD_BY_OOM_SCORE, "oom-score")   /* no limit: killed first when the machine's memory runs out */      \
     X(HELD_BY_SUPERVISOR, "supervisor") /* bawn ends the command */
 
 enum limit_means { LIMIT_MEANS(ID_OF) };
@@ -60,16 +60,18 @@ struct operation {
     enum limit_means held_by;   /* LIMIT */
     const struct rule *because; /* NULL for operations of every sandbox, and in the launcher */
     const char *path;
-    const char *source; /* COPY and SYNC: where the content lies; LINK: its target; WRITE: see amend_copy() */
+    const char
+        *source; /* COPY and SYNC: the source of the content; LINK: its target; WRITE: see amend_copy() */
     const char *name, *value;
-    const char *overlay; /* WRITE and SEED: see amend_layer(); NULL in a plan. A SEED needs one to be shown */
+    const char
+        *overlay; /* WRITE and SEED: see amend_layer(); NULL in a plan. A SEED is shown only with one */
     uint64_t amount;
     uint16_t port, host_port;
     struct endpoint listening; /* CONNECT to an address: where the sandbox accepts it; port 0: to a name */
     bool is_network;           /* CONNECT: to a network of addresses */
-    bool is_of_profile;        /* because of a rule of a profile */
+    bool is_of_profile;        /* from a rule of a profile */
     bool is_directory, is_pattern, is_workspace, make, missing;
-    bool spares_workspaces; /* of a pattern: it does not match in workspaces */
+    bool spares_workspaces; /* a pattern that does not match in workspaces */
     bool
         is_public; /* READ, by real root: shown as to other users. Files that only root may read stay closed */
 };
@@ -78,24 +80,24 @@ struct operations {
     struct operation *at;
     size_t count, capacity; /* as VEC has them */
     wall_set absent;        /* walls that are not raised */
-    wall_set degraded;      /* walls that may be missing where this machine cannot raise them */
+    wall_set degraded;      /* walls that may be missing if this machine cannot raise them */
     bool is_root;           /* bawn was started by the machine's own root */
 };
 
-/* Does a tree of the host appear at the operation's path? */
+/* Does the operation show a tree of the host at its path? */
 bool operation_shows(const struct operation *operation);
 
 /* The first operation of a kind, or NULL. */
 const struct operation *operations_find(const struct operations *operations, enum operation_kind kind);
 
-/* Does the path lie in a tree of the host that is shown? */
+/* Does the path lie in a shown tree of the host? */
 bool operations_show(const struct operations *operations, const char *path);
 
 /*
- * Is the operation held by a mount over something of a tree around it: frozen, hidden, or read-only in a writable tree? The
- * mount falls when the host replaces the file below it.
+ * Does a mount over part of a tree enforce the operation: frozen, hidden, or read-only in a writable tree? The mount falls when
+ * the host replaces the file below it.
  */
 bool operations_cover(const struct operations *operations, const struct operation *operation);
 
-/* Where in the private home COPY and SYNC put something, with the home as "/"; NULL where that does not lie in the home. */
+/* Where COPY and SYNC write in the private home, with the home as "/"; NULL: not in the home. */
 const char *operations_destination(const struct operations *operations, const struct operation *operation);

@@ -1,4 +1,4 @@
-/* The plan as an object: where it is kept, how an operation is added to it while it is made. */
+/* The plan as an object: its memory, and adding operations while it is made. */
 #include "plan/plan.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "plan/steps.h"
 
 /*
- * Is it shown for what everybody may use, which real root inside then is? Those are the system's trees but for its programs, which
- * root may have installed for itself alone: a file in /etc or /opt that only root may read is a secret.
+ * May everybody read the tree, so that real root inside sees it as an ordinary user? That is so for the system's trees except
+ * programs, which root may have installed for itself: a file in /etc or /opt that only root may read is a secret.
  */
 bool plan_is_public(const struct plan *plan, const struct rule *because, const char *path)
 {
@@ -28,7 +28,7 @@ void plan_add(struct plan *plan, struct operation operation)
 
 const char *plan_home(const struct policy *policy, const char *agent)
 {
-    /* The name is for people, the hash tells apart what the same name would not. */
+    /* The name is for people; the hash distinguishes workspaces of the same name. */
     const char *workspace = policy->workspaces.at[0].path;
     char hash[SHA256_HEX_SIZE];
     sha256_hex(workspace, strlen(workspace), hash);

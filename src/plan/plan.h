@@ -1,9 +1,9 @@
 /*
- * The plan: an immutable list of operations in the order in which they are carried out, with the policy that asked for
- * them. It holds no secret: variables that pass are named, their values are not.
+ * The plan: an immutable list of operations in the order in which they are carried out, and the policy that asked for them. It
+ * has no secrets: it names variables without their values.
  *
- * Nothing here has an effect. After plan_make() a plan is const; findings of a run go into amendments (plan/amendments.h).
- * The launcher includes plan/operations.h alone, which knows no policy.
+ * Nothing here has an effect. After plan_make() a plan is const; findings of a run become amendments (plan/amendments.h). The
+ * launcher includes only plan/operations.h, which knows no policy.
  */
 #pragma once
 
@@ -15,30 +15,29 @@
 
 enum { PLAN_SCHEMA_VERSION = 1 };
 
-/* In a word of ARGUMENT: the text that tells an agent where it is. */
+/* In an ARGUMENT: the text that tells an agent about its sandbox. */
 #define BRIEFING_VARIABLE "$BRIEFING"
 
-/* Something that the user should know before the run starts. */
+/* A message for the user before the run starts. */
 struct note {
     const struct rule *about; /* may be NULL */
     const char *text;
 };
 
-/* What is asked for beside the policy, and what this machine has for it. Zeroed: every wall, and no control group. */
+/* The request beside the policy, and what this machine supports. Zeroed: every wall, and no control group. */
 struct plan_request {
-    bool
-        nested; /* the command may make namespaces: Landlock's file rules are given up, and what it writes is kept aside */
-    wall_set degraded;               /* the caller does without these where they cannot be raised */
-    wall_set lacking;                /* of those: it is known already that this machine cannot */
+    bool nested; /* the command may make namespaces: no Landlock file rules, and changes are kept aside */
+    wall_set degraded;               /* may be missing if they cannot be raised */
+    wall_set lacking;                /* of those, the walls that this machine cannot raise */
     bool is_root;                    /* the machine's own */
-    bool cgroup_memory, cgroup_pids; /* a control group can be made that holds these limits */
+    bool cgroup_memory, cgroup_pids; /* a control group can enforce these limits */
 };
 
-/* A wall that is not there, or may not be. */
+/* A wall that is missing, or may be. */
 struct given_up {
     enum wall wall;
     const char *by; /* the flag */
-    bool if_needed; /* only where it turns out that it cannot be raised */
+    bool if_needed; /* only if it cannot be raised */
 };
 
 struct plan {
@@ -51,7 +50,7 @@ struct plan {
 
 void plan_make(const struct policy *policy, const struct plan_request *request, struct plan *ret_plan);
 
-/* A limit of memory that somebody asked for on this machine, and that nothing here holds; or NULL. */
+/* A memory limit that a person asked for and that nothing here enforces; or NULL. */
 const struct operation *plan_unheld_memory(const struct plan *plan);
 
 void plan_free(struct plan *plan);
@@ -59,10 +58,10 @@ void plan_free(struct plan *plan);
 void plan_add_json(const struct plan *plan, const char *const *command, struct buf *out);
 void plan_add_text(const struct plan *plan, struct buf *out);
 
-/* Where the private home of an agent ("claude"; "other" for commands that are none) in this workspace is kept. */
+/* The directory of an agent's private home for this workspace ("claude"; "other" for other commands). */
 const char *plan_home(const struct policy *policy, const char *agent);
 
-/* Does a decoy stand at the path, or above it? */
+/* Is there a decoy at the path, or above it? */
 bool plan_has_decoy(const struct plan *plan, const char *path);
 
 void rule_add_json(struct json *json, const char *key, const struct rule *rule);

@@ -39,10 +39,8 @@ void rule_add_json(struct json *json, const char *key, const struct rule *rule)
     json_open(json, key, '{');
     json_str(json, "verb", verb_word(rule->verb));
     json_str(json, "object", rule->written);
-    if (rule->unless)
-        json_str(json, "unless", rule->unless);
-    if (rule->locked)
-        json_bool(json, "locked", true);
+    json_str(json, "unless", rule->unless);
+    json_true(json, "locked", rule->locked);
     json_str(json, "layer", layer_name(rule->source->layer));
     json_str(json, "file", rule->source->name);
     if (rule->line) {
@@ -60,10 +58,8 @@ static void add_operation(struct json *json, const struct operation *operation)
         json_str(json, operation->is_pattern ? "pattern" : "path", operation->path);
     if (operation->source)
         json_str(json, operation->kind == OP_LINK ? "target" : "source", operation->source);
-    if (operation->name)
-        json_str(json, "name", operation->name);
-    if (operation->value)
-        json_str(json, "value", operation->value);
+    json_str(json, "name", operation->name);
+    json_str(json, "value", operation->value);
     if (operation->kind == OP_LIMIT && operation->amount != UINT64_MAX)
         json_int(json, "amount", (int64_t)operation->amount);
     if (operation->held_by)
@@ -72,18 +68,12 @@ static void add_operation(struct json *json, const struct operation *operation)
         json_int(json, "port", operation->port);
     if (operation->kind == OP_PUBLISH)
         json_int(json, "host_port", operation->host_port);
-    if (operation->is_directory)
-        json_bool(json, "directory", true);
-    if (operation->is_workspace)
-        json_bool(json, "workspace", true);
-    if (operation->spares_workspaces)
-        json_bool(json, "spares_workspaces", true);
-    if (operation->is_public)
-        json_bool(json, "public", true);
-    if (operation->make)
-        json_bool(json, "make", true);
-    else if (operation->missing)
-        json_bool(json, "missing", true);
+    json_true(json, "directory", operation->is_directory);
+    json_true(json, "workspace", operation->is_workspace);
+    json_true(json, "spares_workspaces", operation->spares_workspaces);
+    json_true(json, "public", operation->is_public);
+    json_true(json, "make", operation->make);
+    json_true(json, "missing", operation->missing && !operation->make);
     if (operation->because)
         rule_add_json(json, "because", operation->because);
     json_close(json, '}');
@@ -112,8 +102,7 @@ static void add_modes(struct json *json, const struct plan *plan)
     const struct policy_request *request = &plan->policy->request;
     if (request->full_access || request->read_only)
         json_str(json, "mode", request->full_access ? "full-access" : "read-only");
-    if (plan->request.nested)
-        json_bool(json, "nested", true);
+    json_true(json, "nested", plan->request.nested);
     if (!plan->given_up.count)
         return;
     json_open(json, "given_up", '[');
@@ -121,8 +110,7 @@ static void add_modes(struct json *json, const struct plan *plan)
         json_open(json, NULL, '{');
         json_str(json, "wall", wall_name(given_up->wall));
         json_str(json, "by", given_up->by);
-        if (given_up->if_needed)
-            json_bool(json, "if_needed", true);
+        json_true(json, "if_needed", given_up->if_needed);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -139,8 +127,7 @@ void plan_add_json(const struct plan *plan, const char *const *command, struct b
     for (; *command; command++)
         json_str(&json, NULL, *command);
     json_close(&json, ']');
-    if (policy->agent)
-        json_str(&json, "agent", policy->agent);
+    json_str(&json, "agent", policy->agent);
     json_str(&json, "directory", policy->request.directory);
     json_str(&json, "home", policy->request.home);
     add_modes(&json, plan);
@@ -156,7 +143,7 @@ void plan_add_json(const struct plan *plan, const char *const *command, struct b
     json_close(&json, '}');
 }
 
-/* What the operation is about, in one word or two. */
+/* The object of the operation, in a few words. */
 static const char *object_text(struct arena *arena, const struct operation *operation)
 {
     switch (operation->kind) {

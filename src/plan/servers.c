@@ -1,6 +1,6 @@
 /*
- * Which of the MCP servers that an agent's settings name cannot be reached here: those of the project, and those of the user
- * that are copied in. Both are only looked at, strictly; what is not understood names no server.
+ * Finds the MCP servers in an agent's settings that cannot be reached here: those of the project, and those of the user that
+ * are copied in. Both are parsed strictly; what is not understood names no server.
  */
 #include <string.h>
 
@@ -12,13 +12,13 @@
 
 enum { SETTINGS_LARGEST = 1024 * 1024, SERVERS_MOST = 64 };
 
-/* Some programs call them so, whatever else stands in the file. */
+/* The keys that programs use for them. */
 static const char *const server_keys[] = {"mcpServers", "mcp", "amp.mcpServers"};
 static const char *const address_keys[] = {"url", "httpUrl", "serverUrl"};
 
 struct search {
     const struct plan *plan;
-    const char *file; /* as a person calls it */
+    const char *file; /* for messages */
     server_list *found;
 };
 
@@ -27,7 +27,7 @@ static bool is_loopback(const char *host)
     return strcmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0 || strcmp(host, "[::1]") == 0;
 }
 
-/* Is the port of the host's loopback shown inside? */
+/* Is the host's loopback port shown inside? */
 static bool has_host_port(const struct plan *plan, uint16_t port)
 {
     for (size_t i = 0; i < plan->operations.count; i++) {
@@ -37,7 +37,7 @@ static bool has_host_port(const struct plan *plan, uint16_t port)
     return false;
 }
 
-/* "https://HOST[:PORT]/…": the flag that would open it; NULL where it is open, or no address. */
+/* "https://HOST[:PORT]/…": the flag that would allow it; NULL: it is allowed, or not a URL. */
 static const char *flag_for(const struct plan *plan, const char *url)
 {
     struct arena *arena = plan->policy->arena;
@@ -73,7 +73,7 @@ static void consider(const struct search *search, const char *name, const char *
         vec_push(search->found, (struct server){name, search->file, flag});
 }
 
-/* One server: its address, or those among the words of the program that brings it in (npx mcp-remote URL). */
+/* One server: its URL, or those among the arguments of its program (npx mcp-remote URL). */
 static void consider_server(const struct search *search, const char *name, struct json_value server)
 {
     struct arena *arena = search->plan->policy->arena;
@@ -105,7 +105,7 @@ static void search_json(const struct search *search, const char *text, size_t si
     }
 }
 
-/* codex: "[mcp_servers.NAME]", and below it "url = …" in quotes, a line each. */
+/* codex: "[mcp_servers.NAME]", then "url = …" in quotes, one per line. */
 static void search_toml(const struct search *search, const char *text)
 {
     static const char section[] = "[mcp_servers.";

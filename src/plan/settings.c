@@ -1,4 +1,4 @@
-/* Operations that are about no path: the network, the environment, limits. */
+/* Operations without a path: the network, the environment, limits. */
 #include <string.h>
 
 #include "base/text.h"
@@ -23,10 +23,10 @@ static void add_host(struct plan *plan, const struct rule *rule, uint16_t port)
     plan_add(plan, operation);
 }
 
-/* A refusal without a port is one for every port at which something would connect to what it refuses. */
+/* A refusal without a port refuses every port that a rule connects to. */
 static void add_refusals(struct plan *plan, const struct rule *refuse)
 {
-    VEC(uint16_t) ports = {0};
+    auto_vec VEC(uint16_t) ports = {0};
     vec_each (const struct rule, rule, &plan->policy->rules) {
         if (rule->verb != VERB_CONNECT || !policy_rule_counts(plan->policy, rule) ||
             !(host_covers(&rule->host, &refuse->host) || host_may_lead_to(&rule->host, &refuse->host)))
@@ -39,7 +39,6 @@ static void add_refusals(struct plan *plan, const struct rule *refuse)
     }
     for (size_t i = 0; i < ports.count; i++)
         add_host(plan, refuse, ports.at[i]);
-    vec_free(&ports);
 }
 
 void plan_add_network(struct plan *plan)
@@ -95,7 +94,7 @@ static enum limit_means means_of(const struct plan *plan, enum limit limit)
     case LIMIT_MEMORY:
         return plan->request.cgroup_memory ? HELD_BY_CGROUP : HELD_BY_OOM_SCORE;
     case LIMIT_PIDS:
-        /* The machine's root, which full access leaves to root, is not counted. */
+        /* With full access, processes of the machine's root are not counted. */
         return plan->request.cgroup_pids                                    ? HELD_BY_CGROUP
                : plan->request.is_root && plan->policy->request.full_access ? HELD_BY_NOTHING
                                                                             : HELD_BY_RLIMIT;

@@ -7,7 +7,7 @@
 void plan_add(struct plan *plan, struct operation operation);
 bool plan_is_public(const struct plan *plan, const struct rule *because, const char *path);
 
-/* decoys.c: in the home, where nothing else is. */
+/* decoys.c: adds decoys to the home, where nothing else is. */
 void plan_add_decoys(struct plan *plan);
 
 /* settings.c */
@@ -15,18 +15,18 @@ void plan_add_network(struct plan *plan);
 void plan_add_environment(struct plan *plan);
 void plan_add_limits(struct plan *plan);
 
-/* arguments.c: words that an agent's profile adds to the command. */
+/* arguments.c: adds arguments of the agent's profile. */
 void plan_add_arguments(struct plan *plan);
 bool plan_argument_briefs(const struct plan *plan,
                           const struct operation *argument); /* its line has $BRIEFING */
 
-/* settings.c: names of folders that builds make. */
+/* settings.c: names of build directories. */
 void plan_add_artifacts(struct plan *plan);
 
 /* given_up.c: the walls that modes and --degrade give up. */
 void plan_add_given_up(struct plan *plan);
 
-/* servers.c: an agent's MCP servers that no rule allows, and the flag that would. */
+/* servers.c: MCP servers of an agent that no rule allows, and the flag that would. */
 struct server {
     const char *name, *file, *flag;
 };
@@ -35,5 +35,5 @@ typedef VEC(struct server) server_list;
 
 void plan_find_servers(const struct plan *plan, server_list *ret_found);
 
-/* notes.c: what the user should know before the run starts. */
+/* notes.c: messages for the user before the run starts. */
 void plan_add_notes(struct plan *plan);

@@ -1,6 +1,6 @@
 /*
- * The walls that have names: those that a person may give up where a machine cannot raise them (--degrade=WALL), and
- * those that a mode gives up. Whoever raises one asks here whether it may be missing; whoever prints takes the words.
+ * The named walls: those that a person may give up on a machine that cannot raise them (--degrade=WALL), and those that a mode
+ * gives up.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ enum wall {
     WALL_DEGRADABLE_COUNT = WALL_FILES,
 };
 
-/* A set of walls; zero is the empty one: nothing is given up. */
+/* A set of walls; zero is the empty set. */
 typedef unsigned wall_set;
 
 static inline bool walls_have(wall_set walls, enum wall wall)
@@ -36,9 +36,9 @@ static inline bool walls_have(wall_set walls, enum wall wall)
 const char *wall_name(enum wall value);
 const char *wall_loss(enum wall value);
 
-/* WALL_COUNT for a name that no degradable wall has. */
+/* WALL_COUNT: no degradable wall has this name. */
 enum wall wall_from_name(const char *name);
 
-/* Of those that can be given up by name: the one that was probably meant, or NULL; and all of them, with ", " between. */
+/* The degradable wall with the most similar name, or NULL; and all of them, with ", " between. */
 const char *wall_closest(const char *name);
 const char *wall_list(void);

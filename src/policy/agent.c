@@ -1,4 +1,4 @@
-/* Which agent a command is: by its own name, through a link, or through a program that fetches and runs it. */
+/* Finds the agent that a command runs: by its name, through a symlink, or through a program that fetches and runs it. */
 #include <string.h>
 
 #include "base/path.h"
@@ -8,7 +8,7 @@
 
 enum { FRONTS_MOST = 8 }; /* env env env … */
 
-/* Programs that run what the next word names: a package, or the command of one. */
+/* Programs that run the package or command named by the next word. */
 static const struct {
     const char *name, *subcommand, *second;
 } runners[] = {
@@ -17,10 +17,10 @@ static const struct {
     {"yarn", "dlx", NULL}, {"bun", "x", NULL},   {"pipx", "run", NULL}, {"uv", "tool", "run"},
 };
 
-/* Programs that run the script which the next word names. */
+/* Programs that run the script named by the next word. */
 static const char *const interpreters[] = {"node", "nodejs", "bun", "python", "python3"};
 
-/* Flags of all these whose next word is their value. */
+/* Flags of these programs that take the next word as their value. */
 static const char *const flags_with_value[] = {
     "-p",        "--package",    "--from",
     "--with",    "--python",     "--spec",
@@ -31,17 +31,8 @@ static const char *const flags_with_value[] = {
     "--cache",   "--userconfig", "--with-requirements",
 };
 
-/* Flags after which no word names what is run. */
+/* With these flags, no word names the program that is run. */
 static const char *const flags_with_text[] = {"-c", "--call", "-e", "--eval", "-m", "-S", "--split-string"};
-
-static bool has_word(const char *const *words, size_t count, const char *word)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i], word) == 0)
-            return true;
-    }
-    return false;
-}
 
 static const char *last_name(const char *word)
 {
@@ -49,25 +40,25 @@ static const char *last_name(const char *word)
     return slash ? slash + 1 : word;
 }
 
-/* The next word that is no flag, from `at` on; NULL where there is none that names what is run. */
+/* Returns the next word that is not a flag; NULL if no word names the program that is run. */
 static const char *const *skip_flags(const char *const *at)
 {
     for (; *at && **at == '-' && (*at)[1]; at++) {
         if (strcmp(*at, "--") == 0)
             return at + 1;
-        if (has_word(flags_with_text, array_len(flags_with_text), *at))
+        if (text_is_among(*at, flags_with_text, array_len(flags_with_text)))
             return NULL;
-        if (has_word(flags_with_value, array_len(flags_with_value), *at) && at[1])
+        if (text_is_among(*at, flags_with_value, array_len(flags_with_value)) && at[1])
             at++;
     }
     return at;
 }
 
-/* What `env` runs; NULL where that is not to be seen. */
+/* Returns the words that `env` runs; NULL if they cannot be found. */
 static const char *const *skip_env(const char *const *at)
 {
     for (at++; *at && (**at == '-' || strchr(*at, '=')); at++) {
-        if (has_word(flags_with_text, array_len(flags_with_text), *at))
+        if (text_is_among(*at, flags_with_text, array_len(flags_with_text)))
             return NULL;
         bool takes_next = strcmp(*at, "-u") == 0 || strcmp(*at, "-C") == 0 || strcmp(*at, "--unset") == 0 ||
                           strcmp(*at, "--chdir") == 0 || strcmp(*at, "-a") == 0 ||
@@ -78,7 +69,7 @@ static const char *const *skip_env(const char *const *at)
     return at;
 }
 
-/* What a runner runs; `at` itself where it is none. */
+/* Returns the words that a runner runs; `at` itself if it is not a runner. */
 static const char *const *skip_runner(const char *const *at, const char *name)
 {
     for (size_t i = 0; i < array_len(runners); i++) {
@@ -97,7 +88,7 @@ static const char *const *skip_runner(const char *const *at, const char *name)
     return at;
 }
 
-/* Where the caller's shell would find the command; NULL where it would not. */
+/* The file that the caller's shell would run for the command; NULL: none. */
 static const struct fs_place *find_command(struct policy *policy, const char *command)
 {
     const struct fs_place *place = NULL;
@@ -116,15 +107,6 @@ static const struct fs_place *find_command(struct policy *policy, const char *co
     }
 }
 
-static bool lies_in_workspace(const struct policy *policy, const char *path)
-{
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (path_is_beneath(path, policy->workspaces.at[i].path))
-            return true;
-    }
-    return false;
-}
-
 /* "@scope/name" or "name" of the npm package in which a file lies, or NULL. */
 static const char *package_around(struct arena *arena, const char *path)
 {
@@ -140,11 +122,13 @@ static const char *package_around(struct arena *arena, const char *path)
     return arena_copy(arena, package, size);
 }
 
-/* A program or script of the host's: by its name, by that of a link on the way to it, by the package it lies in. */
+/*
+ * The profile for a program or script on the host: by its name, by the name of a symlink on the way to it, or by its package.
+ */
 static const char *profile_for_place(const struct profile_finder *finder, const struct fs_place *place,
                                      const char *name)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     vec_push(&names, name);
     for (const struct fs_link *link = place ? place->links : NULL; link; link = link->next)
         vec_push(&names, path_name(link->path));
@@ -153,12 +137,10 @@ static const char *profile_for_place(const struct profile_finder *finder, const 
         vec_push(&names, package);
     if (place)
         vec_push(&names, path_name(place->real));
-    const char *profile = profile_for_command(finder, &names);
-    vec_free(&names);
-    return profile;
+    return profile_for_command(finder, &names);
 }
 
-/* "@scope/name@1.2", "name[extra]==1.2": without the version and the extras. */
+/* "@scope/name@1.2" and "name[extra]==1.2" without version and extras. */
 static const char *package_name(struct arena *arena, const char *word)
 {
     size_t size = strcspn(word, "[=<>~!;");
@@ -168,12 +150,12 @@ static const char *package_name(struct arena *arena, const char *word)
     return arena_copy(arena, word, version ? (size_t)(version - word) : size);
 }
 
-/* npx and its like prefer what the project has installed itself, and that is not the agent whose name it bears. */
+/* npx and similar programs prefer a package that the project has installed. Such a package is not the agent of its name. */
 static bool is_installed_in_workspace(const struct policy *policy, const char *package)
 {
     static const char *const folders[] = {"node_modules", "node_modules/.bin"};
     struct arena *arena = policy->arena;
-    for (const char *directory = policy->request.directory; lies_in_workspace(policy, directory);
+    for (const char *directory = policy->request.directory; policy_in_workspace(policy, directory);
          directory = path_parent(arena, directory)) {
         for (size_t i = 0; i < array_len(folders); i++) {
             const struct fs_place *place = NULL;
@@ -187,8 +169,8 @@ static bool is_installed_in_workspace(const struct policy *policy, const char *p
 }
 
 /*
- * A program that lies in a workspace is not the agent whose name it bears: it must not get that agent's login. That holds
- * for whatever starts it, too: npx and python that lie in the workspace choose nothing.
+ * A program in a workspace is not the agent of its name, so it does not get that agent's login. If npx, python or another
+ * starter lies in the workspace, no agent is chosen either.
  */
 const char *agent_for_words(struct policy *policy, const struct profile_finder *finder,
                             const char *const *words, size_t *ret_word)
@@ -197,7 +179,7 @@ const char *agent_for_words(struct policy *policy, const struct profile_finder *
     for (unsigned i = 0; at && *at && i < FRONTS_MOST; i++) {
         const char *name = last_name(*at);
         const struct fs_place *place = find_command(policy, *at);
-        if (place && lies_in_workspace(policy, place->real))
+        if (place && policy_in_workspace(policy, place->real))
             return NULL;
         if (strcmp(name, "env") == 0) {
             at = skip_env(at);
@@ -211,10 +193,10 @@ const char *agent_for_words(struct policy *policy, const struct profile_finder *
             *ret_word = (size_t)(run - words);
             return profile_for_place(finder, NULL, package);
         }
-        if (has_word(interpreters, array_len(interpreters), name)) {
+        if (text_is_among(name, interpreters, array_len(interpreters))) {
             at = skip_flags(at + 1);
             if (!at || !*at || !strchr(*at, '/'))
-                return NULL; /* a script's name without a folder is one of the current directory */
+                return NULL; /* a script name without a directory means the current directory */
             continue;
         }
         *ret_word = (size_t)(at - words);

@@ -1,17 +1,16 @@
 /*
- * The shipped profiles, compiled in: their text, and the rules that the parser makes of it. The parser ran when bawn was
- * built (tools/embed-profiles.c), so that no start has to read again what never changes.
+ * The shipped profiles, compiled in: their text, and the rules parsed from it. tools/embed-profiles.c runs the parser when bawn
+ * is built, so that no start parses them again.
  */
 #pragma once
 
 #include "policy/rule.h"
 
 /*
- * A rule without its source. Texts are given as their places in builtin_texts, not as pointers: the dynamic linker would
- * have to put thousands of them right before main() is even called.
+ * A rule without its source. Texts are offsets into builtin_texts. Pointers would cost thousands of relocations before main().
  */
 struct builtin_rule {
-    uint32_t written, unless; /* unless: BUILTIN_NO_TEXT where there is none */
+    uint32_t written, unless; /* unless: BUILTIN_NO_TEXT if there is none */
     uint16_t line, column;
     uint8_t verb;
     union {
@@ -28,7 +27,7 @@ struct builtin_rule {
             uint8_t address[16];
         } host;
         struct {
-            uint32_t name, value; /* value: BUILTIN_NO_TEXT where the caller's is passed */
+            uint32_t name, value; /* value: BUILTIN_NO_TEXT passes the caller's value */
             bool is_default;
         } env;
         struct limit_object limit;
@@ -53,5 +52,5 @@ extern const struct builtin_profile builtin_profiles[];
 extern const size_t builtin_profile_count;
 extern const char builtin_texts[];
 
-/* What parse_source() makes of the same line. */
+/* The rule that parse_source() makes of the same line. */
 struct rule builtin_rule_of(const struct source *source, const struct builtin_rule *builtin);

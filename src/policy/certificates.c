@@ -1,7 +1,7 @@
 /*
- * A company's own certificates: variables of the caller's name the file, and a program that gets the variable must be able to
- * read the file. It is shown as if a profile said `read`: no seal opens for it. A variable is easily set, by a repository's
- * direnv for one, so that only what looks like certificates is shown, and nothing through a link that could be planted.
+ * Shows the certificate files that variables of the caller name, so that a program that gets the variable can read the file.
+ * Such a file is granted like a profile's `read`, so it opens no seal. A repository can set a variable (direnv), so the file
+ * must look like certificates and must not be reached through a symlink that a sandbox could have planted.
  */
 #include <string.h>
 
@@ -24,15 +24,12 @@ static bool passes(const struct policy *policy, const char *variable)
     return rule && rule->verb == VERB_ENV && !rule->env.value;
 }
 
-/* Most often it lies in /etc/ssl or the workspace, and there is nothing to do. */
+/* Most such files lie in /etc/ssl or in the workspace, and are visible already. */
 static bool is_visible_anyway(const struct policy *policy, const char *path)
 {
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (path_is_beneath(path, policy->workspaces.at[i].path))
-            return true;
-    }
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    if (policy_in_workspace(policy, path))
+        return true;
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_READ && rule->path.start == START_ROOT && !rule->path.has_wildcard &&
             policy_rule_counts(policy, rule) &&
             path_is_beneath(path, path_join(policy->arena, "/", rule->path.pattern)))
@@ -53,7 +50,7 @@ static bool could_be_planted(const struct policy *policy, const struct fs_place 
     return false;
 }
 
-/* Why the file is not shown, or NULL. */
+/* The reason why the file is not shown, or NULL. */
 static const char *problem_with(const struct policy *policy, const struct fs_place *place)
 {
     char *text = NULL;

@@ -7,13 +7,12 @@
 #include "base/text.h"
 #include "policy/builtin.h"
 #include "policy/parse.h"
-#include "policy/profile.h"
 
 enum { WORKSPACE_NAMES_MOST = 4096 };
 
 static const char command_line_name[] = "command line";
 
-/* Reads the file of a layer. One that the user named must be there. */
+/* Reads the policy file of a layer. A file that the user named must exist. */
 static void read_file(struct policy *policy, const char *path, enum layer layer, bool must_exist,
                       struct diags *diags)
 {
@@ -52,10 +51,9 @@ static void read_arguments(struct policy *policy, struct diags *diags)
             read_file(policy, path, LAYER_COMMAND_LINE, true, diags);
             continue;
         }
-        rule_list rules = {0};
+        auto_vec rule_list rules = {0};
         parse_argument(policy->arena, source, argument->verb, argument->text, &rules, diags);
         add_rules(policy, &rules, diags);
-        vec_free(&rules);
     }
 }
 
@@ -81,22 +79,20 @@ static void read_agent(struct policy *policy, struct diags *diags)
                     diags);
 }
 
-/* Toolchains that the workspaces use, by the names in their top folders. */
+/* Uses the toolchain profiles that match names in the top directories of the workspaces. */
 static void read_toolchains(struct policy *policy, struct diags *diags)
 {
     struct profile_finder finder = profile_finder_for(policy, LAYER_PROFILE);
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     for (size_t i = 0; i < policy->workspaces.count; i++)
         fs_list(policy->request.fs, policy->workspaces.at[i].path, WORKSPACE_NAMES_MOST, &names);
-    fs_names found = {0};
+    auto_vec fs_names found = {0};
     profiles_detected(&finder, &names, &found);
     for (size_t i = 0; i < found.count; i++)
         use_profile(policy, (struct spot){.source = &shipped}, found.at[i], diags);
-    vec_free(&found);
-    vec_free(&names);
 }
 
-/* Folders of PATH in the home, as "~/.cargo/bin". */
+/* Lists the directories of PATH that lie in the home, as "~/.cargo/bin". */
 static void list_path(const struct policy *policy, fs_names *ret_folders)
 {
     const char *homes[] = {policy->request.home_spelled, policy->request.home};
@@ -113,8 +109,8 @@ static void list_path(const struct policy *policy, fs_names *ret_folders)
 }
 
 /*
- * Toolchains of the user's that no workspace asks for, by the folders of PATH: a new project may need them. They are the last
- * to be read, so that whoever asks for one gets all of it.
+ * Uses the user's toolchains that are on PATH and that no workspace asks for: a new project may need them. They are read last,
+ * so that a profile that another rule asks for is read in full.
  */
 static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
 {
@@ -123,7 +119,7 @@ static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
                                           .asked_by = LAYER_BASE,
                                           .is_profile = true,
                                           .without_network = true};
-    fs_names folders = {0}, found = {0};
+    auto_vec fs_names folders = {0}, found = {0};
     list_path(policy, &folders);
     struct profile_finder finder = profile_finder_for(policy, LAYER_PROFILE);
     if (folders.count)
@@ -132,11 +128,9 @@ static void read_toolchains_on_path(struct policy *policy, struct diags *diags)
         if (!fs_has_name(&policy->profiles_in_use, found.at[i]))
             use_profile(policy, (struct spot){.source = &on_path}, found.at[i], diags);
     }
-    vec_free(&folders);
-    vec_free(&found);
 }
 
-/* Parts of a git directory that could not be looked through are frozen as they are; so is where its settings lead. */
+/* Freezes the parts of a git directory that could not be searched, and the files that its settings name. */
 static void freeze_found_git(struct policy *policy)
 {
     for (size_t i = 0; i < policy->workspaces.count; i++) {
@@ -170,7 +164,7 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     }
     read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
-    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES); /* what is indexed stays where it is */
+    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES); /* pointers in the index must stay valid */
     index_rules(policy);
     show_certificates(policy);
     place_rules(policy, diags);

@@ -4,58 +4,55 @@
 #include "policy/policy.h"
 #include "policy/profile.h"
 
-/* find.c: which directories are workspaces. Adds their rules and fills policy->workspaces. */
+/* find.c: finds the workspaces, adds their rules, and fills policy->workspaces. */
 void find_workspaces(struct policy *policy, struct diags *diags);
 
 #define ADMIN_DIRECTORY "/etc/bawn"
 
-/* sources.c: reads the rules of a source, and of the profiles that it uses. */
+/* sources.c: reads the rules of a source and of the profiles that it uses. */
 void compose_source(struct policy *policy, const struct source *source, struct diags *diags);
 void use_profile(struct policy *policy, struct spot spot, const char *name, struct diags *diags);
 void add_rules(struct policy *policy, const rule_list *rules, struct diags *diags);
 
-/* sources.c: where the profiles lie that a layer may use. */
+/* sources.c: the directories of the profiles that a layer may use. */
 struct profile_finder profile_finder_for(const struct policy *policy, enum layer asked_by);
 
-/* sources.c: a file of policy that lies in a writable tree must not be rewritten for the next start. */
+/* sources.c: freezes a policy file, so that a run cannot rewrite it for the next start. */
 void freeze_policy_file(struct policy *policy, const struct fs_place *place);
 
-/* repository.c: the .bawn of a workspace, and those of the directories around it. */
+/* repository.c: reads the .bawn of a workspace, and those of the directories around it. */
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
 
-/*
- * agent.c: the profile of the agent that the words of a command run, or NULL; and which of the words is it, before whose own
- * arguments a profile's go.
- */
+/* agent.c: the profile of the agent that a command runs, or NULL. The profile's arguments follow the word *ret_word. */
 const char *agent_for_words(struct policy *policy, const struct profile_finder *finder,
                             const char *const *words, size_t *ret_word);
 
-/* place.c: puts every path rule in its place and indexes it. */
+/* place.c: finds the absolute places of every path rule and indexes them. */
 void place_rules(struct policy *policy, struct diags *diags);
 
-/* place.c: does what it grants go into the private home, at the same place there? */
+/* place.c: does the rule put something into the private home, at the same path? */
 bool rule_is_of_home(const struct rule *rule, const char *spelled);
 
-/* index.c: finds the rules on hosts, variables, limits and the mode again without reading all. */
+/* index.c: indexes the rules on hosts, variables, limits and the network mode. */
 void index_rules(struct policy *policy);
 
-/* certificates.c: adds rules for what the caller's variables name, at most so many. After index_rules: it asks which pass. */
+/* certificates.c: adds rules for files that the caller's variables name. index_rules must run first: it says which pass. */
 enum { CERTIFICATE_VARIABLES = 12 };
 void show_certificates(struct policy *policy);
 
-/* verify.c: refuses what must not start: grants through planted links or into seals, pins outside writable trees. */
+/* verify.c: reports grants through planted symlinks or into seals, freezes outside writable trees, and the like. */
 void verify_places(struct policy *policy, struct diags *diags);
 
-/* A rule that nobody wrote: a workspace that was found, a git directory that belongs to one. */
+/* Adds a rule that nobody wrote: for a workspace that was found, or a git directory that belongs to one. */
 void add_found_rule(struct policy *policy, enum verb verb, const struct source *source, const char *path);
 
 /* --- expand --- */
 
-/* What stands for something else in a rule: ~, $HOME, $XDG_…, $SLUG. */
+/* Expands ~, $HOME, $XDG_… and $SLUG in rules. */
 
-/* A path's pattern with $SLUG replaced; what is quoted stays quoted. */
+/* Replaces $SLUG in a path pattern. Quoted characters stay quoted. */
 const char *expand_slug(const struct policy *policy, const char *pattern);
 
-/* A variable's value: everything replaced, and nothing quoted any more. */
+/* Expands everything in a variable's value, and removes the quoting. */
 const char *expand_value(const struct policy *policy, const char *value);

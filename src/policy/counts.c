@@ -1,10 +1,10 @@
-/* Which of the rules that were read count. */
+/* Which rules count. */
 #include "policy/policy.h"
 
 static bool may_tighten(enum verb verb)
 {
     switch (verb) {
-    case VERB_READ: /* of what would be writable without it */
+    case VERB_READ: /* takes away: it makes a writable path read-only */
     case VERB_HIDE:
     case VERB_SEAL:
     case VERB_FREEZE:

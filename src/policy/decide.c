@@ -1,4 +1,4 @@
-/* Which rule decides a host, a variable, a limit or the network's mode; and the order that all decisions share. */
+/* Which rule decides a host, a variable, a limit or the network mode; and the order that all decisions share. */
 #include "policy/decide.h"
 
 #include <string.h>
@@ -24,18 +24,17 @@ bool candidate_beats(const struct candidate *a, const struct candidate *b)
         return a->is_literal;
     if (a->rule->source->layer != b->rule->source->layer)
         return a->rule->source->layer > b->rule->source->layer;
-    return a->rule > b->rule; /* rules of one layer stand in the order in which they were read */
+    return a->rule > b->rule; /* rules of one layer are stored in the order in which they were read */
 }
 
-/* The best candidate that has not lost; marks the others' losses. NULL where none is left. */
+/* Returns the best candidate that has not lost, and marks why the others lost. NULL: none is left. */
 static const struct candidate *pick_winner(candidate_list *candidates)
 {
     bool locked = false;
     for (size_t i = 0; i < candidates->count; i++)
         locked |= candidates->at[i].rule->locked;
     const struct candidate *winner = NULL;
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+    vec_each (struct candidate, candidate, candidates) {
         if (locked && candidate->rule->source->layer != LAYER_ADMIN)
             candidate->loss = LOSS_LOCKED;
         else if (!winner || candidate_beats(candidate, winner))
@@ -57,7 +56,7 @@ uint64_t amount_given(const struct rule *rule)
     case VERB_CONNECT:
         return 1;
     case VERB_ENV:
-        /* A value of the policy's own gives nothing of the caller's away. */
+        /* A value from the policy reveals nothing of the caller's. */
         return rule->env.value && !rule->env.is_default ? 0 : 1;
     case VERB_LIMIT:
         return rule->limit.most;
@@ -68,13 +67,13 @@ uint64_t amount_given(const struct rule *rule)
     }
 }
 
-/* As for paths: a repository that is not trusted counts only where it gives less. */
+/* A repository that is not trusted counts only if it gives less, as with paths. */
 static struct verdict choose(candidate_list *all, uint64_t given_without_rule, candidate_list *ret_candidates)
 {
     const struct candidate *winner = pick_winner(all);
     struct verdict verdict = {winner ? winner->rule : NULL};
     if (winner && winner->rule->source->only_tightens) {
-        candidate_list trusted = {0};
+        auto_vec candidate_list trusted = {0};
         for (size_t i = 0; i < all->count; i++) {
             all->at[i].loss = all->at[i].rule->source->only_tightens ? LOSS_UNTRUSTED : LOSS_NONE;
             if (!all->at[i].rule->source->only_tightens)
@@ -93,14 +92,13 @@ static struct verdict choose(candidate_list *all, uint64_t given_without_rule, c
                 all->at[i].loss = LOSS_NONE;
             pick_winner(all);
         }
-        vec_free(&trusted);
     }
     for (size_t i = 0; ret_candidates && i < all->count; i++)
         vec_push(ret_candidates, all->at[i]);
     return verdict;
 }
 
-/* The port is not part of how specific a rule is: who refuses a host means all of it, who refuses a port that port. */
+/* The port does not make a rule more specific: a refusal without a port covers all ports, one with a port only that port. */
 static void add_host_rules(const struct host_rule *chain, const struct host_object *host, uint16_t port,
                            candidate_list *candidates)
 {
@@ -117,13 +115,13 @@ static void add_host_rules(const struct host_rule *chain, const struct host_obje
 struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
                            candidate_list *candidates)
 {
-    candidate_list all = {0};
+    auto_vec candidate_list all = {0};
     if (host->kind == HOST_ADDRESS) {
         add_host_rules(policy->by_address, host, port, &all);
     } else {
         if (host->kind == HOST_NAME)
             add_host_rules(map_get(&policy->by_host, host->name, strlen(host->name)), host, port, &all);
-        /* "*.example.com" for the name itself (as a wildcard), and for every name after one of its dots */
+        /* "*.example.com" for the name itself (as a wildcard), and for the name after each of its dots */
         char wildcard[NAME_LONGEST + 3] = "*.";
         for (const char *suffix = host->name; suffix; suffix = strchr(suffix, '.')) {
             suffix += *suffix == '.';
@@ -132,14 +130,12 @@ struct verdict decide_host(const struct policy *policy, const struct host_object
             add_host_rules(map_get(&policy->by_host, wildcard, size + 2), host, port, &all);
         }
     }
-    struct verdict verdict = choose(&all, 0, candidates);
-    vec_free(&all);
-    return verdict;
+    return choose(&all, 0, candidates);
 }
 
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates)
 {
-    candidate_list all = {0};
+    auto_vec candidate_list all = {0};
     for (size_t i = 0; i < policy->env_rules.count; i++) {
         const struct rule *rule = policy->env_rules.at[i];
         if (!pattern_matches_name(rule->env.name, name, strlen(name)))
@@ -151,24 +147,20 @@ struct verdict decide_env(const struct policy *policy, const char *name, candida
         };
         vec_push(&all, candidate);
     }
-    struct verdict verdict = choose(&all, 0, candidates);
-    vec_free(&all);
-    return verdict;
+    return choose(&all, 0, candidates);
 }
 
-/* Limits and the mode have nothing to be specific about: the later layer decides. */
+/* Limits and the network mode have no specificity: the later layer decides. */
 static struct verdict decide_single(const struct policy *policy, enum verb verb, enum limit limit,
                                     uint64_t given_without_rule, candidate_list *candidates)
 {
-    candidate_list all = {0};
+    auto_vec candidate_list all = {0};
     for (size_t i = 0; i < policy->other_rules.count; i++) {
         const struct rule *rule = policy->other_rules.at[i];
         if (rule->verb == verb && (verb != VERB_LIMIT || rule->limit.limit == limit))
             vec_push(&all, (struct candidate){.rule = rule, .is_literal = true});
     }
-    struct verdict verdict = choose(&all, given_without_rule, candidates);
-    vec_free(&all);
-    return verdict;
+    return choose(&all, given_without_rule, candidates);
 }
 
 struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates)
@@ -183,8 +175,7 @@ struct verdict decide_net(const struct policy *policy, candidate_list *candidate
 
 static const struct rule *rule_on_artifacts(const struct policy *policy, const char *name, size_t size)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_ARTIFACTS && pattern_matches_name(rule->text, name, size) &&
             policy_rule_counts(policy, rule))
             return rule;

@@ -1,13 +1,13 @@
 /*
- * Which rule decides. The most specific path wins, at the same path the later layer, in the same layer the later line;
- * locks, seals, the user's own `hide` and repositories that are not trusted change that as docs/POLICY.md says.
+ * Decides which rule applies. The most specific path wins; at the same path the later layer; in the same layer the later line.
+ * Locks, seals, the user's own `hide` and untrusted repositories change that: see docs/POLICY.md.
  */
 #pragma once
 
 #include "base/names.h"
 #include "policy/policy.h"
 
-/* What may be done with a path, least first: a repository that is not trusted counts only where it gives less. */
+/* What may be done with a path, least first. An untrusted repository counts only if it gives less. */
 #define ACCESSES(X)                                                                                          \
     X(ACCESS_NONE, "hidden")                                                                                 \
     X(ACCESS_SIFT, "sift")                                                                                   \
@@ -45,7 +45,7 @@ const char *loss_text(enum loss value);
 struct candidate {
     const struct rule *rule;
     const struct placed *placed; /* NULL for hosts and variables */
-    size_t specificity;          /* for paths the depth at which the rule matches */
+    size_t specificity;          /* for paths: the depth at which the rule matches */
     bool is_literal;
     enum loss loss;
 };
@@ -54,60 +54,59 @@ typedef VEC(struct candidate) candidate_list;
 
 struct path_verdict {
     enum access access;
-    const struct placed *decides; /* NULL: no rule reaches here */
-    const struct placed *grants;  /* the grant that a freeze or a flag modifies; else the same as `decides` */
-    const struct placed
-        *flagged_by; /* by what holds, or would if nothing hid the place and no repository that is not
-                                        trusted made it read-only: what is new there is settled; NULL: by nothing */
+    const struct placed *decides; /* NULL: no rule matches */
+    const struct placed *grants;  /* the grant that a freeze or a flag modifies; else `decides` */
+    /* The flag that applies, or would without a hide or an untrusted repository's `read`: new content is asked about. */
+    const struct placed *flagged_by;
 };
 
-/* The path is absolute and without links. `candidates` may be NULL; else every rule that reaches here is added. */
+/* The path is absolute, without symlinks. Every rule that matches is added to `candidates`, which may be NULL. */
 struct path_verdict decide_path(const struct policy *policy, const char *path, candidate_list *candidates);
 
-/* The same, as if one rule were not there; with NULL, as if no grant led here through a link. */
+/* Decides as if one rule did not exist; with NULL, as if no grant led here through a symlink. */
 struct path_verdict decide_path_without(const struct policy *policy, const char *path,
                                         const struct rule *left_out);
 
-/* Every rule that reaches the path: those at it, and at each directory above it, deepest first. */
+/* Collects every rule that matches the path or a directory above it, deepest first. */
 void decide_collect(const struct policy *policy, const char *path, candidate_list *candidates);
 
-/* What the rule would give at its place, if it decided. */
+/* The access that the rule gives if it decides. */
 enum access access_of_rule(const struct rule *rule);
 
 struct verdict {
-    const struct rule *decides; /* NULL: no rule reaches here */
+    const struct rule *decides; /* NULL: no rule matches */
 };
 
-/* Whether a host may be reached at a port: VERB_CONNECT or VERB_REFUSE decides. Does not ask for the mode. */
+/* May a host be reached at a port? VERB_CONNECT or VERB_REFUSE decides. Ignores the network mode. */
 struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
                            candidate_list *candidates);
 
-/* Whether a variable passes (VERB_ENV) or not (VERB_UNSET). */
+/* Does a variable pass (VERB_ENV) or not (VERB_UNSET)? */
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates);
 
 struct verdict decide_limit(const struct policy *policy, enum limit limit, candidate_list *candidates);
 struct verdict decide_net(const struct policy *policy, candidate_list *candidates);
 
 /*
- * The rule that counts a folder on the way to a path, relative to its workspace, among those that builds make; `itself`: or what
- * lies there. NULL where none does.
+ * The rule that makes a directory on the way to `path` a build directory; with `itself`, also the last name. `path` is relative
+ * to its workspace. NULL: none.
  */
 const struct rule *decide_artifacts(const struct policy *policy, const char *path, bool itself);
 
-/* How much a rule on a host, a variable, a limit or the network gives: to compare two that could decide the same. */
+/* How much a rule on a host, a variable, a limit or the network gives, to compare two rules on the same object. */
 uint64_t amount_given(const struct rule *rule);
 
 struct fate {
-    enum loss loss;  /* why it does not decide where it was written for; LOSS_NONE: it does */
-    bool gives_less; /* than the rule that decides in its place */
+    enum loss loss;  /* why it does not decide; LOSS_NONE: it does */
+    bool gives_less; /* less than the rule that decides instead */
 };
 
-/* Does a repository ask for more with this rule than it gets until `bawn trust`? */
+/* Does an untrusted repository ask for more with this rule than it gets before `bawn trust`? */
 bool rule_is_held_back(const struct policy *policy, const struct rule *rule);
 
 struct fate rule_fate(const struct policy *policy, const struct rule *rule);
 
-/* decide.c and decide_path.c share these. */
+/* Shared by decide.c and decide_path.c. */
 
 /* Does a decide over b? */
 bool candidate_beats(const struct candidate *a, const struct candidate *b);

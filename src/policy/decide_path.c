@@ -50,8 +50,7 @@ static void shut_out_by_locks(candidate_list *candidates)
     bool locked[2] = {false, false}; /* grants, modifiers */
     for (size_t i = 0; i < candidates->count; i++)
         locked[is_modifier(candidates->at[i].rule)] |= candidates->at[i].rule->locked;
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+    vec_each (struct candidate, candidate, candidates) {
         if (locked[is_modifier(candidate->rule)] && candidate->rule->source->layer != LAYER_ADMIN)
             candidate->loss = LOSS_LOCKED;
     }
@@ -65,7 +64,7 @@ static void shut_out_by_seals(candidate_list *candidates)
     for (size_t i = 0; sealed && i < candidates->count; i++) {
         struct candidate *candidate = &candidates->at[i];
         enum access access = access_of_rule(candidate->rule);
-        /* What is sifted is what a seal keeps back, without what it keeps it back for. */
+        /* A sifted copy omits the secrets, so it may pass a seal. */
         bool grants = access != ACCESS_NONE && access != ACCESS_SIFT && !is_modifier(candidate->rule);
         if (grants && candidate->loss == LOSS_NONE && !may_open_seals(candidate->rule))
             candidate->loss = LOSS_SEALED;
@@ -74,13 +73,11 @@ static void shut_out_by_seals(candidate_list *candidates)
 
 static void shut_out_by_own_hide(candidate_list *candidates)
 {
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *hide = &candidates->at[i];
+    vec_each (const struct candidate, hide, candidates) {
         if (hide->rule->verb != VERB_HIDE || hide->rule->source->layer < LAYER_USER ||
             hide->loss != LOSS_NONE)
             continue;
-        for (size_t j = 0; j < candidates->count; j++) {
-            struct candidate *other = &candidates->at[j];
+        vec_each (struct candidate, other, candidates) {
             bool weaker = other->rule->source->layer < hide->rule->source->layer;
             if (weaker && !is_modifier(other->rule) && other->loss == LOSS_NONE &&
                 access_of_rule(other->rule) != ACCESS_NONE && other->specificity >= hide->specificity)
@@ -89,7 +86,7 @@ static void shut_out_by_own_hide(candidate_list *candidates)
     }
 }
 
-/* Grants and refusals, freezes, flags: each kind is decided for itself. */
+/* Grants (with refusals), freezes and flags are decided separately. */
 enum kind { KIND_GRANT, KIND_FREEZE, KIND_FLAG };
 
 static enum kind kind_of(const struct rule *rule)
@@ -100,8 +97,7 @@ static enum kind kind_of(const struct rule *rule)
 static const struct candidate *best_of(const candidate_list *candidates, enum kind kind)
 {
     const struct candidate *best = NULL;
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *candidate = &candidates->at[i];
+    vec_each (const struct candidate, candidate, candidates) {
         if (kind_of(candidate->rule) == kind && candidate->loss == LOSS_NONE &&
             (!best || candidate_beats(candidate, best)))
             best = candidate;
@@ -109,11 +105,10 @@ static const struct candidate *best_of(const candidate_list *candidates, enum ki
     return best;
 }
 
-/* A lock on a freeze or a flag: only a grant of the administrator's own that is more specific lifts it. */
+/* Is a freeze or flag locked? Then only a more specific grant of the administrator lifts it. */
 static bool is_held_by_lock(const candidate_list *candidates, enum kind kind, const struct candidate *grant)
 {
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *candidate = &candidates->at[i];
+    vec_each (const struct candidate, candidate, candidates) {
         bool lifts = grant->rule->source->layer == LAYER_ADMIN && candidate_beats(grant, candidate);
         if (kind_of(candidate->rule) == kind && candidate->rule->locked && candidate->loss == LOSS_NONE &&
             !lifts)
@@ -122,7 +117,7 @@ static bool is_held_by_lock(const candidate_list *candidates, enum kind kind, co
     return false;
 }
 
-/* A freeze or a flag holds in a writable place, unless a grant that beats it lifts it. A flag never lifts a freeze. */
+/* A freeze or a flag applies in a writable place, unless a stronger grant lifts it. A flag never lifts a freeze. */
 static const struct candidate *modifier_of(const candidate_list *candidates, const struct candidate *grant)
 {
     if (!grant || access_of_rule(grant->rule) != ACCESS_WRITE)
@@ -143,14 +138,13 @@ static bool is_sparing(const struct candidate *pattern, const struct candidate *
 }
 
 /*
- * A profile's pattern with ** that hides does not reach into a tree that a profile grants by name: toolchains have a hundred
- * thousand files, and whoever wrote the profile has looked at what is in them. Other patterns are searched for.
+ * A profile's hiding pattern with ** does not reach into a tree that a profile grants by name. Toolchains have a hundred
+ * thousand files, and the author of the profile knows their content. Other patterns are searched for.
  */
 static void spare_profile_trees(const struct policy *policy, candidate_list *candidates)
 {
     const struct candidate *grant = NULL;
-    for (size_t i = 0; i < candidates->count; i++) {
-        const struct candidate *candidate = &candidates->at[i];
+    vec_each (const struct candidate, candidate, candidates) {
         bool grants = access_of_rule(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
         if (grants && candidate->loss == LOSS_NONE && (!grant || candidate_beats(candidate, grant)))
             grant = candidate;
@@ -159,9 +153,8 @@ static void spare_profile_trees(const struct policy *policy, candidate_list *can
         (grant->rule->verb != VERB_READ && grant->rule->verb != VERB_WRITE && grant->rule->verb != VERB_SEED))
         return;
     bool holds = false,
-         was_asked = false; /* does the grant hold at the tree's own root? Asked only where it matters */
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+         was_asked = false; /* does the grant decide at the tree's own root? Asked only if needed */
+    vec_each (struct candidate, candidate, candidates) {
         if (!is_sparing(candidate, grant))
             continue;
         if (!was_asked) {
@@ -183,8 +176,7 @@ static struct path_verdict judge(const struct policy *policy, candidate_list *ca
     const struct candidate *grant = best_of(candidates, KIND_GRANT),
                            *modifier = modifier_of(candidates, grant);
     const struct candidate *winner = modifier ? modifier : grant;
-    for (size_t i = 0; i < candidates->count; i++) {
-        struct candidate *candidate = &candidates->at[i];
+    vec_each (struct candidate, candidate, candidates) {
         if (candidate == winner || candidate->loss != LOSS_NONE)
             continue;
         bool is_idle =
@@ -206,15 +198,13 @@ static bool is_other_rule(const struct candidate *candidate, const struct rule *
     return candidate->rule != rule;
 }
 
-static bool is_trusted(const struct candidate *candidate, const struct rule *rule)
+static bool is_trusted(const struct candidate *candidate, const struct rule *rule not_used)
 {
-    (void)rule;
     return !candidate->rule->source->only_tightens;
 }
 
-static bool is_no_grant_through_link(const struct candidate *candidate, const struct rule *rule)
+static bool is_no_grant_through_link(const struct candidate *candidate, const struct rule *rule not_used)
 {
-    (void)rule;
     bool grants = access_of_rule(candidate->rule) != ACCESS_NONE && !is_modifier(candidate->rule);
     return !(grants && candidate->is_literal && candidate->placed->found->links);
 }
@@ -238,7 +228,7 @@ static bool any_only_tightens(const candidate_list *candidates)
     return false;
 }
 
-/* The losses of a verdict that was reached without the repository's rules: what it asked for is shown as not trusted. */
+/* Marks what the repository asked for as not trusted, after a verdict without the repository's rules. */
 static void show_untrusted(candidate_list *all, const candidate_list *judged, enum access access)
 {
     for (size_t i = 0, j = 0; i < all->count; i++) {
@@ -261,8 +251,8 @@ static const struct candidate *candidate_of(const candidate_list *candidates,
 }
 
 /*
- * Would the repository take out of bawn's care what is frozen? A pin that falls is noticed and what lies there compared, which is
- * not so with what is hidden or read-only. So it may do that to a folder around such a place, and not to the place itself.
+ * Would the repository end the watch on a frozen path? bawn notices when a pin falls and compares the file; it does not do so
+ * for hidden or read-only paths. So a repository may hide a directory around a frozen path, but not the path itself.
  */
 static bool lifts_freeze(const candidate_list *all, const struct path_verdict *verdict,
                          const candidate_list *trusted, const struct path_verdict *without)
@@ -272,9 +262,8 @@ static bool lifts_freeze(const candidate_list *all, const struct path_verdict *v
            repository->specificity >= freeze->specificity;
 }
 
-static bool is_no_hide(const struct candidate *candidate, const struct rule *rule)
+static bool is_no_hide(const struct candidate *candidate, const struct rule *rule not_used)
 {
-    (void)rule;
     return candidate->rule->verb != VERB_HIDE && candidate->rule->verb != VERB_SEAL;
 }
 
@@ -287,7 +276,7 @@ static bool any_modifies(const candidate_list *candidates)
     return false;
 }
 
-/* What is hidden is masked where it is there at the start. What is made at such a name later is as risky as anywhere. */
+/* A hidden path is masked if it exists at the start. A file that appears there later is as risky as anywhere else. */
 static const struct placed *flag_beneath_hide(const struct policy *policy, candidate_list *candidates)
 {
     keep(candidates, is_no_hide, NULL);
@@ -301,13 +290,13 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
                                   const struct rule *rule, candidate_list *ret_candidates)
 {
     if (policy->request.full_access)
-        return (struct path_verdict){.access = ACCESS_WRITE}; /* no rule is asked */
-    candidate_list all = {0};
+        return (struct path_verdict){.access = ACCESS_WRITE}; /* no rule is needed */
+    auto_vec candidate_list all = {0};
     decide_collect(policy, path, &all);
     if (considered)
         keep(&all, considered, rule);
     bool two_ways = any_only_tightens(&all);
-    candidate_list trusted = {0};
+    auto_vec candidate_list trusted = {0};
     for (size_t i = 0; two_ways && i < all.count; i++)
         vec_push(&trusted, all.at[i]);
     struct path_verdict verdict = judge(policy, &all);
@@ -331,8 +320,6 @@ static struct path_verdict decide(const struct policy *policy, const char *path,
         vec_push(ret_candidates, all.at[i]);
     if (verdict.access == ACCESS_NONE && verdict.decides && !verdict.flagged_by && any_modifies(&all))
         verdict.flagged_by = flag_beneath_hide(policy, &all);
-    vec_free(&all);
-    vec_free(&trusted);
     return verdict;
 }
 

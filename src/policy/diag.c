@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
-              const char *format, ...)
+int diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
+             const char *format, ...)
 {
     diags->errors += severity == SEVERITY_ERROR;
     if (diags->list.count >= MOST_DIAGS) {
         diags->left_out++;
-        return;
+        return -1;
     }
     char message[1024];
     va_list args;
@@ -29,6 +29,7 @@ void diag_add(struct diags *diags, enum severity severity, struct spot spot, con
         .hint = hint ? arena_str(diags->arena, hint) : NULL,
     };
     vec_push(&diags->list, diag);
+    return -1;
 }
 
 void diags_free(struct diags *diags)

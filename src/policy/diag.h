@@ -1,4 +1,4 @@
-/* What is wrong with a policy, collected: a file's mistakes are reported all at once, as a compiler does. */
+/* Mistakes in a policy, collected, so that all mistakes of a file are reported at once. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct diag {
     enum severity severity;
     const struct source *source;
     uint32_t line, column, width; /* line 0: the source as a whole; columns are bytes, from 1 */
-    enum verb verb;               /* on the command line: the flag that is meant */
+    enum verb verb;               /* on the command line: the verb of the flag */
     const char *written;          /* and its object */
     const char *message;
     const char *hint; /* what to do; may be NULL */
@@ -38,8 +38,9 @@ struct spot {
     const char *written;
 };
 
-void diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
-              const char *format, ...) printf_like(5, 6);
+/* Returns -1, so that a caller can write `return diag_error(...)`. */
+int diag_add(struct diags *diags, enum severity severity, struct spot spot, const char *hint,
+             const char *format, ...) printf_like(5, 6);
 void diags_free(struct diags *diags);
 
 #define diag_error(diags, spot, hint, ...)   diag_add(diags, SEVERITY_ERROR, spot, hint, __VA_ARGS__)

@@ -25,7 +25,7 @@ const char *expand_slug(const struct policy *policy, const char *pattern)
     return arena_copy(policy->arena, text.bytes, text.size);
 }
 
-/* At an unquoted $: the folder whose variable stands here, "" where it has none. Returns the variable's length. */
+/* At an unquoted $: finds the directory that the variable names, "" if it is not set. Returns the variable's length. */
 static size_t folder_at(const struct policy *policy, const char *text, const char **ret_folder)
 {
     for (enum path_start start = START_HOME; start < START_GIT; start++) {

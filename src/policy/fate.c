@@ -1,4 +1,4 @@
-/* What becomes of a single rule: whether it decides where it was written for. */
+/* Does a single rule decide the object it was written for? */
 #include "policy/decide.h"
 
 static enum loss loss_of(const candidate_list *candidates, const struct rule *rule)
@@ -10,24 +10,23 @@ static enum loss loss_of(const candidate_list *candidates, const struct rule *ru
     return LOSS_NONE;
 }
 
-/* A rule may have several places: one where the user's word is asked for counts more than any other loss. */
+/* A rule may have several places. LOSS_UNTRUSTED at one of them counts more than any other loss. */
 static struct fate fate_of_path(const struct policy *policy, const struct rule *rule)
 {
     struct fate fate = {0};
     for (const struct placed *placed = rule->places; placed; placed = placed->next_of_rule) {
         if (placed->has_wildcard)
             continue;
-        candidate_list candidates = {0};
+        auto_vec candidate_list candidates = {0};
         struct path_verdict verdict = decide_path(policy, placed->path, &candidates);
         enum loss loss = loss_of(&candidates, rule);
-        vec_free(&candidates);
         if (fate.loss != LOSS_UNTRUSTED && loss != LOSS_NONE)
             fate = (struct fate){loss, access_of_rule(rule) < verdict.access};
     }
     return fate;
 }
 
-/* A refusal without a port is about every port that something connects to. */
+/* A refusal without a port covers every port that a rule connects to. */
 static struct fate fate_of_host(const struct policy *policy, const struct rule *rule)
 {
     struct fate fate = {0};
@@ -38,17 +37,16 @@ static struct fate fate_of_host(const struct policy *policy, const struct rule *
         uint16_t port = rule->host.port ? rule->host.port : other->host.port ? other->host.port : PORT_HTTPS;
         if (!concerns)
             continue;
-        candidate_list candidates = {0};
+        auto_vec candidate_list candidates = {0};
         struct verdict verdict = decide_host(policy, &rule->host, port, &candidates);
         fate = (struct fate){loss_of(&candidates, rule), amount_given(rule) < amount_given(verdict.decides)};
-        vec_free(&candidates);
     }
     return fate;
 }
 
 struct fate rule_fate(const struct policy *policy, const struct rule *rule)
 {
-    candidate_list candidates = {0};
+    auto_vec candidate_list candidates = {0};
     struct verdict verdict = {0};
     switch (verb_object(rule->verb)) {
     case OBJECT_PATH:
@@ -67,9 +65,7 @@ struct fate rule_fate(const struct policy *policy, const struct rule *rule)
     default:
         return (struct fate){0};
     }
-    struct fate fate = {loss_of(&candidates, rule), amount_given(rule) < amount_given(verdict.decides)};
-    vec_free(&candidates);
-    return fate;
+    return (struct fate){loss_of(&candidates, rule), amount_given(rule) < amount_given(verdict.decides)};
 }
 
 bool rule_is_held_back(const struct policy *policy, const struct rule *rule)

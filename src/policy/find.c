@@ -1,14 +1,15 @@
-/* Which directories are workspaces: those that were named, else the git root around the current directory. */
+/* Finds the workspaces: the named directories, else the git root around the current directory. */
 #include <string.h>
 
 #include "base/path.h"
 #include "base/pattern.h"
+#include "base/text.h"
 #include "policy/compose.h"
 
 static const struct source found_here = {
     .name = "current directory", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .all_workspaces = true};
 
-/* A sandbox around one of these would be none: programs and services all over the machine write and trust them. */
+/* Programs and services of the whole machine write and trust these directories, so none can be a workspace. */
 static const char *const system_directories[] = {
     "/bin",  "/boot", "/dev", "/etc",  "/home", "/lib", "/lib32", "/lib64", "/nix",
     "/proc", "/root", "/run", "/sbin", "/sys",  "/tmp", "/usr",   "/var",   "/var/tmp",
@@ -16,7 +17,7 @@ static const char *const system_directories[] = {
 
 static const char *const kernel_directories[] = {"/dev", "/proc", "/sys"};
 
-/* Why this directory must not be a workspace, or NULL. */
+/* The reason why this directory must not be a workspace, or NULL. */
 static const char *objection(const struct policy_request *request, const char *path)
 {
     if (strcmp(path, "/") == 0)
@@ -25,10 +26,8 @@ static const char *objection(const struct policy_request *request, const char *p
         return "it is your home directory";
     if (path_is_beneath(request->home, path))
         return "it contains your home directory";
-    for (size_t i = 0; i < array_len(system_directories); i++) {
-        if (strcmp(path, system_directories[i]) == 0)
-            return "it is a system directory";
-    }
+    if (text_is_among(path, system_directories, array_len(system_directories)))
+        return "it is a system directory";
     for (size_t i = 0; i < array_len(kernel_directories); i++) {
         if (path_is_beneath(path, kernel_directories[i]))
             return "the kernel keeps its own files there";
@@ -44,6 +43,15 @@ const char *workspace_slug(struct arena *arena, const char *path)
         *at = plain ? *at : '-';
     }
     return slug;
+}
+
+bool policy_in_workspace(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (path_is_beneath(path, policy->workspaces.at[i].path))
+            return true;
+    }
+    return false;
 }
 
 static void add_workspace(struct policy *policy, struct spot spot, const char *path, const char *chosen_by,
@@ -81,7 +89,7 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
         add_found_rule(policy, VERB_WRITE, &found_here, workspace.git.outside);
 }
 
-/* The nearest git root that may be a workspace: a repository in $HOME (dotfiles) does not count. */
+/* The nearest git root that may be a workspace. A repository in $HOME (dotfiles) does not count. */
 static const char *git_root_around(struct policy *policy, const char *directory)
 {
     for (size_t size = strlen(directory); size; size = path_parent_size(directory, size)) {
@@ -92,7 +100,7 @@ static const char *git_root_around(struct policy *policy, const char *directory)
     return NULL;
 }
 
-/* The absolute path that a `workspace` rule means, or NULL. Relative ones only make sense from a directory. */
+/* The absolute path of a `workspace` rule, or NULL. A relative path is only valid on the command line. */
 static const char *path_of_rule(const struct policy *policy, const struct rule *rule)
 {
     const char *start = "/";
@@ -104,10 +112,10 @@ static const char *path_of_rule(const struct policy *policy, const struct rule *
                  : NULL;
 }
 
-/* Adds the workspaces that the rules of the command line, or those of all other layers, name. */
+/* Adds the workspaces that rules of the command line, or of all other layers, name. */
 static void add_named(struct policy *policy, bool of_command_line, struct diags *diags)
 {
-    size_t count = policy->rules.count; /* a workspace's git directory may add rules, never workspaces */
+    size_t count = policy->rules.count; /* git directories may add rules, but no workspaces */
     for (size_t i = 0; i < count; i++) {
         if (policy->rules.at[i].verb != VERB_WORKSPACE)
             continue;

@@ -1,4 +1,4 @@
-/* Rules on hosts, variables, limits and the mode, sorted by what they are about, so that thousands of them stay quick. */
+/* Indexes rules on hosts, variables, limits and the network mode, so that thousands of rules stay fast. */
 #include <string.h>
 
 #include "policy/compose.h"
@@ -16,7 +16,7 @@ static void index_host(struct policy *policy, const struct rule *rule)
     *chain = entry;
 }
 
-/* A share becomes bytes, in whole MiB and never none, so that it can be compared with amounts that others wrote. */
+/* Converts a share to bytes, in whole MiB and at least one, so that it can be compared with other amounts. */
 static void resolve_share(const struct policy *policy, struct rule *rule)
 {
     const uint64_t mebibyte = 1u << 20;
@@ -28,8 +28,7 @@ static void resolve_share(const struct policy *policy, struct rule *rule)
 
 void index_rules(struct policy *policy)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        struct rule *rule = &policy->rules.at[i];
+    vec_each (struct rule, rule, &policy->rules) {
         resolve_share(policy, rule);
         if (!policy_rule_counts(policy, rule))
             continue;

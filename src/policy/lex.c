@@ -6,7 +6,7 @@
 #include "base/pattern.h"
 #include "base/text.h"
 
-/* The characters that mean something in some object, and therefore need a backslash when they were quoted. */
+/* Characters with a meaning in some object. Quoted, they get a backslash. */
 static const char special[] = "*?\\~$";
 
 struct lexer {
@@ -63,10 +63,9 @@ static int lex_escape(struct lexer *lexer, struct buf *text)
     default:
         break;
     }
-    diag_error(lexer->diags, spot_at(lexer, backslash, 2),
-               "inside double quotes write \\\" \\\\ \\n \\t or \\xHH (not \\x00)",
-               "unknown escape in double quotes");
-    return -1;
+    return diag_error(lexer->diags, spot_at(lexer, backslash, 2),
+                      "inside double quotes write \\\" \\\\ \\n \\t or \\xHH (not \\x00)",
+                      "unknown escape in double quotes");
 }
 
 /* At the character after the opening quote. */
@@ -84,10 +83,9 @@ static int lex_quoted(struct lexer *lexer, char quote, struct buf *text)
             add_quoted(text, byte);
         }
     }
-    diag_error(lexer->diags, spot_at(lexer, opening, (size_t)(lexer->end - opening)),
-               "close the quote on the same line; a newline inside it is written \\n",
-               "this quote is never closed");
-    return -1;
+    return diag_error(lexer->diags, spot_at(lexer, opening, (size_t)(lexer->end - opening)),
+                      "close the quote on the same line; a newline inside it is written \\n",
+                      "this quote is never closed");
 }
 
 /* At the first character of a word. */
@@ -100,30 +98,25 @@ static int lex_word(struct lexer *lexer, struct buf *text)
             if (lex_quoted(lexer, byte, text) < 0)
                 return -1;
         } else if (byte == '\\') {
-            if (lexer->at == lexer->end) {
-                diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1), "write two for a backslash itself",
-                           "a backslash at the end of the line");
-                return -1;
-            }
+            if (lexer->at == lexer->end)
+                return diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1),
+                                  "write two for a backslash itself", "a backslash at the end of the line");
             add_quoted(text, *lexer->at++);
         } else if ((unsigned char)byte < 0x20 || byte == 0x7f) {
-            diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1),
-                       "write it as \\xHH inside double quotes",
-                       "a control character (0x%02x) outside quotes", (unsigned char)byte);
-            return -1;
+            return diag_error(lexer->diags, spot_at(lexer, lexer->at - 1, 1),
+                              "write it as \\xHH inside double quotes",
+                              "a control character (0x%02x) outside quotes", (unsigned char)byte);
         } else {
             buf_add_char(text, byte);
         }
-        if (text->size > WORD_LONGEST) {
-            diag_error(lexer->diags, spot_at(lexer, start, 1), NULL, "this word is longer than %d bytes",
-                       WORD_LONGEST);
-            return -1;
-        }
+        if (text->size > WORD_LONGEST)
+            return diag_error(lexer->diags, spot_at(lexer, start, 1), NULL,
+                              "this word is longer than %d bytes", WORD_LONGEST);
     }
     return 0;
 }
 
-/* How many bytes from here on are a word in which nothing is quoted or forbidden; 0 where that cannot be said. */
+/* The size of an unquoted word that starts here; 0 if it is not certain that nothing is quoted or forbidden. */
 static size_t plain_word_size(const struct lexer *lexer)
 {
     const char *at = lexer->at;
@@ -135,7 +128,7 @@ static size_t plain_word_size(const struct lexer *lexer)
     return ends_here && size <= WORD_LONGEST ? size : 0;
 }
 
-/* At the first character of a word. Nearly all are plain, and are taken without a second look at each character. */
+/* At the first character of a word. Nearly all words are plain, and are taken without looking at each character again. */
 static int lex_next(struct lexer *lexer, struct arena *arena, struct buf *text, struct word *ret_word)
 {
     const char *start = lexer->at;

@@ -12,11 +12,10 @@ static int complain(struct diags *diags, const struct rule *rule, const struct w
                     const char *message)
 {
     struct spot spot = {rule->source, rule->line, word->column, word->width, rule->verb, word->written};
-    diag_error(diags, spot, hint, "%s: '%s'", message, word->written);
-    return -1;
+    return diag_error(diags, spot, hint, "%s: '%s'", message, word->written);
 }
 
-/* Does an unquoted $VARIABLE of this name stand here? */
+/* Is there an unquoted $VARIABLE of this name here? */
 static bool variable_is(const char *text, const char *variable)
 {
     size_t size = strlen(variable);
@@ -24,7 +23,7 @@ static bool variable_is(const char *text, const char *variable)
            !isalnum((unsigned char)text[size + 1]) && text[size + 1] != '_';
 }
 
-/* Where the path starts; *rest is left at what follows. START_COUNT: no such place. */
+/* Where the path starts; moves *rest behind it. START_COUNT: unknown. */
 static enum path_start path_start(const char **rest)
 {
     const char *text = *rest;
@@ -51,7 +50,7 @@ static bool name_is(const char *name, size_t size, const char *wanted)
     return size == strlen(wanted) && strncmp(name, wanted, size) == 0;
 }
 
-/* What is wrong with one name of a path, or NULL. */
+/* The problem with one name of a path, or NULL. */
 static const char *problem_with_name(const char *name, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -66,7 +65,7 @@ static const char *problem_with_name(const char *name, size_t size)
     return NULL;
 }
 
-/* The names of the path, joined again without empty ones and "."; reports what cannot stand there. */
+/* Joins the names of the path again, without empty names and ".". Reports names that are not allowed. */
 static const char *clean_names(struct arena *arena, const char *text, bool may_climb,
                                struct path_object *path, const char **ret_problem)
 {
@@ -144,7 +143,7 @@ static int parse_host(struct arena *arena, const struct word *word, struct rule 
     return 0;
 }
 
-/* Does every unquoted $ of a value begin a variable that can be expanded there? */
+/* Does every unquoted $ of a value begin a variable that can be expanded? */
 static bool value_is_expandable(const char *value)
 {
     for (; *value; value++) {
@@ -187,7 +186,7 @@ static int parse_env(struct arena *arena, const struct word *word, struct rule *
     return 0;
 }
 
-/* Digits and perhaps a unit of the list; false where it is something else or does not fit. */
+/* Digits and perhaps a unit; false if the text is something else or too large. */
 static bool parse_amount(const char *text, const char *units, const uint64_t *factors, uint64_t *ret_amount)
 {
     uint64_t value = 0;
@@ -214,7 +213,7 @@ bool size_parse(const char *text, uint64_t *ret_bytes)
     return parse_amount(text, size_units, size_factors, ret_bytes);
 }
 
-/* "80%", of all there is. */
+/* "80%" */
 static bool parse_share(const char *text, unsigned *ret_share)
 {
     static const uint64_t one[] = {1};
@@ -238,7 +237,7 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
             diags, rule, word,
             "known: memory=8G pids=4096 files=4096 time=8h snapshot=2G journals=256M; none lifts one",
             "this is not a limit");
-    /* Less of these would take away what tells of runs, and what takes them back. */
+    /* With less, journals and snapshots of runs would be lost. */
     if ((limit == LIMIT_JOURNALS || limit == LIMIT_SNAPSHOT) && rule->source->layer == LAYER_REPOSITORY)
         return complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
                         limit == LIMIT_JOURNALS ? "a repository cannot say how much of your journals is kept"
@@ -299,7 +298,7 @@ bool profile_name_is_valid(const char *name)
            name[size - 1] != '/' && !strstr(name, "//") && !strstr(name, "/.");
 }
 
-/* A file's name, or an npm package's: "@scope/name". */
+/* A file name, or the name of an npm package: "@scope/name". */
 static bool command_name_is_valid(const char *name)
 {
     const char *slash = strchr(name, '/');

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/lex.h"
 
 struct parser {
     struct arena *arena;
@@ -18,60 +17,50 @@ static struct spot spot_of_word(const struct parser *parser, uint32_t line, cons
         .source = parser->source, .line = line, .column = word->column, .width = word->width};
 }
 
-/* Which verbs may stand where: the administrator's lock, and what only a profile says of itself. */
+/* Checks where a verb may appear: `lock` only in the administrator's file, some verbs only in profiles. */
 static int check_place(const struct parser *parser, uint32_t line, const struct word *word,
                        const struct rule *rule)
 {
-    if (verb_is_of_profiles(rule->verb) && rule->verb != VERB_ABOUT && !parser->source->is_profile) {
-        diag_error(parser->diags, spot_of_word(parser, line, word),
-                   rule->verb == VERB_DETECT
-                       ? "put it into a profile of your own, ~/.config/bawn/profiles/toolchain/NAME.bawn"
-                       : "put it into a profile of your own, ~/.config/bawn/profiles/agent/NAME.bawn",
-                   "`%s` belongs in a profile", verb_word(rule->verb));
-        return -1;
-    }
+    if (verb_is_of_profiles(rule->verb) && rule->verb != VERB_ABOUT && !parser->source->is_profile)
+        return diag_error(
+            parser->diags, spot_of_word(parser, line, word),
+            rule->verb == VERB_DETECT
+                ? "put it into a profile of your own, ~/.config/bawn/profiles/toolchain/NAME.bawn"
+                : "put it into a profile of your own, ~/.config/bawn/profiles/agent/NAME.bawn",
+            "`%s` belongs in a profile", verb_word(rule->verb));
     if (rule->verb == VERB_WORKSPACE &&
-        (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY)) {
-        diag_error(
+        (parser->source->is_profile || parser->source->layer == LAYER_REPOSITORY))
+        return diag_error(
             parser->diags, spot_of_word(parser, line, word),
             "the user names workspaces, with --workspace or in ~/.config/bawn/policy.bawn; here, use `write`",
             "a profile or a repository cannot name a workspace");
-        return -1;
-    }
     if (!rule->locked)
         return 0;
-    if (parser->source->layer != LAYER_ADMIN) {
-        diag_error(parser->diags, spot_of_word(parser, line, word), "leave `lock` out",
-                   "only the administrator's /etc/bawn/policy.bawn may lock a rule");
-        return -1;
-    }
+    if (parser->source->layer != LAYER_ADMIN)
+        return diag_error(parser->diags, spot_of_word(parser, line, word), "leave `lock` out",
+                          "only the administrator's /etc/bawn/policy.bawn may lock a rule");
     enum object_kind object = verb_object(rule->verb);
-    if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT) {
-        diag_error(parser->diags, spot_of_word(parser, line, word),
-                   "lock works with rules on paths, hosts, variables, limits and `net`",
-                   "`%s` cannot be locked", verb_word(rule->verb));
-        return -1;
-    }
+    if (object == OBJECT_NAME || object == OBJECT_TEXT || object == OBJECT_PORT)
+        return diag_error(parser->diags, spot_of_word(parser, line, word),
+                          "lock works with rules on paths, hosts, variables, limits and `net`",
+                          "`%s` cannot be locked", verb_word(rule->verb));
     return 0;
 }
 
-/* Takes `unless WHAT` off the end of the words. Returns -1 where it is not well formed. */
+/* Removes `unless WHAT` from the end of the words. Returns -1 if it is malformed. */
 static int take_unless(const struct parser *parser, uint32_t line, word_list *words, struct rule *rule)
 {
     for (size_t i = 0; i < words->count; i++) {
         if (strcmp(words->at[i].written, "unless") != 0) /* a quoted one is an object */
             continue;
         struct spot spot = spot_of_word(parser, line, &words->at[i]);
-        if (rule->verb != VERB_HIDE && rule->verb != VERB_SEAL) {
-            diag_error(parser->diags, spot, "quote the word if it is an object named unless",
-                       "only `hide` and `seal` may end in `unless`");
-            return -1;
-        }
-        if (i + 2 != words->count || !profile_name_is_valid(words->at[i + 1].text)) {
-            diag_error(parser->diags, spot, "end the line with `unless workspace` or `unless agent/NAME`",
-                       "`unless` wants exactly one word after it");
-            return -1;
-        }
+        if (rule->verb != VERB_HIDE && rule->verb != VERB_SEAL)
+            return diag_error(parser->diags, spot, "quote the word if it is an object named unless",
+                              "only `hide` and `seal` may end in `unless`");
+        if (i + 2 != words->count || !profile_name_is_valid(words->at[i + 1].text))
+            return diag_error(parser->diags, spot,
+                              "end the line with `unless workspace` or `unless agent/NAME`",
+                              "`unless` wants exactly one word after it");
         rule->unless = words->at[i + 1].text;
         words->count = i;
         return 0;
@@ -135,7 +124,7 @@ static bool has_nul(struct parser *parser, uint32_t line, const char *bytes, siz
 void parse_source(struct arena *arena, const struct source *source, rule_list *rules, struct diags *diags)
 {
     struct parser parser = {arena, source, rules, diags};
-    word_list words = {0};
+    auto_vec word_list words = {0};
     const char *at = source->text, *end = source->text + source->size;
     if (source->size > POLICY_LARGEST) {
         diag_error(diags, (struct spot){.source = source}, NULL, "the file is larger than %d bytes",
@@ -143,7 +132,7 @@ void parse_source(struct arena *arena, const struct source *source, rule_list *r
         return;
     }
     if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3; /* the mark that some editors put before UTF-8 */
+        at += 3; /* the byte order mark of some editors */
     for (uint32_t line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *line_end = newline ? newline : end;
@@ -160,7 +149,6 @@ void parse_source(struct arena *arena, const struct source *source, rule_list *r
             parse_words(&parser, line, &words);
         at = newline ? newline + 1 : end;
     }
-    vec_free(&words);
 }
 
 void parse_argument(struct arena *arena, const struct source *source, enum verb verb, const char *argument,

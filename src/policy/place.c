@@ -1,4 +1,4 @@
-/* Puts path rules in their place: what was written becomes absolute paths without links, indexed for decide.c. */
+/* Finds the places of path rules: makes paths absolute, follows symlinks, and indexes them for decide.c. */
 #include <string.h>
 
 #include "base/path.h"
@@ -7,7 +7,7 @@
 #include "policy/compose.h"
 #include "policy/sift.h"
 
-/* A pattern's last name, where it is a plain one: most are, and are then found by it alone. NULL otherwise. */
+/* The last name of a pattern if it has no wildcard; most have none, and are indexed by it. NULL otherwise. */
 static const char *plain_last_name(const char *pattern)
 {
     const char *name = strrchr(pattern, '/') + 1;
@@ -33,7 +33,7 @@ static void index_place(struct policy *policy, struct rule *rule, struct placed 
     vec_push(&policy->places, kept);
 }
 
-/* A pattern's directories before the first wildcard are followed through links, as a literal path is. */
+/* The directories of a pattern before its first wildcard are followed through symlinks, as in a literal path. */
 static int place_pattern(struct policy *policy, struct rule *rule, const char *start, const char *pattern,
                          struct err *err)
 {
@@ -61,8 +61,8 @@ static int place_pattern(struct policy *policy, struct rule *rule, const char *s
 }
 
 /*
- * `hide`, `seal` and `freeze` also hold at the link itself; grants and flags hold where it leads. Where a link ends the
- * path, it is the last one whose own place is the spelled one's directory plus its name.
+ * `hide`, `seal` and `freeze` also apply to the symlink itself; grants and flags apply to its target. If the path ends in a
+ * symlink, that is the last link that lies in the directory of the spelled path, under its last name.
  */
 static const char *own_place_of_link(struct policy *policy, const char *spelled, const struct fs_place *found)
 {
@@ -79,7 +79,7 @@ static const char *own_place_of_link(struct policy *policy, const char *spelled,
     return NULL;
 }
 
-/* Does the rule only take away? Then a link that leads nowhere must not keep it from holding. */
+/* Does the verb only take away? Then it applies even if a symlink leads nowhere. */
 static bool only_restricts(enum verb verb)
 {
     return verb == VERB_HIDE || verb == VERB_SEAL || verb == VERB_FREEZE || verb == VERB_FLAG;
@@ -95,7 +95,7 @@ static int place_literal(struct policy *policy, struct rule *rule, const char *s
 {
     if (rule_is_of_home(rule, spelled) && rule->source->is_profile &&
         !path_is_beneath(spelled, policy->request.home))
-        return 0; /* an XDG folder outside the home: nothing of the private home's */
+        return 0; /* an XDG directory outside the home has no place in the private home */
     const struct fs_place *found = NULL;
     if (fs_resolve(policy->request.fs, spelled, &found, err) < 0) {
         if (!only_restricts(rule->verb) || strlen(spelled) >= PATH_LONGEST)
@@ -119,7 +119,7 @@ static int place_literal(struct policy *policy, struct rule *rule, const char *s
     return 0;
 }
 
-/* A start and what follows it, as one clean path. The parser has cleaned what follows, but for a leading "..". */
+/* Joins a start and the rest of a path. The parser has cleaned the rest, except for a leading "..". */
 static const char *literal_path(struct arena *arena, const char *start, const char *pattern)
 {
     const char *literal = strchr(pattern, '\\') ? pattern_literal(arena, pattern) : pattern;
@@ -129,8 +129,7 @@ static const char *literal_path(struct arena *arena, const char *start, const ch
 
 static void place_at(struct policy *policy, struct rule *rule, const char *start, struct diags *diags)
 {
-    not_zeroed struct err
-        err; /* filled where there is a mistake; for every rule it would be zeroed in vain */
+    not_zeroed struct err err; /* filled only on a mistake; zeroing it for every rule would cost time */
     const char *pattern = expand_slug(policy, rule->path.pattern);
     int placed;
     if (rule->path.has_wildcard)
@@ -152,7 +151,7 @@ static void place_relative(struct policy *policy, struct rule *rule, struct diag
         place_at(policy, rule, policy->workspaces.at[i].path, diags);
 }
 
-/* Rules about git directories hold for those of every workspace, and for a repository at the top of a `write` tree. */
+/* Rules on git directories apply to those of every workspace, and to a repository at the top of a `write` tree. */
 static void place_in_repo(struct policy *policy, struct rule *rule, const struct git_repo *repo,
                           struct diags *diags)
 {
@@ -167,7 +166,7 @@ static void place_in_repo(struct policy *policy, struct rule *rule, const struct
 
 typedef VEC(struct git_repo) repo_list;
 
-/* What a workspace needs of its repository elsewhere is among the workspace's own. */
+/* A git directory that a workspace uses elsewhere belongs to the workspace. */
 static bool is_of_workspace(const struct policy *policy, const char *git_dir)
 {
     for (size_t i = 0; i < policy->workspaces.count; i++) {
@@ -194,10 +193,9 @@ static void find_granted_repos(struct policy *policy, repo_list *repos)
 
 static void place_git_rules(struct policy *policy, struct diags *diags)
 {
-    repo_list repos = {0};
+    auto_vec repo_list repos = {0};
     find_granted_repos(policy, &repos);
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        struct rule *rule = &policy->rules.at[i];
+    vec_each (struct rule, rule, &policy->rules) {
         bool is_git = verb_object(rule->verb) == OBJECT_PATH && rule->path.start >= START_GIT;
         if (!is_git || !policy_rule_counts(policy, rule))
             continue;
@@ -208,19 +206,17 @@ static void place_git_rules(struct policy *policy, struct diags *diags)
     }
     for (size_t i = 0; i < repos.count; i++)
         git_repo_free(&repos.at[i]);
-    vec_free(&repos);
 }
 
 void place_rules(struct policy *policy, struct diags *diags)
 {
     if (policy->workspaces.count == 0)
-        return; /* an error already: nothing can be placed without one */
-    /* Many rules share their place with another. */
+        return; /* already an error: without a workspace nothing can be placed */
+    /* Many rules share a place. */
     size_t probably = policy->rules.count / 4 * 3;
     map_reserve(&policy->by_path, probably);
     map_reserve(&policy->request.fs->places, probably);
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        struct rule *rule = &policy->rules.at[i];
+    vec_each (struct rule, rule, &policy->rules) {
         if (verb_object(rule->verb) != OBJECT_PATH || !policy_rule_counts(policy, rule))
             continue;
         if (rule->path.start == START_ROOT)

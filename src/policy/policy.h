@@ -1,12 +1,12 @@
 /*
- * The policy that applies here: the rules of all layers, put in their place on this machine and ready to be asked.
+ * The policy of a run: the rules of all layers, with their places on this machine.
  *
- *   compose.c  reads every layer's text and follows `use`
- *   certificates.c  adds the caller's own certificate authorities
- *   place.c    turns what was written into absolute places: ~, $XDG…, $GIT, workspaces, symbolic links
- *   decide.c   says which rule decides a path, a host, a variable or a limit, and which it beat
+ *   compose.c       reads the text of every layer and follows `use`
+ *   certificates.c  adds certificate files that the caller's variables name
+ *   place.c         makes absolute paths: ~, $XDG…, $GIT, workspaces, symlinks
+ *   decide.c        finds the rule that decides a path, a host, a variable or a limit, and the rules it beat
  *
- * Files are read, nothing is written or run.
+ * Reads files; writes and runs nothing.
  */
 #pragma once
 
@@ -15,29 +15,28 @@
 #include "policy/diag.h"
 #include "policy/rule.h"
 
-/* One rule of the command line, in the order in which they were given. */
+/* One rule of the command line, in the order given. */
 struct argument {
     enum verb verb; /* VERB_NONE: `text` is a file of rules (--policy) */
     const char *text;
 };
 
-/* What is asked for, and by whom. All paths are absolute; `home` and `directory` hold no links. */
+/* The request. All paths are absolute; `home` and `directory` have no symlinks. */
 struct policy_request {
     struct fsview *fs;
     const char *home;
-    const char *home_spelled;        /* as $HOME has it */
-    const char *directory;           /* the caller's current one */
-    const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL where there is none */
-    const char *const *command;      /* as it was typed, ended by NULL; NULL where there is none */
-    const char *agent;               /* whose profile holds, whatever the command is: --agent, or NULL */
-    const char *extra_policy;        /* BAWN_POLICY, or NULL */
-    bool read_only;                  /* nothing of the host may be written, whatever the rules say */
-    bool full_access;                /* everything of the host may be written that the caller may write */
-    uint64_t memory;                 /* of this machine, in bytes: what a share is a share of */
-    bool fresh_home;                 /* the private home is thrown away at the end */
-    const char
-        *workspace_remedy; /* what helps where there can be no workspace; NULL: --workspace does, too */
-    const char *const *environment; /* the caller's, as NAME=VALUE, ended by NULL */
+    const char *home_spelled;        /* as in $HOME */
+    const char *directory;           /* the caller's current directory */
+    const char *starts[START_COUNT]; /* HOME to RUNTIME; NULL: not set */
+    const char *const *command;      /* as typed, ended by NULL; NULL: no command */
+    const char *agent;              /* use this agent's profile, whatever the command is (--agent); or NULL */
+    const char *extra_policy;       /* BAWN_POLICY, or NULL */
+    bool read_only;                 /* no rule makes a path of the host writable */
+    bool full_access;               /* everything that the caller may write is writable */
+    uint64_t memory;                /* of this machine, in bytes, to compute shares */
+    bool fresh_home;                /* the private home is removed at the end */
+    const char *workspace_remedy;   /* the hint if there can be no workspace; NULL: the default */
+    const char *const *environment; /* of the caller, NAME=VALUE, ended by NULL */
     const struct argument *arguments;
     size_t argument_count;
     bool (*is_trusted)(void *context, const char *workspace, const char *text, size_t size);
@@ -45,7 +44,7 @@ struct policy_request {
 };
 
 struct workspace {
-    const char *path; /* without links */
+    const char *path; /* without symlinks */
     const char *slug;
     const char *chosen_by; /* "--workspace", "current directory", … for messages */
     struct git_repo git;
@@ -53,61 +52,64 @@ struct workspace {
     bool is_trusted;
 };
 
-/* Every character but letters and digits becomes '-', as agents name their folders for a project. */
+/* Replaces every character except letters and digits by '-', as agents do to name a project's directory. */
 const char *workspace_slug(struct arena *arena, const char *path);
 
-/* A path rule at a place of this machine. One rule may have several places. */
+/* A path rule at a place on this machine. One rule may have several places. */
 struct placed {
     const struct rule *rule;
-    const char *path;    /* without links; a pattern where has_wildcard */
-    const char *spelled; /* as the rule said it, made absolute */
+    const char *path;    /* without symlinks; a pattern if has_wildcard */
+    const char *spelled; /* the rule's path, made absolute */
     bool has_wildcard;
     const struct fs_place *found; /* NULL for a pattern */
-    struct placed *next_here;     /* another one in the same chain of an index */
+    struct placed *next_here;     /* the next one in the same index entry */
     const struct placed *next_of_rule;
 };
 
-/* A rule on hosts, in the chain of those with the same name, or of all addresses. */
+/* A rule on hosts, in the list of rules with the same name, or of all addresses. */
 struct host_rule {
     const struct rule *rule;
     struct host_rule *next;
 };
 
-/* Of agent_word: none. */
+/* agent_word if no word is the agent. */
 #define AGENT_UNSEEN SIZE_MAX
 
-/* A file of certificates that a variable of the caller's names, and that no other rule shows. */
+/* A certificate file that a variable of the caller names and that no other rule shows. */
 struct certificates {
     const char *variable, *path;
-    const char *problem; /* why it is not shown, or NULL */
+    const char *problem; /* the reason why it is not shown, or NULL */
 };
 
 struct policy {
     struct arena *arena;
     struct policy_request request;
     VEC(struct workspace) workspaces;
-    VEC(const struct source *) sources; /* in the order in which they were read */
+    VEC(const struct source *) sources; /* in the order read */
     rule_list rules;
-    fs_names profiles_in_use; /* not through a repository */
-    const char *agent;        /* the profile that the command (or --agent) chose, or NULL */
-    size_t agent_word;        /* which of the command's words is the agent */
+    fs_names profiles_in_use; /* except through a repository */
+    const char *agent;        /* chosen by the command or --agent, or NULL */
+    size_t agent_word;        /* index of the agent among the command's words */
     VEC(struct placed *) places;
-    struct map by_path;      /* path → struct placed chain, of literal paths */
-    struct map by_name;      /* last name → struct placed chain, of patterns where that is a plain one */
-    struct map by_directory; /* fixed directory → struct placed chain, of the other patterns */
-    struct map by_host;      /* "example.com", "*.example.com" → struct host_rule chain */
+    struct map by_path; /* path → struct placed list, of literal paths */
+    struct map by_name; /* last name → struct placed list, of patterns whose last name has no wildcard */
+    struct map by_directory; /* fixed directory → struct placed list, of the other patterns */
+    struct map by_host;      /* "example.com", "*.example.com" → struct host_rule list */
     struct host_rule *by_address;
     VEC(struct certificates) certificates;
-    VEC(const struct rule *) env_rules, other_rules; /* those of limits and of the network's mode */
+    VEC(const struct rule *) env_rules, other_rules; /* limits and the network mode */
 };
 
-/* Does the rule count at all: not `unless` in vain, not a grant of a repository that is not trusted? */
+/* False if an `unless` cancels the rule, or if an untrusted repository grants with it. */
 bool policy_rule_counts(const struct policy *policy, const struct rule *rule);
 
-/* A rule of a verb that only grants, from a repository that is not trusted. */
+/* Does the path lie in a workspace, or is it one? */
+bool policy_in_workspace(const struct policy *policy, const char *path);
+
+/* Is it a grant from an untrusted repository? */
 bool policy_rule_awaits_trust(const struct rule *rule);
 
-/* Reads all layers. Mistakes are collected in diags; with errors in them the policy must not be acted upon. */
+/* Reads all layers. Mistakes are collected in diags; a policy with errors must not be used. */
 void policy_compose(const struct policy_request *request, struct arena *arena, struct policy *ret_policy,
                     struct diags *diags);
 void policy_free(struct policy *policy);

@@ -39,7 +39,7 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
     for (size_t i = 0; i < array_len(directories); i++) {
         const struct fs_place *place = NULL;
         char *text = NULL;
-        /* Looked up once and remembered: most people have no profiles of their own. */
+        /* The view remembers lookups: most users have no profiles of their own. */
         if (!directories[i] ||
             (fs_resolve(finder->fs, directories[i], &place, err) == 0 && place->kind == FILE_MISSING))
             continue;
@@ -67,13 +67,13 @@ int profile_find(const struct profile_finder *finder, const char *name, struct s
     return 1;
 }
 
-/* Names of the profiles in a folder and the folders below it. */
+/* Lists the profiles in a directory and below it. */
 static void list_folder(const struct profile_finder *finder, const char *folder, const char *prefix,
                         unsigned depth, fs_names *names)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
-    fs_names entries = {0};
+    auto_vec fs_names entries = {0};
     if (fs_resolve(finder->fs, folder, &place, &ignored) == 0 && place->kind == FILE_DIRECTORY)
         fs_list(finder->fs, place->real, MOST_PROFILES, &entries);
     for (size_t i = 0; i < entries.count && names->count < MOST_PROFILES; i++) {
@@ -88,12 +88,11 @@ static void list_folder(const struct profile_finder *finder, const char *folder,
                         depth + 1, names);
         }
     }
-    vec_free(&entries);
 }
 
 void profile_names(const struct profile_finder *finder, fs_names *ret_names)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     if (finder->user_directory)
         list_folder(finder, finder->user_directory, "", 0, &names);
     list_folder(finder, finder->admin_directory, "", 0, &names);
@@ -104,17 +103,14 @@ void profile_names(const struct profile_finder *finder, fs_names *ret_names)
         if (i == 0 || strcmp(names.at[i], names.at[i - 1]) != 0)
             vec_push(ret_names, names.at[i]);
     }
-    vec_free(&names);
 }
 
 const char *profile_closest(const struct profile_finder *finder, const char *name)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     profile_names(finder, &names);
     vec_push(&names, NULL);
-    const char *closest = text_closest(name, names.at);
-    vec_free(&names);
-    return closest;
+    return text_closest(name, names.at);
 }
 
 static const char *find_in_builtin(const struct source *source, enum verb verb,
@@ -131,7 +127,7 @@ static const char *find_in_builtin(const struct source *source, enum verb verb,
     return NULL;
 }
 
-/* The first rule of a verb in a profile's own lines whose text fits; any does where `fits` is NULL. */
+/* The text of the first rule of a verb in a profile's own lines that `fits` accepts; NULL accepts any. */
 static const char *find_text_rule(const struct profile_finder *finder, const char *name, enum verb verb,
                                   bool (*fits)(const char *text, void *context), void *context)
 {
@@ -141,7 +137,7 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
         return NULL;
     if (source.builtin)
         return find_in_builtin(&source, verb, fits, context);
-    /* Only the lines that begin with the verb are worth reading: this runs over every agent at each start. */
+    /* Parses only lines that begin with the verb: this runs over every agent at each start. */
     const char *word = verb_word(verb), *found = NULL;
     for (const char *line = source.text; line && *line && !found; line = strchr(line, '\n')) {
         line += strspn(line, "\n");
@@ -149,7 +145,7 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
         if (!text_starts_with(line, word))
             continue;
         struct source one = source;
-        rule_list rules = {0};
+        auto_vec rule_list rules = {0};
         struct diags diags = {.arena = finder->fs->arena};
         one.text = line;
         one.size = strcspn(line, "\n");
@@ -158,7 +154,6 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
             bool is_it = rules.at[i].verb == verb && (!fits || fits(rules.at[i].text, context));
             found = is_it ? rules.at[i].text : NULL;
         }
-        vec_free(&rules);
         diags_free(&diags);
     }
     return found;
@@ -166,17 +161,12 @@ static const char *find_text_rule(const struct profile_finder *finder, const cha
 
 static bool is_one_of(const char *text, void *context)
 {
-    const fs_names *names = context;
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(text, names->at[i]) == 0)
-            return true;
-    }
-    return false;
+    return fs_has_name(context, text);
 }
 
 const char *profile_for_command(const struct profile_finder *finder, fs_names *commands)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     const char *chosen = NULL;
     profile_names(finder, &names);
     for (size_t i = 0; i < names.count && !chosen; i++) {
@@ -184,11 +174,10 @@ const char *profile_for_command(const struct profile_finder *finder, fs_names *c
             find_text_rule(finder, names.at[i], VERB_MATCH, is_one_of, commands))
             chosen = names.at[i];
     }
-    vec_free(&names);
     return chosen;
 }
 
-/* Takes every one, and finds none. */
+/* Collects every text and accepts none. */
 static bool take_name(const char *text, void *context)
 {
     vec_push((fs_names *)context, text);
@@ -202,13 +191,12 @@ void profile_words(const struct profile_finder *finder, const char *name, enum v
 
 void profile_commands(const struct profile_finder *finder, fs_names *ret_commands)
 {
-    fs_names names = {0};
+    auto_vec fs_names names = {0};
     profile_names(finder, &names);
     for (size_t i = 0; i < names.count; i++) {
         if (text_starts_with(names.at[i], "agent/"))
             profile_words(finder, names.at[i], VERB_MATCH, ret_commands);
     }
-    vec_free(&names);
 }
 
 static bool is_name_of_one(const char *pattern, void *context)
@@ -221,7 +209,7 @@ static bool is_name_of_one(const char *pattern, void *context)
     return false;
 }
 
-/* Does a pattern of folders cover one of them? A folder's pattern is never a file's name, nor the other way round. */
+/* Does the pattern match one of the names? A directory's pattern never matches a file name, nor the reverse. */
 static bool is_pattern_of_one(const char *pattern, void *context)
 {
     const fs_names *folders = context;
@@ -236,14 +224,13 @@ static void find_toolchains(const struct profile_finder *finder,
                             bool (*fits)(const char *text, void *context), fs_names *names,
                             fs_names *ret_found)
 {
-    fs_names all = {0};
+    auto_vec fs_names all = {0};
     profile_names(finder, &all);
     for (size_t i = 0; i < all.count; i++) {
         if (text_starts_with(all.at[i], "toolchain/") &&
             find_text_rule(finder, all.at[i], VERB_DETECT, fits, names))
             vec_push(ret_found, all.at[i]);
     }
-    vec_free(&all);
 }
 
 void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found)

@@ -1,5 +1,7 @@
-/* Profiles: named policies that others compose with `use`. The user's own come first, then the administrator's, then
- * those that are compiled in; the administrator's file never uses the user's. */
+/*
+ * Profiles: named policies for `use`. The user's profiles come first, then the administrator's, then the built-in ones. The
+ * administrator's file never uses the user's.
+ */
 #pragma once
 
 #include "kernel/fsview.h"
@@ -8,35 +10,35 @@
 
 struct profile_finder {
     struct fsview *fs;
-    const char *user_directory;  /* ~/.config/bawn/profiles; NULL where it must not count */
+    const char *user_directory;  /* ~/.config/bawn/profiles; NULL: not used */
     const char *admin_directory; /* /etc/bawn/profiles */
 };
 
-/* Returns 1 with name, text, size, layer and is_profile filled; 0 where there is none of that name. */
+/* Returns 1 and fills name, text, size, layer and is_profile; 0 if there is no such profile. */
 int profile_find(const struct profile_finder *finder, const char *name, struct source *ret_source,
                  struct err *err) must_check;
 
-/* The agent profile whose `match` has one of these names of a command, or NULL. */
+/* The agent profile whose `match` has one of these command names, or NULL. */
 const char *profile_for_command(const struct profile_finder *finder, fs_names *commands);
 
-/* The words of a verb in a profile's own lines: those of `match`, `login`, `browse` … */
+/* The words of a verb (`match`, `login`, `browse` …) in a profile's own lines. */
 void profile_words(const struct profile_finder *finder, const char *name, enum verb verb,
                    fs_names *ret_words);
 
-/* Every name that chooses an agent's profile. */
+/* All names that choose an agent profile. */
 void profile_commands(const struct profile_finder *finder, fs_names *ret_commands);
 
 /* The toolchain profiles whose `detect` has one of these names. */
 void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found);
 
-/* Those whose `detect` has one of these folders, given from the home on: "/.cargo/bin". */
+/* The toolchain profiles whose `detect` has one of these directories, written from the home: "/.cargo/bin". */
 void profiles_on_path(const struct profile_finder *finder, fs_names *folders, fs_names *ret_found);
 
-/* The profile that a name was probably meant to be, or NULL. */
+/* The profile with the most similar name, or NULL. */
 const char *profile_closest(const struct profile_finder *finder, const char *name);
 
-/* Every name, sorted, each once. */
+/* All names, sorted, each once. */
 void profile_names(const struct profile_finder *finder, fs_names *ret_names);
 
-/* What a profile says of itself, or "". */
+/* The text of the profile's `about`, or "". */
 const char *profile_about(const struct profile_finder *finder, const char *name);

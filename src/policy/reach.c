@@ -1,24 +1,15 @@
-/* Which rules reach a path. */
+/* Which rules match a path. */
 #include <string.h>
 
 #include "base/path.h"
 #include "base/pattern.h"
 #include "policy/decide.h"
 
-static bool lies_in_workspace(const struct policy *policy, const char *path)
-{
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (path_is_beneath(path, policy->workspaces.at[i].path))
-            return true;
-    }
-    return false;
-}
-
 static void add_candidate(const struct policy *policy, const struct placed *placed, const char *path,
                           size_t specificity, candidate_list *candidates)
 {
     const char *unless = placed->rule->unless;
-    if (unless && strcmp(unless, "workspace") == 0 && lies_in_workspace(policy, path))
+    if (unless && strcmp(unless, "workspace") == 0 && policy_in_workspace(policy, path))
         return;
     struct candidate candidate = {.rule = placed->rule,
                                   .placed = placed,
@@ -27,11 +18,11 @@ static void add_candidate(const struct policy *policy, const struct placed *plac
     vec_push(candidates, candidate);
 }
 
-/* The depth of the deepest place at or above the path that the pattern matches; 0 for none. */
+/* The depth of the deepest place at or above the path that the pattern matches; 0: none. */
 static size_t matching_depth(const char *pattern, const char *path)
 {
     size_t depth = path_depth(path);
-    /* Most names fail at the pattern's last one already, and that is the cheaper question. */
+    /* Most names fail at the pattern's last name, which is cheaper to compare. */
     const char *last = strrchr(pattern, '/') + 1;
     bool any_name = strcmp(last, "**") == 0;
     for (size_t size = strlen(path), parent; size > 1; size = parent, depth--) {

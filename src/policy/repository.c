@@ -1,4 +1,4 @@
-/* The policies that repositories bring: read through no link, bounded, and believed only as far as they take away. */
+/* The policies of repositories: read through no symlink, bounded, and only allowed to tighten until trusted. */
 #include <string.h>
 
 #include "base/path.h"
@@ -7,12 +7,11 @@
 
 enum { REPOSITORY_RULES_MOST = 2000, REPOSITORY_PATTERNS_MOST = 256 };
 
-/* What a stranger may ask us to think about. */
+/* Bounds what an untrusted policy may cost. */
 static void check_size(const struct policy *policy, const struct source *source, struct diags *diags)
 {
     size_t rules = 0, patterns = 0;
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         rules += rule->source == source;
         patterns +=
             rule->source == source && verb_object(rule->verb) == OBJECT_PATH && rule->path.has_wildcard;
@@ -23,10 +22,7 @@ static void check_size(const struct policy *policy, const struct source *source,
                    REPOSITORY_PATTERNS_MOST);
 }
 
-/*
- * The .bawn in a directory. It is not followed through a link: a link is content that a commit can bring. Returns the
- * source, or NULL where there is none.
- */
+/* Opens the .bawn of a directory. A symlink is not followed, because a commit can bring one. Returns NULL if there is none. */
 static struct source *open_repository(struct policy *policy, const char *directory, size_t workspace,
                                       struct diags *diags)
 {
@@ -66,8 +62,8 @@ void read_repository(struct policy *policy, size_t index, struct diags *diags)
 }
 
 /*
- * The policies of the directories around a workspace that was found and not named: a repository made inside another one
- * must not be a way out of what the outer one hides. They only tighten.
+ * Reads the policies of the directories around a workspace that was found and not named. They only tighten. A repository made
+ * inside another one must not escape what the outer one hides.
  */
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags)
 {

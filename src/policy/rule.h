@@ -1,8 +1,7 @@
 /*
- * What a policy says: rules, each with its verb, its object and the place it was written at.
+ * Rules: each has a verb, an object and the place where it was written.
  *
- * The lists below are the one source for the verbs, layers and limits; parser, composition, plan and command line all
- * read them.
+ * The lists below are the one source for verbs, layers and limits.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 #include "base/vec.h"
 #include "policy/host.h"
 
-/* Which kind of object a verb takes, and so which member of struct rule holds it. */
+/* The kind of object that a verb takes; it selects the member of struct rule. */
 enum object_kind {
     OBJECT_PATH,
     OBJECT_HOST,
@@ -59,13 +58,13 @@ enum object_kind {
 
 enum verb { VERB_NONE, VERBS(ID_OF) VERB_COUNT };
 
-/* Those that only a profile says, of itself: no flag stands for them. */
+/* Verbs that only a profile may use, about itself. They have no flag. */
 bool verb_is_of_profiles(enum verb verb);
 const char *verb_word(enum verb verb);
 const char *verb_placeholder(enum verb verb);
 enum object_kind verb_object(enum verb verb);
-enum verb verb_from_word(const char *word); /* VERB_NONE for "lock" too: it stands before a verb */
-const char *verb_closest(const char *word); /* of all words that may begin a line; NULL where none is near */
+enum verb verb_from_word(const char *word); /* VERB_NONE also for "lock", which precedes a verb */
+const char *verb_closest(const char *word); /* of all words that may begin a line; NULL: none is similar */
 
 /* Weakest first. */
 #define LAYERS(X)                                                                                            \
@@ -83,21 +82,20 @@ const char *layer_name(enum layer value);
 
 struct builtin_profile;
 
-/* A text that rules come from. */
+/* A text with rules. */
 struct source {
-    const char *name; /* as messages show it: a path, "base.bawn", "command line" */
+    const char *name; /* for messages: a path, "base.bawn", "command line" */
     const char *text;
     size_t size;
-    const struct builtin_profile *builtin; /* that it is, or NULL */
+    const struct builtin_profile *builtin; /* the compiled-in profile, or NULL */
     enum layer layer;
     enum layer asked_by; /* the layer whose file led here, by `use` or directly */
     bool is_profile;
-    bool
-        without_network; /* a toolchain that is only on PATH: its tools are shown, no host is opened for them */
-    bool only_tightens;  /* a repository's policy that the user has not trusted, and what it uses */
-    size_t workspace;    /* which workspace's repository it is */
-    const char *start;   /* where relative paths start; NULL: at the current directory */
-    bool all_workspaces; /* relative paths start at each of them */
+    bool without_network; /* a toolchain found only on PATH: visible, but no host is allowed for it */
+    bool only_tightens;   /* from an untrusted repository, directly or by `use` */
+    size_t workspace;     /* index of the repository's workspace */
+    const char *start;    /* relative paths start here; NULL: at the current directory */
+    bool all_workspaces;  /* relative paths start at each workspace */
 };
 
 /* Where a path starts. */
@@ -113,21 +111,20 @@ struct source {
 
 enum path_start { START_ROOT, START_RELATIVE, PATH_STARTS(ID_OF) START_COUNT };
 
-/* The variable that names the start, without its $: "HOME". */
+/* The variable of the start, without $: "HOME". */
 const char *path_start_variable(enum path_start start);
 
 struct path_object {
     enum path_start start;
-    const char
-        *pattern; /* what follows the start, without a leading '/'; backslashes and $SLUG still in it */
+    const char *pattern; /* the rest of the path, without a leading '/'; with backslashes and $SLUG */
     bool has_wildcard;
     bool is_directory; /* written with a trailing '/' */
 };
 
 struct env_object {
     const char *name;  /* may be a pattern */
-    const char *value; /* NULL: pass the caller's; a pattern in the sense of `path_object` otherwise */
-    bool is_default;   /* the value holds where the caller has none: NAME?=VALUE */
+    const char *value; /* NULL: pass the caller's; else quoted like a path pattern */
+    bool is_default;   /* use the value only if the caller has none: NAME?=VALUE */
 };
 
 #define LIMITS(X)                                                                                            \
@@ -145,9 +142,8 @@ bool limit_is_size(enum limit limit); /* in bytes */
 
 struct limit_object {
     enum limit limit;
-    uint64_t most; /* bytes, a count, or seconds; UINT64_MAX for "none" */
-    unsigned
-        share; /* percent of the machine's memory; `most` is it in bytes, once the rule is indexed. 0: none */
+    uint64_t most;  /* bytes, a count, or seconds; UINT64_MAX for "none" */
+    unsigned share; /* percent of the machine's memory; index_rules computes `most`. 0: none */
 };
 
 #define NET_MODES(X)                                                                                         \
@@ -170,9 +166,9 @@ struct rule {
     bool locked;
     const struct source *source;
     uint32_t line, column;
-    const char *written;         /* the object as it was written, for messages */
+    const char *written;         /* the object as written, for messages */
     const char *unless;          /* "workspace", the name of a profile, or NULL */
-    const struct placed *places; /* where a path rule was placed, once it is */
+    const struct placed *places; /* the places of a path rule */
     union {
         struct path_object path;
         struct host_object host;

@@ -1,4 +1,4 @@
-/* Which files `sift` knows: what each is, and where its harmless part goes in the private home. */
+/* The files that `sift` knows: their formats, and where the harmless part goes in the private home. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The rules of a source, and of the profiles that it uses. */
+/* Reads the rules of a source and of the profiles that it uses. */
 #include "policy/compose.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { USE_DEEPEST = 16 };
 
-/* One chain of `use`, from the file that began it. */
+/* A chain of `use`, from the first file. */
 struct use_chain {
     const char *name;
     const struct use_chain *asked_by;
@@ -54,7 +54,7 @@ static void suggest_profile(struct policy *policy, struct spot spot, const char 
         diag_error(diags, spot, "`bawn profiles` lists them", "there is no profile '%s'", name);
 }
 
-/* The same profile may be asked for twice, but a repository that is not trusted must not make it count only half. */
+/* A profile may be used twice. If only an untrusted repository used it before, it is read again, so that it counts in full. */
 static bool already_read(const struct policy *policy, const char *name, bool only_tightens)
 {
     for (size_t i = 0; i < policy->sources.count; i++) {
@@ -107,7 +107,7 @@ static void use_in_chain(struct policy *policy, struct spot spot, const char *na
         read_source(policy, source, &link, diags);
 }
 
-/* Is there room for so many more? Where there is not, that is said. */
+/* Is there room for `count` more rules? Reports an error if not. */
 static bool has_room(const struct policy *policy, size_t count, const struct rule *first, struct diags *diags)
 {
     if (policy->rules.count + count <= RULES_MOST)
@@ -118,7 +118,7 @@ static bool has_room(const struct policy *policy, size_t count, const struct rul
     return false;
 }
 
-/* A profile's rules come before those of the file that uses it, so that in the same layer the user of it decides. */
+/* A profile's rules come before those of the file that uses it, so that in the same layer the using file decides. */
 static void add_in_chain(struct policy *policy, const rule_list *rules, const struct use_chain *chain,
                          struct diags *diags)
 {
@@ -132,7 +132,7 @@ static void add_in_chain(struct policy *policy, const rule_list *rules, const st
         vec_push(&policy->rules, rules->at[i]);
 }
 
-/* The same for a profile that was parsed when bawn was built. */
+/* The same for a profile parsed at build time. */
 static void add_builtin_rules(struct policy *policy, const struct source *source,
                               const struct use_chain *chain, struct diags *diags)
 {
@@ -159,10 +159,9 @@ static void read_source(struct policy *policy, const struct source *source, cons
         add_builtin_rules(policy, source, chain, diags);
         return;
     }
-    rule_list rules = {0};
+    auto_vec rule_list rules = {0};
     parse_source(policy->arena, source, &rules, diags);
     add_in_chain(policy, &rules, chain, diags);
-    vec_free(&rules);
 }
 
 void compose_source(struct policy *policy, const struct source *source, struct diags *diags)
@@ -184,8 +183,8 @@ void add_found_rule(struct policy *policy, enum verb verb, const struct source *
 }
 
 /*
- * A policy that lies in a tree which the sandbox may write, or is reached through a link in one (dotfiles as the
- * workspace), could be rewritten from inside and hold at the next start: the file and every link on the way are frozen.
+ * If a policy file lies in a writable tree, or is reached through a symlink in one (dotfiles as the workspace), a run could
+ * rewrite it for the next start. So the file and every symlink on the way are frozen.
  */
 void freeze_policy_file(struct policy *policy, const struct fs_place *place)
 {

@@ -1,4 +1,4 @@
-/* Refuses what must not start. By now every rule is in its place; here they are held against each other. */
+/* Compares placed rules with each other and reports what must not start. */
 #include <string.h>
 
 #include "base/path.h"
@@ -22,7 +22,7 @@ static bool is_grant(enum verb verb)
     }
 }
 
-/* The writable tree that this place lies in, or NULL. */
+/* The writable tree around this path, or NULL. */
 static const char *writable_tree_around(const struct policy *policy, const char *path)
 {
     for (size_t i = 0; i < policy->places.count; i++) {
@@ -34,7 +34,7 @@ static const char *writable_tree_around(const struct policy *policy, const char 
     return NULL;
 }
 
-/* A link that the sandbox may have planted must not become a grant on its target. */
+/* A symlink that a sandbox may have planted must not become a grant on its target. */
 static int check_planted(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
     for (const struct fs_link *link = placed->found->links; link; link = link->next) {
@@ -42,11 +42,10 @@ static int check_planted(const struct policy *policy, const struct placed *place
         if (!tree)
             continue;
         const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
-        diag_error(
+        return diag_error(
             diags, spot_of_rule(placed->rule), hint,
             "'%s' leads through the symbolic link %s, which lies in %s where a sandboxed program can write",
             placed->rule->written, link->path, tree);
-        return -1;
     }
     return 0;
 }
@@ -96,7 +95,7 @@ static void check_kind(const struct placed *placed, struct diags *diags)
         diag_error(diags, spot, NULL, "%s is not a Unix socket", placed->spelled);
 }
 
-/* What goes into the private home must come from the home, unless it has a place of its own there. */
+/* What goes into the private home must come from the home, unless it has its own place there. */
 static void check_in_home(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
     const char *home = policy->request.home;
@@ -111,7 +110,7 @@ static void check_in_home(const struct policy *policy, const struct placed *plac
                    "'%s' would make your whole home directory writable", placed->rule->written);
 }
 
-/* A root of the sandbox's own cannot be the host's, nor its processes the host's. */
+/* The sandbox has its own root, /proc and /run; the host's cannot be granted. */
 static void check_place(const struct placed *placed, struct diags *diags)
 {
     if (strcmp(placed->path, "/") == 0)
@@ -137,7 +136,7 @@ static void check_grant(const struct policy *policy, const struct placed *placed
         check_not_into_seal(policy, placed, diags);
 }
 
-/* Profiles freeze what a repository might have; everyone else means a path of their own. */
+/* Profiles freeze paths that may not exist here; other layers name existing paths. */
 static void check_freeze(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
     if (placed->rule->source->is_profile || policy->request.read_only)
@@ -154,8 +153,7 @@ static void check_workspaces(const struct policy *policy, struct diags *diags)
     const char *remedy = policy->request.workspace_remedy;
     if (!remedy)
         remedy = "start in a project directory; --workspace opens a place that only a seal closes";
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        const struct workspace *workspace = &policy->workspaces.at[i];
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
         struct path_verdict verdict = decide_path(policy, workspace->path, NULL);
         if (verdict.access != ACCESS_NONE || !verdict.decides)
             continue;
@@ -165,14 +163,14 @@ static void check_workspaces(const struct policy *policy, struct diags *diags)
     }
 }
 
-/* `lock net allow` is a promise that nothing asks for more: asking is an error, not a silent no. */
+/* With `lock net allow`, asking for more is an error. */
 static bool asks_for_open_net(const struct policy *policy, const struct rule *rule)
 {
     const struct rule *decides = rule->verb == VERB_NET ? decide_net(policy, NULL).decides : NULL;
     return decides && decides->locked && rule->net > decides->net;
 }
 
-/* A lock is a promise to an administrator: full access would break it, whatever it is about. */
+/* Full access would break any lock of the administrator. */
 static void check_full_access(const struct policy *policy, struct diags *diags)
 {
     for (size_t i = 0; policy->request.full_access && i < policy->rules.count; i++) {
@@ -181,14 +179,11 @@ static void check_full_access(const struct policy *policy, struct diags *diags)
             continue;
         diag_error(diags, spot_of_rule(rule), "leave --full-access out, or ask your administrator",
                    "the administrator has locked this, and --full-access would undo it");
-        return; /* one is enough to refuse, and a policy may hold hundreds */
+        return; /* one is enough to refuse, and there may be hundreds */
     }
 }
 
-/*
- * What the user asks for and an administrator's lock shuts out. A grant that is not given is only noted; but a user who
- * asks for less must not be left with more than they believe.
- */
+/* Reports the user's rules that a lock defeats, if the user would have more access than they believe. */
 static void check_locks(const struct policy *policy, struct diags *diags)
 {
     bool any_lock = false;
@@ -207,19 +202,17 @@ static void check_locks(const struct policy *policy, struct diags *diags)
 
 static bool is_host_port(const struct policy *policy, uint16_t inside)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_HOST_PORT && rule->port.inside == inside && policy_rule_counts(policy, rule))
             return true;
     }
     return false;
 }
 
-/* Inside, a port is the host's or a server's of the sandbox. As both it would lead from the host to the host, and perhaps to itself. */
+/* A port inside belongs to the host or to a server of the sandbox. As both, it would lead from the host back to the host. */
 static void check_ports(const struct policy *policy, struct diags *diags)
 {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct rule *rule = &policy->rules.at[i];
+    vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_PUBLISH && policy_rule_counts(policy, rule) &&
             is_host_port(policy, rule->port.inside))
             diag_error(diags, spot_of_rule(rule),

@@ -79,10 +79,8 @@ static _Noreturn void become_attacker(const struct targets *targets, const struc
 
 static void close_all(const int *fds, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        fd_close(fds[i]);
 }
 
 static int make_pipes(struct ends *ret_ends, struct err *err)
@@ -209,8 +207,7 @@ static void wait_for_end(pid_t pid)
 
 bool attacker_end(struct attacker *attacker)
 {
-    if (attacker->to_fd >= 0)
-        close(attacker->to_fd);
+    fd_close(attacker->to_fd);
     if (attacker->pid > 0)
         wait_for_end(attacker->pid);
     bool lives = attacker->from_fd >= 0 && !is_hung_up(attacker->from_fd, GONE_MILLISECONDS);

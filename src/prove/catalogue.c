@@ -125,7 +125,7 @@ bool case_expects(const struct attack_case *attack, bool as_root, const char *li
 {
     static const char *const ways[] = {"user", "root"};
     const char *own = ways[as_root];
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     bool has_own = false, expects_own = false, expects = false;
     for (const char *rest = attack->results; rest;) {
         const char *result = take(&arena, &rest, "; ");
@@ -136,7 +136,6 @@ bool case_expects(const struct attack_case *attack, bool as_root, const char *li
             expects |= strcmp(result, line) == 0;
         }
     }
-    arena_free(&arena);
     return has_own ? expects_own : expects;
 }
 

@@ -77,8 +77,7 @@ static const char *given_up(const struct plan *plan, const struct attack_case *a
     bool is_of_files = attack->promise == PROMISE_FILES || attack->promise == PROMISE_PERSISTENCE ||
                        is_one_of(attack->attack, by_path);
     bool is_of_calls = attack->promise == PROMISE_KERNEL || attack->promise == PROMISE_TERMINAL;
-    for (size_t i = 0; i < plan->given_up.count; i++) {
-        const struct given_up *one = &plan->given_up.at[i];
+    vec_each (const struct given_up, one, &plan->given_up) {
         bool explains = one->wall == WALL_FILES || one->wall == WALL_ROOT ? is_of_files
                         : one->wall == WALL_SECCOMP                       ? is_of_calls
                         : one->wall == WALL_LANDLOCK ? plan->request.nested && is_of_calls

@@ -68,8 +68,7 @@ static void add_walls(struct buf *out, const struct proof *proof, struct arena *
     add_fact(out, "Landlock", arena_printf(arena, "version %d of its interface", landlock_abi()));
     if (!plan->given_up.count)
         add_fact(out, "Walls", "a root of its own, namespaces, Landlock, seccomp, no capabilities");
-    for (size_t i = 0; i < plan->given_up.count; i++) {
-        const struct given_up *one = &plan->given_up.at[i];
+    vec_each (const struct given_up, one, &plan->given_up) {
         add_fact(out, "Wall given up",
                  arena_printf(arena, "%s, by %s: %s", wall_name(one->wall), one->by, wall_loss(one->wall)));
     }
@@ -143,7 +142,7 @@ static void add_row(struct buf *out, const struct finding *finding, struct arena
 
 static void add_page(struct buf *out, const struct proof *proof)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     buf_add_str(out, head);
     buf_add_str(out, "<h1>bawn prove</h1>\n");
     add_summary(out, proof);
@@ -157,14 +156,13 @@ static void add_page(struct buf *out, const struct proof *proof)
         buf_add_str(out, "</table>\n");
     }
     buf_add_str(out, "</body>\n</html>\n");
-    arena_free(&arena);
 }
 
 /* Writes a new file and renames it, so that there is never half a page. */
 int proof_write_page(const struct proof *proof, const char *path, struct err *err)
 {
     auto_buf struct buf page = {0};
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     add_page(&page, proof);
     const struct new_file file = {.temporary = arena_printf(&arena, "%s.%d", path, (int)getpid()),
                                   .bytes = page.bytes,
@@ -172,6 +170,5 @@ int proof_write_page(const struct proof *proof, const char *path, struct err *er
                                   .mode = 0644};
     int result =
         replace_file(AT_FDCWD, path, &file) < 0 ? err_sys(err, errno, "cannot write the report %s", path) : 0;
-    arena_free(&arena);
     return result;
 }

@@ -73,7 +73,7 @@ static void add_finding(const struct style *style, struct buf *out, const struct
 
 void proof_add_text(const struct proof *proof, const struct style *style, struct buf *out)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct utsname machine = {0};
     uname(&machine);
     buf_printf(out, "Linux %s on %s, as %s\n", machine.release, machine.machine,
@@ -99,7 +99,6 @@ void proof_add_text(const struct proof *proof, const struct style *style, struct
                                      : "none escaped");
     buf_printf(out, "; %llu.%llu s\n", (unsigned long long)proof->milliseconds / 1000,
                (unsigned long long)proof->milliseconds % 1000 / 100);
-    arena_free(&arena);
 }
 
 static void add_tripped(struct json *json, const char *key, sensor_set tripped)
@@ -120,16 +119,13 @@ static void add_finding_json(struct json *json, const struct finding *finding)
     json_str(json, "promise", promise_name(attack->promise));
     json_str(json, "tried", attack->says);
     json_str(json, "verdict", ruling_name(finding->ruling));
-    if (finding->said)
-        json_str(json, "said", finding->said);
-    if (finding->said_without)
-        json_str(json, "said_without_sandbox", finding->said_without);
+    json_str(json, "said", finding->said);
+    json_str(json, "said_without_sandbox", finding->said_without);
     if (finding->tripped)
         add_tripped(json, "effects", finding->tripped);
     if (finding->tripped_without)
         add_tripped(json, "effects_without_sandbox", finding->tripped_without);
-    if (finding->reason)
-        json_str(json, "reason", finding->reason);
+    json_str(json, "reason", finding->reason);
     json_close(json, '}');
 }
 

@@ -74,8 +74,7 @@ static void listen_on_paths(struct sensors *sensors)
 static bool was_heard(const struct sensors *sensors)
 {
     bool heard = false;
-    for (size_t i = 0; i < sensors->listeners.count; i++) {
-        const struct listener *listener = &sensors->listeners.at[i];
+    vec_each (const struct listener, listener, &sensors->listeners) {
         char byte;
         int fd = -1;
         if (listener->is_datagram)
@@ -83,8 +82,7 @@ static bool was_heard(const struct sensors *sensors)
         else
             fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
         heard |= fd >= 0;
-        if (fd >= 0)
-            close(fd);
+        fd_close(fd);
     }
     return heard;
 }

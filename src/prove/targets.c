@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ipc.h>
@@ -24,6 +23,7 @@
 #include "base/vec.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
+#include "kernel/fsview.h"
 
 /* In the decoy home. `#` is the canary. A text of NULL is a directory. */
 static const struct {
@@ -105,7 +105,7 @@ static const char mark_prefix[] = "bawn-prove-";
 static void sweep(const struct targets *own)
 {
     auto_fd int folder_fd = open_directory_at(AT_FDCWD, own->states);
-    DIR *folder = folder_fd < 0 ? NULL : directories_list(folder_fd);
+    auto_dir DIR *folder = folder_fd < 0 ? NULL : directories_list(folder_fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         if (!text_starts_with(entry->d_name, mark_prefix))
             continue;
@@ -116,8 +116,6 @@ static void sweep(const struct targets *own)
         name_all(&left, arena_str(own->arena, entry->d_name));
         targets_remove(&left);
     }
-    if (folder)
-        closedir(folder);
 }
 
 /* Who can rename what lies in the home could lead the attacks without a sandbox, which are this user's acts, elsewhere. */
@@ -327,27 +325,17 @@ static void describe_entry(int folder_fd, const char *name, struct buf *out, int
         describe(fd, out, depth + 1);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void describe(int folder_fd, struct buf *out, int depth)
 {
-    struct arena arena = {0};
-    VEC(const char *) names = {0};
-    DIR *folder = directories_list(folder_fd);
+    auto_arena struct arena arena = {0};
+    auto_vec fs_names names = {0};
+    auto_dir DIR *folder = directories_list(folder_fd);
     int ignored = 0;
     for (const struct dirent *entry; folder && (entry = directories_next(folder, &ignored));)
         vec_push(&names, arena_str(&arena, entry->d_name));
-    if (names.count)
-        qsort(names.at, names.count, sizeof(*names.at), by_name);
+    fs_sort_names(&names);
     for (size_t i = 0; i < names.count; i++)
         describe_entry(folder_fd, names.at[i], out, depth);
-    if (folder)
-        closedir(folder);
-    vec_free(&names);
-    arena_free(&arena);
 }
 
 uint64_t targets_fingerprint(const struct targets *targets)

@@ -16,8 +16,7 @@ static void add_item(struct buf *out, const char *text)
 static bool add_items(const struct plan *plan, struct buf *out, enum operation_kind kind)
 {
     bool any = false;
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind != kind)
             continue;
         any = true;

@@ -30,11 +30,8 @@ struct judged_wall {
     struct arena *arena;
 };
 
-static void finds(struct judged_wall *wall, enum state state, const char *says)
-{
-    wall->state = state;
-    wall->says = says;
-}
+#define finds(wall, found, ...)                                                                              \
+    ((wall)->state = (found), (wall)->says = arena_printf((wall)->arena, __VA_ARGS__))
 
 static void fix(struct judged_wall *wall, const char *line)
 {
@@ -109,8 +106,7 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
 {
     bool refused = failed->errnum == EPERM || failed->errnum == EACCES,
          is_user = caps->uid != 0 || caps->is_namespace_root;
-    const char *why = arena_printf(wall->arena, "%s fails here: %s", act, errno_text(failed->errnum));
-    finds(wall, STATE_CANNOT_HOLD, why);
+    finds(wall, STATE_CANNOT_HOLD, "%s fails here: %s", act, errno_text(failed->errnum));
     if (strcmp(caps->container, "bawn") == 0) {
         finds(wall, STATE_CANNOT_HOLD, "this is a bawn sandbox already, and it lets no other be made inside");
         fix(wall, "# run bawn outside");
@@ -179,15 +175,13 @@ static void judge_files(const struct host_caps *caps, struct judged_wall *wall)
         explain_landlock(caps, wall);
         return;
     }
-    finds(wall, STATE_OK,
-          arena_printf(wall->arena, "just what is granted is there; behind that, Landlock version %d",
-                       caps->landlock_abi));
+    finds(wall, STATE_OK, "just what is granted is there; behind that, Landlock version %d",
+          caps->landlock_abi);
     if (caps->landlock_abi >= 5)
         return;
-    finds(wall, STATE_WEAKER,
-          arena_printf(wall->arena, "Landlock version %d does not judge %s%scontrol of devices",
-                       caps->landlock_abi, caps->landlock_abi < 3 ? "truncation, " : "",
-                       caps->landlock_abi < 2 ? "and forbids moves between directories; nor " : ""));
+    finds(wall, STATE_WEAKER, "Landlock version %d does not judge %s%scontrol of devices", caps->landlock_abi,
+          caps->landlock_abi < 3 ? "truncation, " : "",
+          caps->landlock_abi < 2 ? "and forbids moves between directories; nor " : "");
     fix(wall, caps->landlock_abi < 2 ? "# use Linux 6.10 or later; from 5.19 on files can be moved"
                                      : "# use Linux 6.10 or later");
 }
@@ -198,9 +192,8 @@ static void judge_processes(const struct host_caps *caps, struct judged_wall *wa
         return;
     if (!caps->trials[TRIAL_PROC].works) {
         finds(wall, STATE_CANNOT_HOLD,
-              arena_printf(wall->arena,
-                           "a /proc of its own cannot be mounted, as parts of this one are hidden: %s",
-                           errno_text(caps->trials[TRIAL_PROC].errnum)));
+              "a /proc of its own cannot be mounted, as parts of this one are hidden: %s",
+              errno_text(caps->trials[TRIAL_PROC].errnum));
         if (*caps->container)
             fix_by_container(wall, caps);
         else
@@ -221,9 +214,8 @@ static void judge_interfaces(const struct host_caps *caps, struct judged_wall *w
     finds(wall, STATE_OK, "seccomp lets the calls through that programs need, and no others");
     if (caps->trials[TRIAL_SECCOMP].works)
         return;
-    finds(wall, STATE_CANNOT_HOLD,
-          arena_printf(wall->arena, "seccomp filters cannot be made: %s",
-                       errno_text(caps->trials[TRIAL_SECCOMP].errnum)));
+    finds(wall, STATE_CANNOT_HOLD, "seccomp filters cannot be made: %s",
+          errno_text(caps->trials[TRIAL_SECCOMP].errnum));
     fix(wall, "# use a kernel built with CONFIG_SECCOMP_FILTER");
     wall->degrade = WALL_SECCOMP;
 }
@@ -235,9 +227,8 @@ static void judge_network(const struct host_caps *caps, struct judged_wall *wall
     finds(wall, STATE_OK, "a network of its own, empty but for loopback");
     if (caps->trials[TRIAL_LOOPBACK].works)
         return;
-    finds(wall, STATE_CANNOT_HOLD,
-          arena_printf(wall->arena, "the loopback of a new network cannot be brought up: %s",
-                       errno_text(caps->trials[TRIAL_LOOPBACK].errnum)));
+    finds(wall, STATE_CANNOT_HOLD, "the loopback of a new network cannot be brought up: %s",
+          errno_text(caps->trials[TRIAL_LOOPBACK].errnum));
     fix(wall, "# see what refuses it: sudo dmesg | tail, and the system's security policy");
 }
 
@@ -278,10 +269,9 @@ static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
     if (!caps->core_starts_helper)
         return;
     finds(wall, STATE_WEAKER,
-          arena_printf(wall->arena,
-                       "%s; a crash inside starts the helper of kernel.core_pattern on the host, which a "
-                       "hard limit of cores above 0 would keep it from",
-                       wall->says));
+          "%s; a crash inside starts the helper of kernel.core_pattern on the host, which a "
+          "hard limit of cores above 0 would keep it from",
+          wall->says);
     fix(wall,
         "echo '* hard core unlimited' | sudo tee /etc/security/limits.d/60-bawn.conf  # and log in anew");
 }
@@ -297,11 +287,10 @@ static void judge_root(const struct host_caps *caps, struct judged_wall *wall)
     finds(wall, STATE_OK, "root inside is an id outside that nobody has");
     if (caps->trials[TRIAL_MAPPED_MOUNTS].works)
         return;
-    finds(wall, STATE_CANNOT_HOLD,
-          arena_printf(wall->arena, "root inside would be root outside at %s: %s cannot map ids (%s)",
-                       caps->unmapped_place ? caps->unmapped_place : "/",
-                       caps->unmapped_type ? caps->unmapped_type : "the kernel",
-                       errno_text(caps->trials[TRIAL_MAPPED_MOUNTS].errnum)));
+    finds(wall, STATE_CANNOT_HOLD, "root inside would be root outside at %s: %s cannot map ids (%s)",
+          caps->unmapped_place ? caps->unmapped_place : "/",
+          caps->unmapped_type ? caps->unmapped_type : "the kernel",
+          errno_text(caps->trials[TRIAL_MAPPED_MOUNTS].errnum));
     fix(wall, "sudo -u USER bawn CMD  # as an ordinary user there is nothing to map");
     wall->degrade = WALL_ROOT;
 }
@@ -328,9 +317,8 @@ static void judge_programs(const struct host_caps *caps, struct judged_wall *wal
         }
     }
     bool is_one = !caps->snaps[1];
-    finds(wall, STATE_WEAKER,
-          arena_printf(wall->arena, "%s %s, and snaps need privileges to start that nothing has inside",
-                       buf_text(&names), is_one ? "is a snap" : "are snaps"));
+    finds(wall, STATE_WEAKER, "%s %s, and snaps need privileges to start that nothing has inside",
+          buf_text(&names), is_one ? "is a snap" : "are snaps");
 }
 
 static const struct {
@@ -471,7 +459,7 @@ static void add_json(struct buf *out, const struct host_caps *caps, const struct
 
 bool doctor_add(struct buf *out, const struct style *style, const struct host_caps *caps, bool as_json)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct judged_wall walls[MOST_WALLS];
     enum state worst;
     size_t count = judge_all(caps, &arena, walls, &worst);
@@ -479,6 +467,5 @@ bool doctor_add(struct buf *out, const struct style *style, const struct host_ca
         add_json(out, caps, walls, count, worst);
     else
         add_text(out, style, caps, walls, count, worst);
-    arena_free(&arena);
     return worst != STATE_CANNOT_HOLD;
 }

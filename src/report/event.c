@@ -2,22 +2,20 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/attr.h"
 #include "base/path.h"
 #include "base/text.h"
 
 /*
- * {field} is the field's text; what stands between brackets is left out where a field in it is missing, empty or 0.
- * An event that is not here is shown field by field.
+ * {field} is the field's text. A part in brackets is omitted if a field in it is missing, empty or 0. An event that is not
+ * listed is shown field by field.
  */
 static const struct {
     const char *event;
     unsigned kinds;
     const char *sentence;
-    const char
-        *label; /* of what was denied: what the sentence speaks of; NULL: the name of the event says it */
+    const char *label; /* of what was denied; NULL: the name of the event */
 } events[] = {
     {"start", 0, "{command} in {workspace}"},
     {"plan", 0, "{arguments}[ as {agent}]; {mode}, net {net}; walls: {walls}; kernel {kernel}"},
@@ -78,7 +76,7 @@ static void add_field(struct buf *out, const char *text, const char *home)
     text_add_printable(out, text, strlen(text));
 }
 
-/* Up to `end`, in which there are no further brackets. Returns whether all its fields are there. */
+/* Adds the text up to `end`, which has no brackets. Returns whether all its fields exist. */
 static bool add_part(struct buf *out, const struct journal_record *record, const char *home, const char *at,
                      const char *end)
 {
@@ -142,4 +140,10 @@ bool event_time(const struct journal_record *record, struct timespec *ret_time)
     ret_time->tv_sec = timegm(&parts);
     ret_time->tv_nsec = *rest == '.' ? strtol(rest + 1, NULL, 10) % 1000 * 1000000L : 0;
     return true;
+}
+
+const char *event_field(const struct journal_record *record, const char *name)
+{
+    const char *text = record ? journal_record_text(record, name) : NULL;
+    return text ? text : "";
 }

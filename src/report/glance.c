@@ -36,7 +36,7 @@ static void take_record(const struct journal_record *record, struct arena *arena
     }
 }
 
-/* The whole lines of a part of the file. */
+/* Reads the complete lines of a part of the file. */
 static void take_part(int fd, off_t from, struct arena *arena, const char *home, struct glance *glance)
 {
     char *part = arena_alloc(arena, LOOKED_AT);

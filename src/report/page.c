@@ -61,12 +61,6 @@ static const struct journal_record *find(const struct page *page, const char *ev
     return NULL;
 }
 
-static const char *field(const struct journal_record *record, const char *name)
-{
-    const char *text = record ? journal_record_text(record, name) : NULL;
-    return text ? text : "";
-}
-
 /* --- parts ------------------------------------------------------------------------------------------------------------- */
 
 static void add_row(struct buf *out, const char *label, const char *text)
@@ -92,20 +86,21 @@ static void add_head(struct buf *out, struct arena *arena, const struct page *pa
     buf_printf(out, "</h1>\n<p class=%s>", page->is_whole ? "good" : "bad");
     text_add_html(out, page->integrity);
     buf_add_str(out, "</p>\n<table>\n");
-    add_row(out, "workspace", field(start, "workspace"));
-    add_row(out, "command", *field(plan, "arguments") ? field(plan, "arguments") : field(start, "command"));
+    add_row(out, "workspace", event_field(start, "workspace"));
+    add_row(out, "command",
+            *event_field(plan, "arguments") ? event_field(plan, "arguments") : event_field(start, "command"));
     if (start)
         add_row(out, "began", record_time(arena, start, "%Y-%m-%d %H:%M:%S %Z"));
-    add_row(
-        out, "ended",
-        end ? arena_printf(arena, "status %s after %s ms", field(end, "status"), field(end, "milliseconds"))
-            : "not yet, or it was killed");
-    add_row(out, "mode", field(plan, "mode"));
-    add_row(out, "network", field(plan, "net"));
-    add_row(out, "walls", field(plan, "walls"));
-    add_row(out, "policy", field(plan, "policy"));
-    add_row(out, "plan", field(plan, "plan"));
-    add_row(out, "kernel", field(plan, "kernel"));
+    add_row(out, "ended",
+            end ? arena_printf(arena, "status %s after %s ms", event_field(end, "status"),
+                               event_field(end, "milliseconds"))
+                : "not yet, or it was killed");
+    add_row(out, "mode", event_field(plan, "mode"));
+    add_row(out, "network", event_field(plan, "net"));
+    add_row(out, "walls", event_field(plan, "walls"));
+    add_row(out, "policy", event_field(plan, "policy"));
+    add_row(out, "plan", event_field(plan, "plan"));
+    add_row(out, "kernel", event_field(plan, "kernel"));
     buf_add_str(out, "</table>\n");
 }
 
@@ -116,8 +111,7 @@ static void add_changes(struct buf *out, const struct page *page)
     if (!changed->files.count)
         return;
     buf_add_str(out, "<table>\n");
-    for (size_t i = 0; i < changed->files.count; i++) {
-        const struct changed_file *change = &changed->files.at[i];
+    vec_each (const struct changed_file, change, &changed->files) {
         buf_printf(out, "<tr><td class=t>%c</td><td class=m>", change->letter);
         text_add_html(out, change->path);
         buf_add_str(out, "</td><td class=risk>");
@@ -156,20 +150,21 @@ static void collect_hosts(const struct page *page, host_list *ret_hosts)
              is_refused = strcmp(record->event, "refused") == 0;
         if (!is_closed && !is_refused && strcmp(record->event, "connected") != 0)
             continue;
-        const char *port = field(record, "port");
-        struct host *host = find_host(ret_hosts, field(record, "host"), strcmp(port, "0") == 0 ? "" : port);
+        const char *port = event_field(record, "port");
+        struct host *host =
+            find_host(ret_hosts, event_field(record, "host"), strcmp(port, "0") == 0 ? "" : port);
         host->connections += is_closed;
-        host->sent += is_closed ? strtoull(field(record, "sent"), NULL, 10) : 0;
-        host->received += is_closed ? strtoull(field(record, "received"), NULL, 10) : 0;
+        host->sent += is_closed ? strtoull(event_field(record, "sent"), NULL, 10) : 0;
+        host->received += is_closed ? strtoull(event_field(record, "received"), NULL, 10) : 0;
         host->refused += is_refused;
         if (is_refused)
-            host->why = field(record, "why");
+            host->why = event_field(record, "why");
     }
 }
 
 static void add_hosts(struct buf *out, const struct page *page)
 {
-    host_list hosts = {0};
+    auto_vec host_list hosts = {0};
     collect_hosts(page, &hosts);
     buf_add_str(out, "<h2>Hosts</h2>\n");
     buf_add_str(
@@ -177,8 +172,7 @@ static void add_hosts(struct buf *out, const struct page *page)
         hosts.count
             ? "<table><tr><th>host<th class=n>connections<th class=n>bytes sent<th class=n>bytes received<th></tr>\n"
             : "<p class=dim>None was asked for.</p>\n");
-    for (size_t i = 0; i < hosts.count; i++) {
-        const struct host *host = &hosts.at[i];
+    vec_each (const struct host, host, &hosts) {
         buf_printf(out, "<tr%s><td class=m>", host->refused ? " class=denied" : "");
         text_add_html(out, host->name);
         buf_add_str(out, *host->port ? ":" : "");
@@ -191,7 +185,6 @@ static void add_hosts(struct buf *out, const struct page *page)
         buf_add_str(out, "</td></tr>\n");
     }
     buf_add_str(out, hosts.count ? "</table>\n" : "");
-    vec_free(&hosts);
 }
 
 /* A process, and below it those that it started. */

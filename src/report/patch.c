@@ -9,7 +9,6 @@
 #include "plan/plan.h"
 #include "policy/decide.h"
 #include "report/messages.h"
-#include "workspace/gate.h"
 
 enum { SHOWN_MOST = 8 * 1024 * 1024 };
 
@@ -28,27 +27,24 @@ static int read_content(void *context, const struct entry *entry, size_t most, s
     return store_read(patch->store, &entry->blob, most, ret_bytes, &ignored) == 1;
 }
 
-void patch_reasons(const struct patch *patch, const struct change *change, reason_list *ret_reasons)
+gate_reasons patch_reasons(const struct patch *patch, const struct change *change)
 {
-    *ret_reasons = (reason_list){0};
+    gate_reasons reasons = {0};
     if (!change->after || !change_is_shown(change))
-        return;
+        return reasons;
     struct patch copy = *patch; /* the context of a reader is not const */
     struct gate_change judged = {change->path, change->before, change->after, read_content, &copy};
-    gate_reasons reasons = {0};
     gate_judge(&judged, &reasons);
-    for (size_t i = 0; i < reasons.count; i++)
-        vec_push(ret_reasons, reasons.at[i]);
-    vec_free(&reasons);
     const struct policy *policy = patch->policy;
     if (S_ISDIR(change->after->mode) || policy->workspaces.count == 0)
-        return;
+        return reasons;
     const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
     struct path_verdict verdict = decide_path(policy, path, NULL);
     const struct placed *guard = verdict.access == ACCESS_FROZEN ? verdict.decides : verdict.flagged_by;
     if (guard)
-        vec_push(ret_reasons, arena_printf(patch->arena, "%s (%s)", rule_text(patch->arena, guard->rule),
-                                           rule_origin(patch->arena, guard->rule)));
+        vec_push(&reasons, arena_printf(patch->arena, "%s (%s)", rule_text(patch->arena, guard->rule),
+                                        rule_origin(patch->arena, guard->rule)));
+    return reasons;
 }
 
 /* --- unified diff --------------------------------------------------------------------------------------------------- */
@@ -203,14 +199,12 @@ static void add_modes(const struct patch *patch, const struct change *change, st
 void patch_add_head(const struct patch *patch, const struct change *change, struct buf *out)
 {
     const char *old_path = change->renamed ? change->renamed->path : change->path;
-    reason_list reasons;
-    patch_reasons(patch, change, &reasons);
+    auto_vec gate_reasons reasons = patch_reasons(patch, change);
     for (size_t i = 0; i < reasons.count; i++) {
         style_add(&patch->style, out, COLOUR_YELLOW, "! risky: ");
         style_add(&patch->style, out, COLOUR_YELLOW, reasons.at[i]);
         buf_add_char(out, '\n');
     }
-    vec_free(&reasons);
     const char *head = arena_printf(patch->arena, "diff --git %s %s", quoted_name(patch, "a/", old_path),
                                     quoted_name(patch, "b/", change->path));
     style_add(&patch->style, out, COLOUR_BOLD, head);
@@ -249,13 +243,11 @@ void patch_add_stat(const struct patch *patch, const struct change *change, stru
         buf_pad(out, start, 40);
         buf_printf(out, " +%zu -%zu", added, removed);
     }
-    reason_list reasons;
-    patch_reasons(patch, change, &reasons);
+    auto_vec gate_reasons reasons = patch_reasons(patch, change);
     for (size_t i = 0; i < reasons.count; i++) {
         buf_add_str(out, i ? "; " : "  ! ");
         style_add(&patch->style, out, COLOUR_YELLOW, reasons.at[i]);
     }
-    vec_free(&reasons);
     buf_add_char(out, '\n');
 }
 
@@ -296,12 +288,10 @@ void patch_add_json(const struct patch *patch, const struct change *change, stru
         json_str(json, change->what & CHANGE_ADDED ? "renamed_from" : "renamed_to", change->renamed->path);
     add_side_json(json, "before", change->before);
     add_side_json(json, "after", change->after);
-    reason_list reasons;
-    patch_reasons(patch, change, &reasons);
+    auto_vec gate_reasons reasons = patch_reasons(patch, change);
     json_open(json, "risky", '[');
     for (size_t i = 0; i < reasons.count; i++)
         json_str(json, NULL, reasons.at[i]);
     json_close(json, ']');
-    vec_free(&reasons);
     json_close(json, '}');
 }

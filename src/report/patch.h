@@ -7,6 +7,7 @@
 #include "policy/policy.h"
 #include "workspace/compare.h"
 #include "workspace/diff.h"
+#include "workspace/gate.h"
 
 struct patch {
     const struct policy *policy;
@@ -17,8 +18,7 @@ struct patch {
 };
 
 /* Why a person must approve a change: the policy's flags, and the gate. The texts live in the patch's arena. */
-typedef VEC(const char *) reason_list;
-void patch_reasons(const struct patch *patch, const struct change *change, reason_list *ret_reasons);
+gate_reasons patch_reasons(const struct patch *patch, const struct change *change);
 
 /* Reads both contents. Returns NULL, or why they cannot be shown line by line: "is binary". */
 const char *patch_read(const struct patch *patch, const struct change *change, struct buf *old,

@@ -119,7 +119,7 @@ static int compare_operations(const void *a, const void *b)
 
 static void add_section(struct listing *listing, const char *heading, enum operation_kind kind)
 {
-    VEC(const struct operation *) chosen = {0};
+    auto_vec VEC(const struct operation *) chosen = {0};
     for (size_t i = 0; i < listing->plan->operations.count; i++) {
         if (listing->plan->operations.at[i].kind == kind)
             vec_push(&chosen, &listing->plan->operations.at[i]);
@@ -130,7 +130,6 @@ static void add_section(struct listing *listing, const char *heading, enum opera
     for (size_t i = 0; i < chosen.count; i++)
         add_line(listing, shown_path(listing, chosen.at[i]), remark_on(listing, chosen.at[i]),
                  chosen.at[i]->because);
-    vec_free(&chosen);
 }
 
 /* Seals and hides: inside visible trees, then those that exist elsewhere, then a count of the rest. */
@@ -159,8 +158,7 @@ static void add_network(struct listing *listing)
 {
     struct arena *arena = listing->plan->policy->arena;
     begin(listing, "Network");
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         const char *object = NULL;
         if (operation->kind == OP_NET)
             object = strcmp(operation->value, "off") == 0    ? "off: nothing can be reached"
@@ -185,8 +183,7 @@ static void add_environment(struct listing *listing)
     struct arena *arena = listing->plan->policy->arena;
     size_t passed = 0, present = 0;
     begin(listing, "Environment");
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == OP_ENV_PASS)
             add_line(listing, operation->name, "", operation->because);
         else if (operation->kind == OP_ENV_SET)
@@ -221,8 +218,7 @@ static void add_limits(struct listing *listing)
 {
     struct arena *arena = listing->plan->policy->arena;
     begin(listing, "Limits");
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == OP_LIMIT)
             add_line(listing,
                      arena_printf(arena, "%s %s", operation->name,
@@ -235,8 +231,7 @@ static void add_limits(struct listing *listing)
 static void add_words(struct listing *listing, const char *heading, enum operation_kind kind)
 {
     begin(listing, heading);
-    for (size_t i = 0; i < listing->plan->operations.count; i++) {
-        const struct operation *operation = &listing->plan->operations.at[i];
+    vec_each (const struct operation, operation, &listing->plan->operations) {
         if (operation->kind == kind)
             add_line(listing, kind == OP_ARGUMENT ? operation->value : operation->name, "",
                      operation->because);

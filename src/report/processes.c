@@ -5,13 +5,7 @@
 
 enum { MOST_PROCESSES = 20000, LOOKED_BACK = 4096 };
 
-static const char *field(const struct journal_record *record, const char *name)
-{
-    const char *text = journal_record_text(record, name);
-    return text ? text : "";
-}
-
-/* The latest of this number: numbers are used again. Returns its place plus one. */
+/* Finds the latest process of this number: numbers are used again. Returns its index plus one. */
 static size_t find(const struct processes *processes, const char *pid)
 {
     size_t looked = 0;
@@ -22,18 +16,19 @@ static size_t find(const struct processes *processes, const char *pid)
     return 0;
 }
 
-/* A program that a process turned into comes below what it was. */
+/* A program that a process executes is shown below the one it was before. */
 static void take_exec(struct processes *processes, const struct journal_record *record)
 {
-    const char *pid = field(record, "pid");
+    const char *pid = event_field(record, "pid");
     size_t parent = find(processes, pid);
     if (!parent || *processes->all.at[parent - 1].ending)
-        parent = find(processes, field(record, "parent"));
+        parent = find(processes, event_field(record, "parent"));
     if (processes->all.count == MOST_PROCESSES)
         return;
-    vec_push(&processes->all,
-             (struct process){
-                 .pid = pid, .arguments = field(record, "arguments"), .ending = "", .is_top = parent == 0});
+    vec_push(&processes->all, (struct process){.pid = pid,
+                                               .arguments = event_field(record, "arguments"),
+                                               .ending = "",
+                                               .is_top = parent == 0});
     size_t place = processes->all.count;
     if (!parent)
         return;
@@ -48,10 +43,10 @@ void processes_take(struct processes *processes, const struct journal_record *re
     if (strcmp(record->event, "exec") == 0) {
         take_exec(processes, record);
     } else if (strcmp(record->event, "exit") == 0) {
-        size_t place = find(processes, field(record, "pid"));
+        size_t place = find(processes, event_field(record, "pid"));
         if (place) {
-            processes->all.at[place - 1].ending = field(record, "how");
-            processes->all.at[place - 1].failed = strcmp(field(record, "how"), "status 0") != 0;
+            processes->all.at[place - 1].ending = event_field(record, "how");
+            processes->all.at[place - 1].failed = strcmp(event_field(record, "how"), "status 0") != 0;
         }
     }
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "journal/journal.h"
 #include "journal/session.h"
 #include "report/summary.h"
@@ -18,15 +19,6 @@ struct recorded {
     size_t held;
 };
 
-static void add_once(struct recorded *recorded, const char *host)
-{
-    for (size_t i = 0; i < recorded->refused.count; i++) {
-        if (strcmp(recorded->refused.at[i], host) == 0)
-            return;
-    }
-    vec_push(&recorded->refused, host);
-}
-
 static void read_record(struct recorded *recorded, const struct journal_record *record)
 {
     const char *host = journal_record_text(record, "host");
@@ -36,8 +28,9 @@ static void read_record(struct recorded *recorded, const struct journal_record *
         recorded->status = journal_record_text(record, "status");
     else if (strcmp(record->event, "held") == 0)
         recorded->held++;
-    else if (strcmp(record->event, "refused") == 0 && host && *host)
-        add_once(recorded, host);
+    else if (strcmp(record->event, "refused") == 0 && host && *host &&
+             !text_is_among(host, recorded->refused.at, recorded->refused.count))
+        vec_push(&recorded->refused, host);
 }
 
 static void read_journal(int session_fd, struct arena *arena, struct recorded *ret_recorded)
@@ -59,8 +52,7 @@ static void read_journal(int session_fd, struct arena *arena, struct recorded *r
 static void add_counts(struct buf *out, const struct record *record, const change_list *changes)
 {
     size_t added = 0, removed = 0, changed = 0;
-    for (size_t i = 0; i < changes->count; i++) {
-        const struct change *change = &changes->at[i];
+    vec_each (const struct change, change, changes) {
         if (!change_is_shown(change))
             continue;
         added += !change->before;
@@ -75,8 +67,7 @@ static void add_counts(struct buf *out, const struct record *record, const chang
 static void add_flagged(const struct patch *patch, const change_list *changes, struct buf *out)
 {
     for (size_t i = 0; i < changes->count; i++) {
-        reason_list reasons;
-        patch_reasons(patch, &changes->at[i], &reasons);
+        auto_vec gate_reasons reasons = patch_reasons(patch, &changes->at[i]);
         if (reasons.count) {
             buf_add_str(out, "  ! ");
             style_add(&patch->style, out, COLOUR_YELLOW, changes->at[i].path);
@@ -86,7 +77,6 @@ static void add_flagged(const struct patch *patch, const change_list *changes, s
             }
             buf_add_char(out, '\n');
         }
-        vec_free(&reasons);
     }
 }
 

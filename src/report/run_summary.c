@@ -338,8 +338,7 @@ void run_summary_add_json(const struct run_summary *summary, struct buf *out)
     json_open(&json, NULL, '{');
     json_str(&json, "schema", "bawn.end");
     json_int(&json, "version", 1);
-    if (summary->session)
-        json_str(&json, "session", summary->session);
+    json_str(&json, "session", summary->session);
     json_int(&json, "status", summary->status);
     json_int(&json, "milliseconds", (int64_t)summary->milliseconds);
     json_int(&json, "changes", (int64_t)changed->count);
@@ -350,8 +349,7 @@ void run_summary_add_json(const struct run_summary *summary, struct buf *out)
         json_open(&json, NULL, '{');
         json_str(&json, "change", letter);
         json_str(&json, "path", changed->files.at[i].path);
-        if (changed->files.at[i].reason)
-            json_str(&json, "risk", changed->files.at[i].reason);
+        json_str(&json, "risk", changed->files.at[i].reason);
         json_close(&json, '}');
     }
     json_close(&json, ']');
@@ -416,21 +414,16 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
     buf_printf(out, "### bawn: %s\n\n| | |\n|---|---|\n", summary->session ? summary->session : "a run");
     buf_printf(out, "| status | %d |\n| time | %s |\n| files changed | %" PRIu64 " |\n", summary->status,
                elapsed_text(summary), changed->count);
-    for (size_t i = 0; i < changed->files.count && changed->files.at[i].reason; i++) {
+    for (size_t i = 0; i < changed->files.count && changed->files.at[i].reason; i++)
         add_row(out, changed->files.at[i].reason, changed->files.at[i].path);
-    }
-    for (size_t i = 0; i < summary->used->count; i++) {
+    for (size_t i = 0; i < summary->used->count; i++)
         add_row(out, "reached", summary->used->at[i].host);
-    }
-    for (size_t i = 0; i < summary->refused->count; i++) {
+    for (size_t i = 0; i < summary->refused->count; i++)
         add_row(out, "refused", refused_object(arena, &summary->refused->at[i]));
-    }
-    for (size_t i = 0; i < summary->fired->count; i++) {
+    for (size_t i = 0; i < summary->fired->count; i++)
         add_row(out, "tripwire", summary->fired->at[i].path);
-    }
-    for (size_t i = 0; i < summary->plan->given_up.count; i++) {
+    for (size_t i = 0; i < summary->plan->given_up.count; i++)
         add_row(out, "wall given up", wall_name(summary->plan->given_up.at[i].wall));
-    }
     auto_buf struct buf objects = {0};
     add_refused_objects(&objects, arena, summary->refused);
     if (objects.size)

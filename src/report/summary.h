@@ -21,8 +21,8 @@ struct changed {
     enum record_mode mode;
     uint64_t count;                 /* files, without those that change_is_shown() leaves out */
     size_t risky;                   /* of those that were looked at: they have a reason */
-    size_t in_repository;           /* harmless ones in .git, which are only counted */
-    VEC(struct changed_file) files; /* some of them, the risky ones first; the texts are of an arena */
+    size_t in_repository;           /* harmless files in .git, which are only counted */
+    VEC(struct changed_file) files; /* some of them, risky ones first; the texts are in an arena */
 };
 
 struct run_summary {
@@ -30,7 +30,7 @@ struct run_summary {
     const char *session; /* NULL: the run has no session */
     int status;
     uint64_t milliseconds;
-    size_t held; /* files that were moved aside */
+    size_t held; /* files held aside */
     const struct changed *changed;
     const used_list *used;
     const refused_list *refused, *unreachable;
@@ -39,13 +39,13 @@ struct run_summary {
     const struct left *left; /* new files in the private home */
 };
 
-/* Lines for a terminal; nothing where there is nothing to tell. */
+/* Lines for a terminal; nothing if there is nothing to report. */
 void run_summary_add_text(const struct run_summary *summary, const struct style *style, struct buf *out);
 void run_summary_add_json(const struct run_summary *summary, struct buf *out);
 void run_summary_add_line(const struct run_summary *summary, struct buf *out);
 void run_summary_add_markdown(const struct run_summary *summary, struct buf *out);
 
-/* Finds the files that a run left new in its private home. To be freed. */
+/* Finds the new files of a run in its private home. The caller frees them. */
 void left_find_new(const struct plan *plan, const struct home *home, struct left *ret_left);
 
 /* One line a file, indented: its path and its size. At most `most` lines, and one that counts the rest. */

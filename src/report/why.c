@@ -34,8 +34,7 @@ static const char *sentence_for_none(const struct plan *plan, const char *path, 
             plan_has_decoy(plan, path) ? "; a decoy stands in its place" : "");
     if (rule)
         return "is not there: it is hidden";
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        const struct operation *operation = &plan->operations.at[i];
+    vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_PRIVATE && path_is_beneath(path, operation->path))
             return arena_printf(plan->policy->arena, "is not there: the sandbox has %s of its own",
                                 operation->path);
@@ -304,8 +303,7 @@ static void add_text(struct buf *out, const struct style *style, struct arena *a
     buf_add_str(out, ".\n");
     if (answer->decides)
         add_rule_line(out, style, arena, "decides", answer->decides, NULL);
-    for (size_t i = 0; i < answer->candidates.count; i++) {
-        const struct candidate *candidate = &answer->candidates.at[i];
+    vec_each (const struct candidate, candidate, &answer->candidates) {
         if (candidate->rule != answer->decides)
             add_rule_line(out, style, arena, "beaten", candidate->rule, loss_text(candidate->loss));
     }
@@ -327,8 +325,7 @@ static void add_json(struct json *json, const struct answer *answer)
     if (answer->artifacts)
         rule_add_json(json, "artifacts", answer->artifacts);
     json_open(json, "beaten", '[');
-    for (size_t i = 0; i < answer->candidates.count; i++) {
-        const struct candidate *candidate = &answer->candidates.at[i];
+    vec_each (const struct candidate, candidate, &answer->candidates) {
         if (candidate->rule == answer->decides)
             continue;
         json_open(json, NULL, '{');

@@ -21,7 +21,8 @@
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
 #define MADE_INDEX ".bawn-index" /* git writes the index here; move_index moves it */
 
-const char *branch_worktree_name(struct arena *arena, const char *name)
+/* "bawn-NAME", git's name for the worktree. */
+static const char *worktree_name(struct arena *arena, const char *name)
 {
     char *slug = arena_printf(arena, "bawn-%s", name);
     for (char *byte = slug; *byte; byte++)
@@ -33,7 +34,7 @@ const char *branch_worktree_name(struct arena *arena, const char *name)
 static const char *tree_of(struct arena *arena, const char *state, const char *workspace, const char *name)
 {
     return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", state, workspace_slug(arena, workspace),
-                        branch_worktree_name(arena, name), path_name(workspace));
+                        worktree_name(arena, name), path_name(workspace));
 }
 
 /* The text of `.git` in the worktree. */
@@ -71,8 +72,7 @@ static bool is_checked_out(const struct branch *branch, int git_fd, struct arena
     bool found = false;
     for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
         const char *head = arena_printf(arena, "worktrees/%s/HEAD", entry->d_name);
-        found = *entry->d_name != '.' &&
-                strcmp(entry->d_name, branch_worktree_name(arena, branch->name)) != 0 &&
+        found = *entry->d_name != '.' && strcmp(entry->d_name, worktree_name(arena, branch->name)) != 0 &&
                 git_head_branch(git_fd, head, name) && strcmp(name, branch->name) == 0;
     }
     if (list)
@@ -102,7 +102,7 @@ static int locate(const struct caller *caller, const struct run_request *request
             .name = request->branch,
             .workspace = arena_str(arena, workspace->path),
             .tree = tree_of(arena, loaded.request.starts[START_STATE], workspace->path, request->branch),
-            .admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, request->branch)),
+            .admin = arena_printf(arena, ".git/worktrees/%s", worktree_name(arena, request->branch)),
         };
     }
     loaded_free(&loaded);
@@ -430,7 +430,7 @@ int branch_end(struct arena *arena, const char *store_directory, struct captured
         auto_store struct store store = STORE_NONE;
         if (store_open(store_directory, &store, err) < 0)
             return -1;
-        struct passing passing = {arena, &store, record->of, branch_worktree_name(arena, record->of)};
+        struct passing passing = {arena, &store, record->of, worktree_name(arena, record->of)};
         filter(&passing, &before, &after, &from, &to);
     }
     clock_gettime(CLOCK_REALTIME, &record->ended);
@@ -460,7 +460,7 @@ static int remove_inside(void *context, struct err *err)
 
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
 {
-    const char *admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, record->of));
+    const char *admin = arena_printf(arena, ".git/worktrees/%s", worktree_name(arena, record->of));
     const char *tree = tree_of(arena, state, record->workspace, record->of);
     auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
     if (top_fd < 0)

@@ -31,6 +31,3 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
 /* Brings the commits into the repository. If the branch has moved meanwhile, they wait for a review. */
 int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *captured,
                struct err *err) must_check;
-
-/* "bawn-NAME", git's name for the worktree. */
-const char *branch_worktree_name(struct arena *arena, const char *name);

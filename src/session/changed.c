@@ -6,11 +6,9 @@ enum { MOST_LOOKED_AT = 2000, MOST_KEPT = 200 };
 
 static void look_at(const struct patch *patch, const struct change *change, struct changed *changed)
 {
-    reason_list reasons;
-    patch_reasons(patch, change, &reasons);
+    auto_vec gate_reasons reasons = patch_reasons(patch, change);
     struct changed_file file = {patch_letter(change), arena_str(patch->arena, change->path),
                                 reasons.count ? arena_str(patch->arena, reasons.at[0]) : NULL};
-    vec_free(&reasons);
     changed->risky += file.reason != NULL;
     if (!file.reason && text_starts_with(change->path, ".git/")) {
         changed->in_repository++;

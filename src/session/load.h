@@ -68,3 +68,4 @@ struct profile_finder load_finder(struct loaded *loaded);
 const char *load_store(const struct loaded *loaded, struct arena *arena);
 
 void loaded_free(struct loaded *loaded);
+#define auto_loaded __attribute__((cleanup(loaded_free)))

@@ -26,24 +26,22 @@ static const uint64_t REPAIR_MEMORY = UINT64_C(4) << 30;
 /* False if the command ended and only the record could not be written. */
 static bool was_killed(const struct session *session)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct glance glance;
     bool has_ended = glance_at(session->folder_fd, &arena, NULL, &glance) && glance.has_ended;
-    arena_free(&arena);
     return !has_ended;
 }
 
 static void say(const struct caller *caller, const struct session *session, const char *sentence,
                 const char *hint)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     caller_say(
         caller,
         arena_printf(&arena, "%s the session %s: %s",
                      was_killed(session) ? "bawn was killed in" : "bawn could not write down the end of",
                      session->name, sentence),
         hint);
-    arena_free(&arena);
 }
 
 static int finish_replacing(const struct caller *caller, const struct loaded *loaded,
@@ -78,7 +76,7 @@ static void sweep(struct hold *hold, struct past *past)
 /* Restores files that were held aside just before the kill and not yet replaced by their old content. */
 static void restore_held(struct hold *hold, struct past *past)
 {
-    held_list held = {0};
+    auto_vec held_list held = {0};
     aside_find(hold->arena, hold->session->folder_fd, &held);
     for (size_t i = 0; i < held.count; i++) {
         struct file_content now = {.path = held.at[i].path}, before;
@@ -88,7 +86,6 @@ static void restore_held(struct hold *hold, struct past *past)
             content_restore(&before, &err) < 0)
             hold_note(hold, "not-restored", now.path, arena_str(hold->arena, err.message));
     }
-    vec_free(&held);
 }
 
 static void end_flags(const struct caller *caller, struct flags *flags, const struct record *record)
@@ -141,7 +138,7 @@ static int finish_running(const struct caller *caller, const struct loaded *load
 /* A .bawn that the run created must not be read, nor make the load of the policy fail. */
 static void move_policy_aside(struct session *session, const struct record *record)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct err ignored;
     auto_tree struct tree start = {0};
     struct past past = {.workspace = record->workspace, .tree = &start, .store = STORE_NONE};
@@ -150,13 +147,12 @@ static void move_policy_aside(struct session *session, const struct record *reco
                   past_find(&past, &arena, &now, &before) == PAST_NOTHING;
     if (is_new && aside_move(&arena, session->folder_fd, now.path, &ignored) > 0)
         journal_event(&session->journal, "held", "path", now.path);
-    arena_free(&arena);
 }
 
 static int repair_record(const struct caller *caller, struct session *session, struct record *record,
                          struct err *err)
 {
-    struct loaded loaded = {0};
+    auto_loaded struct loaded loaded = {0};
     if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING) {
         if (directories_reopen(record->workspace))
             say(caller, session, "the command had closed its workspace to you: it is open again", NULL);
@@ -172,34 +168,30 @@ static int repair_record(const struct caller *caller, struct session *session, s
         result = finish_replacing(caller, &loaded, session, record, err);
     else if (result == 0 && record->state == STATE_RUNNING)
         result = finish_running(caller, &loaded, session, record, err);
-    loaded_free(&loaded);
     return result;
 }
 
 /* Names the files held aside, because the killed bawn may not have done so. */
 static void say_held(const struct caller *caller, const struct session *session)
 {
-    struct arena arena = {0};
-    held_list held = {0};
+    auto_arena struct arena arena = {0};
+    auto_vec held_list held = {0};
     aside_find(&arena, session->folder_fd, &held);
     if (held.count)
         say(caller, session,
             arena_printf(&arena, "%zu file%s held aside", held.count, held.count == 1 ? " is" : "s are"),
             arena_printf(&arena, "`bawn held %s` lists them", session->name));
-    vec_free(&held);
-    arena_free(&arena);
 }
 
 /* Process 1 of the sandbox ends shortly after bawn is killed. */
 static void wait_for_sandbox(const struct session *session)
 {
     enum { PATIENCE_MILLISECONDS = 3000 };
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     const char *process = session_began_with(&arena, session->folder_fd, "process");
     uint64_t pid = 0;
     if (process && text_take_number(&process, &pid) && !*process && pid > 0 && pid <= INT_MAX)
         process_await_sandbox((pid_t)pid, PATIENCE_MILLISECONDS);
-    arena_free(&arena);
 }
 
 /* The device of the workspace, from the record; 0: not known. */
@@ -246,7 +238,7 @@ static enum whereabouts find_workspace(struct arena *arena, const struct session
 static int repair_one(void *context, struct session *session, struct err *err)
 {
     const struct caller *caller = context;
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct record record;
     if (was_killed(session))
         journal_event(&session->journal, "killed");
@@ -272,7 +264,6 @@ static int repair_one(void *context, struct session *session, struct err *err)
     }
     if (result == 0)
         say_held(caller, session);
-    arena_free(&arena);
     return result;
 }
 
@@ -284,10 +275,9 @@ struct attempt {
 static int attempt_repair(void *context, struct err *err)
 {
     const struct attempt *attempt = context;
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     int result = session_repair_one(&arena, attempt->state_directory, attempt->name, repair_one,
                                     (void *)attempt->caller, err);
-    arena_free(&arena);
     return result;
 }
 
@@ -311,9 +301,9 @@ static void set_aside(const struct attempt *attempt, struct arena *arena, const 
 static bool repair_all(const struct caller *caller, const char *state_directory, bool is_asked)
 {
     const struct process_bounds bounds = {.seconds = is_asked ? 0 : REPAIR_SECONDS, .memory = REPAIR_MEMORY};
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct err err = {0};
-    session_names names = {0};
+    auto_vec session_names names = {0};
     bool all_are_repaired = session_list_killed(&arena, state_directory, &names, &err) == 0;
     if (!all_are_repaired)
         caller_say_err(caller, &err);
@@ -325,8 +315,6 @@ static bool repair_all(const struct caller *caller, const char *state_directory,
         set_aside(&attempt, &arena, &err);
         all_are_repaired = false;
     }
-    vec_free(&names);
-    arena_free(&arena);
     return all_are_repaired;
 }
 
@@ -343,30 +331,26 @@ static const char *find_state(const struct caller *caller, struct arena *arena)
 
 static void say_removed(void *context, const char *path)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     caller_say(context, arena_printf(&arena, "removed %s, which a bawn that was killed had left there", path),
                NULL);
-    arena_free(&arena);
 }
 
 void repair_killed(const struct caller *caller)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     struct err err = {0};
     const char *state = find_state(caller, &arena);
     if (state && stubs_tidy(&arena, state, say_removed, (void *)caller, &err) < 0)
         caller_say_err(caller, &err);
     if (state)
         repair_all(caller, state, false);
-    arena_free(&arena);
 }
 
 bool repair_set_aside(const struct caller *caller, size_t *ret_count)
 {
-    struct arena arena = {0};
+    auto_arena struct arena arena = {0};
     const char *state = find_state(caller, &arena);
     *ret_count = state ? session_take_up(&arena, state) : 0;
-    bool is_done = !*ret_count || repair_all(caller, state, true);
-    arena_free(&arena);
-    return is_done;
+    return !*ret_count || repair_all(caller, state, true);
 }

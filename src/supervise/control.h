@@ -1,12 +1,12 @@
 /*
- * The socket in a session's folder by which its user gives it more while it runs (`bawn allow`, `bawn publish`). No
- * sandbox sees that folder, and whoever connects must be the same user.
+ * The socket in a session's folder for `bawn allow` and `bawn publish` while the session runs. No sandbox sees that folder, and
+ * the peer must be the same user.
  */
 #pragma once
 
 #include "supervise/network.h"
 
-/* Somebody who waits until what was given can be used. */
+/* A client that waits until the grant is in effect. */
 struct control_asker {
     int fd;
     unsigned number;
@@ -21,12 +21,12 @@ struct control {
 
 #define CONTROL_NONE ((struct control){.folder_fd = -1, .listen_fd = -1})
 
-/* Without such a socket a run goes on: it only cannot be given more. */
+/* Without the socket a run continues, but cannot get further grants. */
 void control_open(struct control *control, int folder_fd, struct network *network, struct loop *loop);
 void control_close(struct control *control);
 
-/* Of a session whose bawn was killed, the socket is still there. */
+/* Removes the socket of a session whose bawn was killed. */
 void control_remove(int folder_fd);
 
-/* The other side: sends one line ("allow HOST", "publish INSIDE OUTSIDE") to a session by its folder, and waits for its word. */
+/* The client: sends one line ("allow HOST", "publish INSIDE OUTSIDE") to a session by its folder, and waits for the answer. */
 int control_ask(const char *session_folder, const char *line, struct err *err) must_check;

@@ -1,10 +1,8 @@
 /*
- * All that stands by for frozen paths and decoys while a command runs, as one: stubs and contents, pins that fall, the
- * watch, the tripwires.
+ * Protects frozen paths and decoys while a command runs: stubs, contents, pins that fall, the watch on names, the tripwires.
  *
- * Until the walls are up mounts come and go, and most commands are over soon, while the end of a watch costs the kernel
- * milliseconds: so pins and names are watched from a moment after the start. What happened before is seen then, or at
- * the end.
+ * Pins and names are watched only from a moment after the start. Until the walls are up mounts come and go, most commands end
+ * soon, and ending a watch costs the kernel milliseconds. Earlier changes are found then, or at the end.
  */
 #pragma once
 
@@ -17,13 +15,12 @@ struct guard {
     struct pins pins;
     struct watch watch;
     struct tripwires tripwires;
-    const struct execs
-        *execs; /* the caller's; of them the guard only wants to know whether the command began */
+    const struct execs *execs; /* the caller's; the guard asks it only whether the command began */
     struct loop *loop;
     int timer_fd;
 };
 
-/* Before the launch; `launched` is filled in afterwards. The guard must stay where it is until its end. */
+/* Before the launch; `launched` is filled in afterwards. The guard must not move until its end. */
 int guard_begin(struct guard *guard, const struct launch *launch, struct launched *launched,
                 struct loop *loop, struct err *err) must_check;
 void guard_end(struct guard *guard);

@@ -260,7 +260,8 @@ static bool is_skipped(const struct walk *walk, const struct entry *before, cons
     return skips_match(walk->request->skips, child->name, has_child, children);
 }
 
-bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
+/* Is the file the same, and was it not written since that walk, as far as its times tell? */
+static bool is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
 {
     return scan_is_same_file(was, now) && timespec_between(now->changed, before->taken) > TICK_NANOSECONDS &&
            !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
@@ -272,7 +273,7 @@ static bool add_entry(struct walk *walk, const struct child *child, const char *
     struct scan *scan = walk->scan;
     struct entry entry = scan_entry_of(&child->status, path);
     const struct entry *before = earlier(walk, path);
-    bool is_same = before && scan_is_unchanged(walk->request->before, before, &entry);
+    bool is_same = before && is_unchanged(walk->request->before, before, &entry);
     if (!S_ISDIR(entry.mode) && entry.links > 1)
         note_hard_link(walk, &entry);
     bool is_doubted =
@@ -437,7 +438,7 @@ static const char *still_linked_to(const struct tree *tree, const struct entry *
 static void add_known(int top_fd, const struct scan_request *request, bool times_do_tell,
                       const struct entry *was, struct entry now, struct scan *scan)
 {
-    bool is_same = scan_is_unchanged(request->start, was, &now);
+    bool is_same = is_unchanged(request->start, was, &now);
     size_t own = scan->tree.entries.count;
     now.linked_to = still_linked_to(&scan->tree, was, &now);
     if (is_same)

@@ -85,8 +85,5 @@ void scan_attributes(int fd, struct arena *arena, struct entry *entry);
 /* Are inode, mode, owner, size and times the same? */
 bool scan_is_same_file(const struct entry *a, const struct entry *b);
 
-/* Is the file the same, and was it not written since that walk, as far as its times tell? */
-bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
-
 void scan_free(struct scan *scan);
 #define auto_scan __attribute__((cleanup(scan_free)))
