@@ -18,12 +18,29 @@
  *   FAREWELL   can follow any stage before the end: a client that speaks HTTP has been sent a 403, and its remaining bytes are
  *              read and dropped, since closing a socket with unread bytes would discard the answer.
  *
- * The file of each stage sets `ready` when it enters the stage. In LOOKUP and DIAL it is NULL: bytes from the client stay in
- * the socket's buffer until there is a peer to send them to.
+ * The file of each stage sets `ready` when it enters the stage. In LOOKUP and DIAL it is NULL: bytes that the client sends
+ * after those that were inspected stay in the socket's buffer until there is a peer to send them to.
+ *
+ * One copy
+ *
+ *   sendfile, splice and vmsplice queue pages by reference. The sender can rewrite them until they are read, so two reads of
+ *   the same bytes can differ. Hence no byte is looked at in a queue (MSG_PEEK): it is read once, into memory of this program,
+ *   judged there, and sent from there. Bytes that nobody judges may be spliced. These are all the places that judge bytes:
+ *
+ *     the client's first bytes    inspect.c reads them into `first`, and passes on that buffer
+ *     requests of HTTP            http.c keeps the head in http.line. What passes is added to outward.copied
+ *     the answer to an Upgrade    relay.c reads its first words, and adds them to inward.copied
+ *     the proxy's answer          dial.c reads it into inward.copied. The relay begins with what follows it
+ *     questions for names         resolver.c reads a question, by UDP or TCP, into its own memory
+ *     requests to process 1       asks.c, and bawn's lines (settings.c): one message of fixed or bounded size, read once
+ *     bawn's settings             settings.c reads the whole file once, and parses that copy
+ *
+ *   At a published port, and at an address that a rule names, nothing is judged.
  *
  * Invariants
  *
- *   1. While is_inspected is false no byte from inside is read, only peeked at, and so none is sent out.
+ *   1. While is_inspected is false no byte from inside is sent out. `first` has those that were read so far, and is empty
+ *      afterwards.
  *   2. A name at port 80 or 443 is not dialled while is_inspected is false.
  *   3. Only addresses that leads.c permits, the proxy and the host's loopback (host-port) are dialled. The name is not looked
  *      up again between the check and connect().
@@ -175,6 +192,7 @@ void connection_close(struct connection *connection)
     flow_free(&connection->outward, &egress->pipes);
     flow_free(&connection->inward, &egress->pipes);
     connection_set_deadline(connection, 0);
+    buf_free(&connection->first);
     buf_free(&connection->http.line);
     if (connection->next)
         connection->next->previous = connection->previous;

@@ -47,7 +47,9 @@ struct connection {
     size_t attempts_begun, attempts_open;
     struct attempt attempts[LOOKUP_MOST_ADDRESSES];
     int last_errnum;
+    struct buf first; /* what was read of the client's first bytes, until there is a verdict on them */
     struct http http;
+    size_t agreed_size; /* bytes of the server's agreement to change the protocol */
 };
 
 /* In STAGE_INSPECT, with a deadline. */
@@ -96,7 +98,7 @@ void accept_ready(struct watcher *watcher, uint32_t events);
 
 /*
  * Inspects the first bytes of a connection. One address may serve many hosts: the host that the client itself names, in TLS or
- * in HTTP, must be the name that it asked for. The bytes are only peeked at and stay in the socket.
+ * in HTTP, must be the name that it asked for. The bytes are read once: the copy that is judged is the copy that is sent.
  */
 
 /*
@@ -104,6 +106,12 @@ void accept_ready(struct watcher *watcher, uint32_t events);
  * more bytes, or it was refused or reset, and the caller returns at once.
  */
 bool connection_inspect(struct connection *connection) must_check;
+
+/*
+ * Checks bytes of a client that speaks HTTP, or may (http.h), and adds those that pass to outward.copied. On false the connection
+ * was refused, and the caller returns at once.
+ */
+bool connection_check_http(struct connection *connection, const char *bytes, size_t size) must_check;
 
 /* --- relay --- */
 

@@ -1,7 +1,8 @@
 """The world outside, for the tests of the network: servers in a network namespace of their own that remember who came.
 
 Started by lab.py as `world.py FOLDER` in that namespace. Commands come on standard input, one a line, as JSON, and each is
-answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers."""
+answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers, and
+{"delay": SECONDS} beside it how long each answer takes."""
 import base64
 import hashlib
 import http.server
@@ -18,7 +19,7 @@ import time
 
 FOLDER = pathlib.Path(sys.argv[1])
 SEEN, LOCK = [], threading.Lock()
-NAMES = {}
+NAMES, DELAY = {}, [0]
 HOST4, HOST6 = "0.0.0.0", "::"
 
 
@@ -33,7 +34,9 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 1024
 
     def handle_error(self, request, client_address):
-        pass
+        error = sys.exc_info()[1]
+        if isinstance(error, ssl.SSLError) and error.reason == "HTTP_REQUEST":
+            saw("not-tls", error.reason)
 
 
 class Server6(Server):
@@ -267,6 +270,7 @@ def answer_name(data: bytes) -> bytes:
     kind = struct.unpack("!H", data[at + 1 : at + 3])[0]
     question = data[12 : at + 5]
     saw("dns", name)
+    time.sleep(DELAY[0])
     known = NAMES.get(name)
     if known and isinstance(known[0], list):
         if kind == 1:
@@ -316,6 +320,7 @@ def main():
         if "names" in command:
             NAMES.clear()
             NAMES.update(command["names"])
+            DELAY[0] = command.get("delay", 0)
         with LOCK:
             seen = list(SEEN)
             if command.get("take"):
