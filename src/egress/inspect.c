@@ -90,10 +90,12 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
 {
     static const char ssh[] = "SSH-2.0-"; /* SSH sends no host name */
     uint16_t port = connection->asked.port;
+    if (port == PORT_HTTP) {
+        *ret_problem = "its first words are not those of HTTP";
+        return bytes[0] == TLS_HANDSHAKE ? VERDICT_REFUSE : VERDICT_HTTP;
+    }
     if (bytes[0] == TLS_HANDSHAKE)
         return inspect_tls(connection, bytes, size, ret_problem);
-    if (port == PORT_HTTP)
-        return VERDICT_HTTP;
     if (port != PORT_HTTPS)
         return inspect_any(connection, bytes, size, ret_problem);
     size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
