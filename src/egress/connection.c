@@ -52,6 +52,7 @@
  *   7. attempts_open counts the begun attempts that have not failed. attempts[attempts_begun] and those after it are unused.
  *   8. published_count counts the connections of published ports. It has a limit of its own, so that connections from the host
  *      cannot use up the descriptors for connections from inside.
+ *   9. egress->connections has every connection, the newest first. listener->connections counts those of a listener.
  *
  * Who owns which descriptor
  *
@@ -137,15 +138,16 @@ void connection_set_deadline(struct connection *connection, int64_t milliseconds
     connection->deadline = milliseconds ? now_milliseconds() + milliseconds : 0;
 }
 
-struct connection *connection_new(struct egress *egress)
+struct connection *connection_new(struct egress *egress, struct listener *listener)
 {
     struct connection *connection = must_realloc(NULL, 1, sizeof(*connection));
-    *connection = (struct connection){.egress = egress, .next = egress->connections};
+    *connection = (struct connection){.egress = egress, .next = egress->connections, .listener = listener};
     connection_set_deadline(connection, PATIENCE);
-    if (egress->connections)
-        egress->connections->previous = connection;
+    connection->accepted = connection->deadline - PATIENCE;
+    *(egress->connections ? &egress->connections->previous : &egress->oldest) = connection;
     egress->connections = connection;
     egress->connection_count++;
+    listener->connections++;
     return connection;
 }
 
@@ -194,13 +196,13 @@ void connection_close(struct connection *connection)
     connection_set_deadline(connection, 0);
     buf_free(&connection->first);
     buf_free(&connection->http.line);
-    if (connection->next)
-        connection->next->previous = connection->previous;
+    *(connection->next ? &connection->next->previous : &egress->oldest) = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;
     egress->connection_count--;
+    connection->listener->connections--;
     egress->published_count -= connection->published != 0;
     poller_retire(&egress->poller, connection);
-    listeners_pause(&egress->listeners, false); /* there is room for another one now */
+    listeners_resume(&egress->listeners); /* there is room for another one now */
 }
 
 void break_when_closed(int fd)

@@ -30,7 +30,8 @@ struct attempt {
 
 struct connection {
     struct egress *egress;
-    struct connection *next, *previous;
+    struct connection *next, *previous; /* the next older one, the next newer one */
+    struct listener *listener;
     struct side inner, outer;
     struct flow outward, inward;
     enum stage stage;
@@ -42,7 +43,7 @@ struct connection {
     uint16_t published; /* the port inside; 0: the connection comes from inside */
     bool tried_v6;      /* of a published port */
     bool waits_for_translators;
-    int64_t deadline /* 0: none */, next_attempt, began, moved /* while it gathers */;
+    int64_t deadline /* 0: none */, next_attempt, accepted, began, moved /* while it gathers */;
     struct lookup_result addresses;
     size_t attempts_begun, attempts_open;
     struct attempt attempts[LOOKUP_MOST_ADDRESSES];
@@ -53,7 +54,7 @@ struct connection {
 };
 
 /* In STAGE_INSPECT, with a deadline. */
-struct connection *connection_new(struct egress *egress);
+struct connection *connection_new(struct egress *egress, struct listener *listener);
 
 /* Changes the stage; `ready` (or NULL) is called from then on. */
 void connection_enter(struct connection *connection, enum stage stage, connection_ready *ready);
@@ -93,6 +94,14 @@ void break_when_closed(int fd);
 
 /* listeners.ready */
 void accept_ready(struct watcher *watcher, uint32_t events);
+
+/* --- room --- */
+
+/*
+ * Is there room for another connection at this listener? It may reset another connection to make room. If there is none, the
+ * listener is paused.
+ */
+bool room_make(struct egress *egress, struct listener *listener) must_check;
 
 /* --- inspect --- */
 
