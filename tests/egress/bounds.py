@@ -95,6 +95,26 @@ print(timed(lambda: exchange(allowed, 9000, b"x", 60)), timed(lambda: exchange(o
 
 
 @test
+def unfinished_requests_take_a_bounded_amount_of_memory(session):
+    """A head may be 16 KiB large. Thousands of such heads are refused; ordinary ones are served all the while."""
+    process = session.start(["connect allowed.test:80", "connect other.test:80"], "/usr/bin/python3", "-u", "-c", HELPERS + CROWD + """
+held = []
+for i in range(3000):
+    held.append(dial(allowed, 80))
+    held[-1].sendall(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nX: " + b"x" * 15900)
+print(timed(lambda: exchange(allowed, 80, GET, 60)[:12]))
+sys.stdin.readline()""",
+                            prefix=many_descriptors())
+    assert process.stdout.readline() == "(b'HTTP/1.1 200', True)\n"
+    (helper,) = attacks.helpers_of(process.pid)
+    (peak,) = [int(line.split()[1]) for line in open(f"/proc/{helper}/status") if line.startswith("VmHWM")]
+    process.stdin.close()
+    process.wait(timeout=60)
+    assert [event["why"] for event in session.events("refused")] == ["so many requests are unfinished that there is no room for a large one"]
+    assert peak < 100 * 1024, peak  # KiB
+
+
+@test
 def a_host_with_every_place_gives_one_to_a_host_that_has_none(session):
     """Its newest connections lose theirs. The others go on, and the one that found no place gets the next that is free."""
     process = session.start(["connect allowed.test:9000", "connect other.test:9000"], "/usr/bin/python3", "-c", HELPERS + CROWD + """
