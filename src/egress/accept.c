@@ -29,9 +29,9 @@ static void inspect_ready(struct connection *connection, bool is_inner, uint32_t
         connection_dial(connection);
 }
 
-static void begin_outward(struct egress *egress, int fd)
+static void begin_outward(struct egress *egress, struct listener *listener, int fd)
 {
-    struct connection *connection = connection_new(egress);
+    struct connection *connection = connection_new(egress, listener);
     struct sockaddr_storage address = {0};
     socklen_t size = sizeof(address);
     bool is_known = getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
@@ -57,8 +57,9 @@ static void begin_outward(struct egress *egress, int fd)
     }
 }
 
-static void begin_inward(struct egress *egress, int fd, uint16_t port)
+static void begin_inward(struct egress *egress, struct listener *listener, int fd)
 {
+    uint16_t port = listener->published;
     /* Any process of the host can connect to a published port, and must not use up the descriptors for those inside. */
     if (egress->published_count >= egress->most_published) {
         tell_trouble(&egress->tell,
@@ -67,7 +68,7 @@ static void begin_inward(struct egress *egress, int fd, uint16_t port)
         close(fd);
         return;
     }
-    struct connection *connection = connection_new(egress);
+    struct connection *connection = connection_new(egress, listener);
     connection->published = port;
     egress->published_count++;
     connection_enter(connection, STAGE_DIAL, NULL);
@@ -89,18 +90,17 @@ void accept_ready(struct watcher *watcher, uint32_t events)
     /* If few descriptors are ready, one connection is likely: a further round costs no more than a vain accept. */
     int most = egress->poller.ready < MOST_AT_ONCE ? egress->poller.ready : MOST_AT_ONCE;
     for (int i = 0; i < most; i++) {
-        if (egress->connection_count >= MOST_CONNECTIONS) {
-            listeners_pause(&egress->listeners, true);
+        if (!room_make(egress, listener))
             return;
-        }
         int fd = accept4(watcher->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && listeners_lack_room(errno))
-            listeners_pause(&egress->listeners, true);
+            listener_pause(listener);
         if (fd < 0)
             return;
+        listener->waits_since = 0;
         if (listener->published)
-            begin_inward(egress, fd, listener->published);
+            begin_inward(egress, listener, fd);
         else
-            begin_outward(egress, fd);
+            begin_outward(egress, listener, fd);
     }
 }

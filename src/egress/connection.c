@@ -18,12 +18,29 @@
  *   FAREWELL   can follow any stage before the end: a client that speaks HTTP has been sent a 403, and its remaining bytes are
  *              read and dropped, since closing a socket with unread bytes would discard the answer.
  *
- * The file of each stage sets `ready` when it enters the stage. In LOOKUP and DIAL it is NULL: bytes from the client stay in
- * the socket's buffer until there is a peer to send them to.
+ * The file of each stage sets `ready` when it enters the stage. In LOOKUP and DIAL it is NULL: bytes that the client sends
+ * after those that were inspected stay in the socket's buffer until there is a peer to send them to.
+ *
+ * One copy
+ *
+ *   sendfile, splice and vmsplice queue pages by reference. The sender can rewrite them until they are read, so two reads of
+ *   the same bytes can differ. Hence no byte is looked at in a queue (MSG_PEEK): it is read once, into memory of this program,
+ *   judged there, and sent from there. Bytes that nobody judges may be spliced. These are all the places that judge bytes:
+ *
+ *     the client's first bytes    inspect.c reads them into `first`, and passes on that buffer
+ *     requests of HTTP            http.c keeps the head in http.line. What passes is added to outward.copied
+ *     the answer to an Upgrade    relay.c reads its first words, and adds them to inward.copied
+ *     the proxy's answer          dial.c reads it into inward.copied. The relay begins with what follows it
+ *     questions for names         resolver.c reads a question, by UDP or TCP, into its own memory
+ *     requests to process 1       asks.c, and bawn's lines (settings.c): one message of fixed or bounded size, read once
+ *     bawn's settings             settings.c reads the whole file once, and parses that copy
+ *
+ *   At a published port, and at an address that a rule names, nothing is judged.
  *
  * Invariants
  *
- *   1. While is_inspected is false no byte from inside is read, only peeked at, and so none is sent out.
+ *   1. While is_inspected is false no byte from inside is sent out. `first` has those that were read so far, and is empty
+ *      afterwards.
  *   2. A name at port 80 or 443 is not dialled while is_inspected is false.
  *   3. Only addresses that leads.c permits, the proxy and the host's loopback (host-port) are dialled. The name is not looked
  *      up again between the check and connect().
@@ -35,6 +52,9 @@
  *   7. attempts_open counts the begun attempts that have not failed. attempts[attempts_begun] and those after it are unused.
  *   8. published_count counts the connections of published ports. It has a limit of its own, so that connections from the host
  *      cannot use up the descriptors for connections from inside.
+ *   9. Bytes without a verdict are bounded: by 32 KiB for `first` and 64 KiB for http.line, and by MOST_HELD for all connections
+ *      together. Beyond that each connection still has its SHARE.
+ *  10. egress->connections has every connection, the newest first. listener->connections counts those of a listener.
  *
  * Who owns which descriptor
  *
@@ -57,6 +77,8 @@ enum {
     PATIENCE = 30000, /* milliseconds, for all stages before RELAY */
     FAREWELL = 1000,
     MOST_ACCOUNTS = 1000,
+    MOST_HELD = 64 << 20, /* bytes, for unfinished requests of all connections */
+    SHARE = 8192,         /* bytes that any connection may hold: far more than most hellos and heads have */
 };
 
 const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE])
@@ -120,16 +142,28 @@ void connection_set_deadline(struct connection *connection, int64_t milliseconds
     connection->deadline = milliseconds ? now_milliseconds() + milliseconds : 0;
 }
 
-struct connection *connection_new(struct egress *egress)
+struct connection *connection_new(struct egress *egress, struct listener *listener)
 {
     struct connection *connection = must_realloc(NULL, 1, sizeof(*connection));
-    *connection = (struct connection){.egress = egress, .next = egress->connections};
+    *connection = (struct connection){.egress = egress, .next = egress->connections, .listener = listener};
     connection_set_deadline(connection, PATIENCE);
-    if (egress->connections)
-        egress->connections->previous = connection;
+    connection->accepted = connection->deadline - PATIENCE;
+    *(egress->connections ? &egress->connections->previous : &egress->oldest) = connection;
     egress->connections = connection;
     egress->connection_count++;
+    listener->connections++;
     return connection;
+}
+
+bool connection_may_hold(struct connection *connection)
+{
+    struct egress *egress = connection->egress;
+    if (!connection->http.line.size && connection->http.line.capacity > SHARE)
+        buf_free(&connection->http.line);
+    size_t held = connection->first.capacity + connection->http.line.capacity;
+    egress->held += held - connection->held;
+    connection->held = held;
+    return held <= SHARE || egress->held <= MOST_HELD;
 }
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
@@ -163,6 +197,16 @@ void connection_account(const struct connection *connection)
                                             (long long)(now_milliseconds() - connection->began)));
 }
 
+static void leave_gathering(struct connection *connection)
+{
+    struct connection **link = &connection->egress->gathering;
+    while (*link && *link != connection)
+        link = &(*link)->next_gathering;
+    if (*link)
+        *link = connection->next_gathering;
+    connection->is_gathering = false;
+}
+
 void connection_close(struct connection *connection)
 {
     struct egress *egress = connection->egress;
@@ -175,14 +219,18 @@ void connection_close(struct connection *connection)
     flow_free(&connection->outward, &egress->pipes);
     flow_free(&connection->inward, &egress->pipes);
     connection_set_deadline(connection, 0);
+    buf_free(&connection->first);
     buf_free(&connection->http.line);
-    if (connection->next)
-        connection->next->previous = connection->previous;
+    egress->held -= connection->held;
+    *(connection->next ? &connection->next->previous : &egress->oldest) = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;
+    if (connection->is_gathering)
+        leave_gathering(connection);
     egress->connection_count--;
+    connection->listener->connections--;
     egress->published_count -= connection->published != 0;
     poller_retire(&egress->poller, connection);
-    listeners_pause(&egress->listeners, false); /* there is room for another one now */
+    listeners_resume(&egress->listeners); /* there is room for another one now */
 }
 
 void break_when_closed(int fd)

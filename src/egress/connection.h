@@ -30,7 +30,10 @@ struct attempt {
 
 struct connection {
     struct egress *egress;
-    struct connection *next, *previous;
+    struct connection *next, *previous; /* the next older one, the next newer one */
+    struct connection *next_gathering;
+    bool is_gathering; /* it is in the list egress->gathering */
+    struct listener *listener;
     struct side inner, outer;
     struct flow outward, inward;
     enum stage stage;
@@ -42,16 +45,19 @@ struct connection {
     uint16_t published; /* the port inside; 0: the connection comes from inside */
     bool tried_v6;      /* of a published port */
     bool waits_for_translators;
-    int64_t deadline /* 0: none */, next_attempt, began, moved /* while it gathers */;
+    int64_t deadline /* 0: none */, next_attempt, accepted, began, moved /* while it gathers */;
     struct lookup_result addresses;
     size_t attempts_begun, attempts_open;
     struct attempt attempts[LOOKUP_MOST_ADDRESSES];
     int last_errnum;
+    struct buf first; /* what was read of the client's first bytes, until there is a verdict on them */
     struct http http;
+    size_t held;        /* the memory that `first` and http.line take */
+    size_t agreed_size; /* bytes of the server's agreement to change the protocol */
 };
 
 /* In STAGE_INSPECT, with a deadline. */
-struct connection *connection_new(struct egress *egress);
+struct connection *connection_new(struct egress *egress, struct listener *listener);
 
 /* Changes the stage; `ready` (or NULL) is called from then on. */
 void connection_enter(struct connection *connection, enum stage stage, connection_ready *ready);
@@ -70,6 +76,9 @@ void connection_close(struct connection *connection);
 void connection_reset(struct connection *connection); /* both peers see a broken connection (RST) */
 void connection_refuse(struct connection *connection, const char *sentence);
 void connection_fail(struct connection *connection, int errnum, const char *sentence /* if errnum is 0 */);
+
+/* Counts `first` and http.line. Returns false if unfinished requests of all connections take too much, and this one has a part in it. */
+bool connection_may_hold(struct connection *connection) must_check;
 
 /* The name, or the address as text. */
 const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE]);
@@ -92,11 +101,19 @@ void break_when_closed(int fd);
 /* listeners.ready */
 void accept_ready(struct watcher *watcher, uint32_t events);
 
+/* --- room --- */
+
+/*
+ * Is there room for another connection at this listener? It may reset another connection to make room. If there is none, the
+ * listener is paused.
+ */
+bool room_make(struct egress *egress, struct listener *listener) must_check;
+
 /* --- inspect --- */
 
 /*
  * Inspects the first bytes of a connection. One address may serve many hosts: the host that the client itself names, in TLS or
- * in HTTP, must be the name that it asked for. The bytes are only peeked at and stay in the socket.
+ * in HTTP, must be the name that it asked for. The bytes are read once: the copy that is judged is the copy that is sent.
  */
 
 /*
@@ -104,6 +121,12 @@ void accept_ready(struct watcher *watcher, uint32_t events);
  * more bytes, or it was refused or reset, and the caller returns at once.
  */
 bool connection_inspect(struct connection *connection) must_check;
+
+/*
+ * Checks bytes of a client that speaks HTTP, or may (http.h), and adds those that pass to outward.copied. On false the connection
+ * was refused, and the caller returns at once.
+ */
+bool connection_check_http(struct connection *connection, const char *bytes, size_t size) must_check;
 
 /* --- relay --- */
 

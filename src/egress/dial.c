@@ -26,22 +26,30 @@ static void is_through(struct connection *connection)
     connection_relay(connection);
 }
 
-/* Reads the proxy's answer and nothing after it: the next byte is the host's. */
+static void proxy_agrees(struct connection *connection, size_t answer_size)
+{
+    flow_drop(&connection->inward, answer_size);
+    is_through(connection);
+}
+
+/* Reads the proxy's answer. Bytes after it are the host's: the relay begins with them. */
 static void proxy_ready(struct connection *connection, bool is_inner, uint32_t events)
 {
     (void)events;
     if (is_inner)
         return;
+    struct flow *in = &connection->inward;
     char bytes[PROXY_LARGEST_ANSWER];
-    int fd = connection->outer.watcher.fd;
-    ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+    ssize_t got = recv(connection->outer.watcher.fd, bytes, sizeof(bytes) - in->copied.size, MSG_DONTWAIT);
     if (got < 0 && errno == EAGAIN)
         return;
-    ptrdiff_t size = got <= 0 ? -1 : proxy_read_answer(bytes, (size_t)got);
+    if (got > 0)
+        buf_add(&in->copied, bytes, (size_t)got);
+    ptrdiff_t size = got <= 0 ? -1 : proxy_read_answer(in->copied.bytes, in->copied.size);
     if (size < 0)
         connection_fail(connection, 0, "the proxy does not connect to it");
-    else if (size > 0 && recv(fd, bytes, (size_t)size, MSG_DONTWAIT) == size)
-        is_through(connection);
+    else if (size > 0)
+        proxy_agrees(connection, (size_t)size);
 }
 
 static void ask_proxy(struct connection *connection)
@@ -55,7 +63,7 @@ static void ask_proxy(struct connection *connection)
     if (send(outer->fd, request.bytes, request.size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)request.size)
         connection_fail(connection, errno, "");
     else
-        poller_change(&egress->poller, outer, EPOLLIN | EPOLLET);
+        poller_change(&egress->poller, outer, EPOLLIN);
 }
 
 static void connected(struct connection *connection, struct attempt *attempt)

@@ -9,6 +9,7 @@
  *   main.c         starts, enters its own sandbox (sandbox.c), runs the event loop
  *   settings.c     reads bawn's lines: rules, sockets, names
  *   accept.c       accepts connections and finds the rule for each
+ *   room.c         decides who gets a place when there are too many connections
  *   dial.c         looks the host up and connects to it                              lookup.c, proxy.c
  *   relay.c        moves bytes in both directions                                    flow.c, pipes.c, http.c
  *   inspect.c      checks that the first bytes name the same host                    hello.c
@@ -47,7 +48,7 @@
 #include "egress/tell.h"
 
 enum {
-    MOST_CONNECTIONS = 4096,
+    MOST_CONNECTIONS = 16384,
     MOST_PUBLISHED = 2048, /* of them, accepted at published ports */
 };
 
@@ -73,12 +74,14 @@ struct egress {
     struct pipes pipes;
     struct lookup *lookup;
     struct watcher looked_up;
-    struct connection *connections;
+    struct connection *connections, *oldest; /* the newest first */
     size_t connection_count, published_count, most_published;
-    size_t pending;    /* connections that have a deadline */
-    int64_t next_look; /* at the deadlines */
-    bool gathers;      /* a flow of some connection gathers (flow.h) */
-    int64_t gathers_looked;
+    size_t held;                  /* the sum of connection.held */
+    size_t most_descriptors;      /* for listeners, and two for each connection */
+    size_t pending;               /* connections that have a deadline */
+    int64_t next_look;            /* at the deadlines */
+    struct connection *gathering; /* those with a flow that gathers (flow.h), or did a moment ago */
+    int64_t gathering_looked;
     struct endpoint last_connected; /* a repeated connection to the same endpoint is not reported again */
     size_t accounts;                /* `closed` lines so far */
     VEC(struct confirmation) unconfirmed;

@@ -61,6 +61,13 @@ bool flow_send(struct flow *flow, int to)
     return true;
 }
 
+void flow_drop(struct flow *flow, size_t size)
+{
+    flow->copied_sent = size;
+    if (size == flow->copied.size)
+        flow->copied.size = flow->copied_sent = 0;
+}
+
 /* Returns how many bytes came, 0 at the end, -1 with errno. */
 static ssize_t move_few(struct flow *flow, int from, int to)
 {

@@ -60,6 +60,9 @@ ssize_t flow_receive(struct flow *flow, int from, const char **ret_bytes);
 /* Sends the bytes in `copied`, and then the end. Returns false if the connection broke. */
 bool flow_send(struct flow *flow, int to);
 
+/* Takes so many bytes off the front of `copied`, of which none has been sent yet. */
+void flow_drop(struct flow *flow, size_t size);
+
 /*
  * Waking for every packet takes processor time from the sender and the receiver. flow_gather raises SO_RCVLOWAT for a flow that
  * has come without a pause for long. The last bytes may be fewer than that: the caller must call flow_hurry if the flow does

@@ -1,16 +1,15 @@
 #include "egress/connection.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 
 #include "egress/hello.h"
 
+static const char no_room[] = "so many requests are unfinished that there is no room for a large one";
+
 enum { TLS_CHANGE = 20, TLS_ALERT = 21, TLS_HANDSHAKE = 22 };
 
 enum verdict {
-    VERDICT_SILENT,  /* nothing has come yet */
     VERDICT_WAIT,    /* too few bytes */
     VERDICT_PASS,    /* the right host, or a protocol without host names */
     VERDICT_HTTP,    /* http.c checks each request */
@@ -93,10 +92,12 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
 {
     static const char ssh[] = "SSH-2.0-"; /* SSH sends no host name */
     uint16_t port = connection->asked.port;
+    if (port == PORT_HTTP) {
+        *ret_problem = "its first words are not those of HTTP";
+        return bytes[0] == TLS_HANDSHAKE ? VERDICT_REFUSE : VERDICT_HTTP;
+    }
     if (bytes[0] == TLS_HANDSHAKE)
         return inspect_tls(connection, bytes, size, ret_problem);
-    if (port == PORT_HTTP)
-        return VERDICT_HTTP;
     if (port != PORT_HTTPS)
         return inspect_any(connection, bytes, size, ret_problem);
     size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
@@ -106,44 +107,81 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
     return known == sizeof(ssh) - 1 ? VERDICT_UNKNOWN : VERDICT_WAIT;
 }
 
-static bool has_ended(int fd)
-{
-    struct tcp_info information = {0};
-    socklen_t size = sizeof(information);
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &information, &size) == 0 &&
-           information.tcpi_state == TCP_CLOSE_WAIT;
-}
-
 /* Nothing more comes. An incomplete TLS header is refused, unless the port takes any protocol. */
-static enum verdict inspect_end(const struct connection *connection, uint8_t first)
+static enum verdict inspect_end(const struct connection *connection)
 {
-    return first == TLS_HANDSHAKE || connection->asked.port == PORT_HTTPS ? VERDICT_REFUSE : VERDICT_UNKNOWN;
+    const struct buf *first = &connection->first;
+    if (!first->size)
+        return connection->stage == STAGE_INSPECT ? VERDICT_BROKEN : VERDICT_PASS;
+    bool must_be_whole = first->bytes[0] == TLS_HANDSHAKE || connection->asked.port == PORT_HTTPS;
+    return must_be_whole ? VERDICT_REFUSE : VERDICT_UNKNOWN;
 }
 
-static enum verdict look(const struct connection *connection, bool is_over, const char **ret_problem)
+/*
+ * Reads until the bytes suffice for a verdict, or no more are there: epoll reports an edge, and the end may have come together
+ * with the last bytes.
+ */
+static enum verdict read_first(struct connection *connection, const char **ret_problem)
 {
     enum { LARGEST = 2 * HELLO_LARGEST };
-    uint8_t bytes[LARGEST];
-    ssize_t got = recv(connection->inner.watcher.fd, bytes, LARGEST, MSG_PEEK | MSG_DONTWAIT);
-    if (got < 0)
-        return errno == EAGAIN || errno == EINTR ? VERDICT_SILENT : VERDICT_BROKEN;
-    if (got == 0)
-        return connection->stage == STAGE_INSPECT ? VERDICT_BROKEN : VERDICT_PASS;
-    enum verdict verdict = inspect(connection, bytes, (size_t)got, ret_problem);
-    if (verdict == VERDICT_WAIT && got == LARGEST)
-        return VERDICT_REFUSE;
-    return verdict == VERDICT_WAIT && is_over ? inspect_end(connection, bytes[0]) : verdict;
+    struct buf *first = &connection->first;
+    enum verdict verdict = VERDICT_WAIT;
+    while (verdict == VERDICT_WAIT) {
+        const char *bytes;
+        ssize_t got = flow_receive(&connection->outward, connection->inner.watcher.fd, &bytes);
+        if (got < 0)
+            return errno == EAGAIN || errno == EINTR ? VERDICT_WAIT : VERDICT_BROKEN;
+        if (got == 0)
+            return inspect_end(connection);
+        buf_add(first, bytes, (size_t)got);
+        verdict = inspect(connection, (const uint8_t *)first->bytes, first->size, ret_problem);
+        if (verdict == VERDICT_WAIT && first->size >= LARGEST)
+            return VERDICT_REFUSE;
+        if (verdict == VERDICT_WAIT && !connection_may_hold(connection)) {
+            *ret_problem = no_room;
+            return VERDICT_REFUSE;
+        }
+    }
+    return verdict;
+}
+
+bool connection_check_http(struct connection *connection, const char *bytes, size_t size)
+{
+    char text[ENDPOINT_TEXT_SIZE];
+    const char *problem = "it sends before the change of protocol is agreed to";
+    if (http_take(&connection->http, connection_host(connection, text), connection->asked.port, bytes, size,
+                  &connection->outward.copied, &problem) != (ptrdiff_t)size) {
+        connection_refuse(connection, problem);
+        return false;
+    }
+    if (!connection_may_hold(connection)) {
+        connection_refuse(connection, no_room);
+        return false;
+    }
+    if (connection->http.state == HTTP_PASSING)
+        connection->speaks_http = false; /* the rest is not HTTP: no need to read it */
+    return true;
+}
+
+/* The same bytes that were inspected are sent, or are checked as HTTP and sent as far as they pass. */
+static bool pass_first(struct connection *connection)
+{
+    struct buf first = connection->first;
+    connection->first = (struct buf){0};
+    connection->is_inspected = true;
+    if (!connection->speaks_http) {
+        connection->outward.copied = first;
+        return connection_may_hold(connection); /* it holds nothing any more */
+    }
+    bool has_passed = connection_check_http(connection, first.bytes, first.size);
+    buf_free(&first);
+    return has_passed;
 }
 
 bool connection_inspect(struct connection *connection)
 {
     const char *problem = "its first words do not tell which host it is for";
-    enum verdict verdict = look(connection, false, &problem);
-    /* The last bytes may have come between the peek and the check for the end: peek again. */
-    if (verdict == VERDICT_WAIT && has_ended(connection->inner.watcher.fd))
-        verdict = look(connection, true, &problem);
-    switch (verdict) {
-    case VERDICT_SILENT:
+    switch (read_first(connection, &problem)) {
     case VERDICT_WAIT:
         return false;
     case VERDICT_BROKEN:
@@ -162,6 +200,5 @@ bool connection_inspect(struct connection *connection)
         connection->speaks_http = true;
         break;
     }
-    connection->is_inspected = true;
-    return true;
+    return pass_first(connection);
 }

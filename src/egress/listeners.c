@@ -26,15 +26,26 @@ int listeners_add(struct listeners *listeners, int fd, uint16_t published)
     return 0;
 }
 
-void listeners_pause(struct listeners *listeners, bool pause)
+void listener_pause(struct listener *listener)
 {
-    if (listeners->are_paused == pause)
+    listener->all->are_paused = true;
+    poller_change(listener->all->poller, &listener->watcher, 0);
+}
+
+void listeners_pause_names(struct listeners *listeners)
+{
+    listeners->are_paused = true;
+    poller_change(listeners->poller, listeners->name_streams, 0);
+}
+
+void listeners_resume(struct listeners *listeners)
+{
+    if (!listeners->are_paused)
         return;
-    listeners->are_paused = pause;
+    listeners->are_paused = false;
     for (struct listener *at = listeners->first; at; at = at->next)
-        poller_change(listeners->poller, &at->watcher, pause ? 0 : EPOLLIN);
-    if (!pause)
-        poller_change(listeners->poller, listeners->name_streams, EPOLLIN);
+        poller_change(listeners->poller, &at->watcher, EPOLLIN);
+    poller_change(listeners->poller, listeners->name_streams, EPOLLIN);
 }
 
 bool listeners_lack_room(int errnum)

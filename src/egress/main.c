@@ -7,7 +7,11 @@
 #include "egress/connection.h"
 #include "egress/egress.h"
 
-enum { TICK = 50, INSTANT = 1 }; /* milliseconds */
+enum {
+    TICK = 50, /* milliseconds */
+    INSTANT = 1,
+    MOST_OTHERS = 256, /* descriptors for pipes, questions for names, lookups and channels */
+};
 
 /* Ends connections whose time is up, and dials further addresses. Returns how long the poller may sleep. */
 static int keep_deadlines(struct egress *egress)
@@ -18,8 +22,7 @@ static int keep_deadlines(struct egress *egress)
     if (now < egress->next_look)
         return TICK;
     egress->next_look = now + TICK;
-    if (egress->connection_count < MOST_CONNECTIONS)
-        listeners_pause(&egress->listeners, false);
+    listeners_resume(&egress->listeners);
     for (struct connection *at = egress->connections, *next; at; at = next) {
         next = at->next;
         if (!at->deadline)
@@ -74,6 +77,8 @@ static int start(struct egress *egress, int settings_fd, int link_fd, int channe
         setrlimit(RLIMIT_NOFILE, &files);
         /* The other half is for connections, which need two descriptors each. */
         egress->listeners.most = files.rlim_max / 2;
+        rlim_t others = files.rlim_max / 8 < MOST_OTHERS ? files.rlim_max / 8 : MOST_OTHERS;
+        egress->most_descriptors = files.rlim_max - others;
         egress->most_published = files.rlim_max / 8 < MOST_PUBLISHED ? files.rlim_max / 8 : MOST_PUBLISHED;
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};

@@ -23,31 +23,38 @@ static bool http_move(struct connection *connection)
     ssize_t got = flow_receive(out, connection->inner.watcher.fd, &bytes);
     if (got < 0)
         return errno == EAGAIN || errno == EINTR;
-    char text[ENDPOINT_TEXT_SIZE];
-    const char *problem = "it sends before the change of protocol is agreed to";
-    if (got && http_take(&connection->http, connection_host(connection, text), connection->asked.port, bytes,
-                         (size_t)got, &out->copied, &problem) != got) {
-        connection_refuse(connection, problem);
+    if (got && !connection_check_http(connection, bytes, (size_t)got))
         return false;
-    }
-    if (connection->http.state == HTTP_PASSING)
-        connection->speaks_http = false; /* the rest is not HTTP: no need to read it */
     return flow_send(out, outer);
 }
 
-/* Peeks at the answer to an Upgrade request: does the server change the protocol? */
-static void http_hear_agreement(struct connection *connection)
+/*
+ * Reads the beginning of the answer to an Upgrade request, and hands it on: does the server change the protocol? Returns false
+ * if the connection broke.
+ */
+static bool http_hear_agreement(struct connection *connection)
 {
     static const char agreed[] = "HTTP/1.1 101";
-    char words[sizeof(agreed) - 1];
-    ssize_t got = recv(connection->outer.watcher.fd, words, sizeof(words), MSG_PEEK | MSG_DONTWAIT);
+    enum { SIZE = sizeof(agreed) - 1 };
+    struct flow *in = &connection->inward;
+    int inner = connection->inner.watcher.fd;
+    if (!flow_send(in, inner))
+        return false;
+    if (flow_is_stuck(in) || in->ended)
+        return true;
+    const char *bytes;
+    ssize_t got = flow_receive(in, connection->outer.watcher.fd, &bytes);
     if (got < 0)
-        return;
-    bool may_agree = got > 0 && memcmp(words, agreed, (size_t)got) == 0;
+        return errno == EAGAIN || errno == EINTR;
+    size_t missing = SIZE - connection->agreed_size, part = (size_t)got < missing ? (size_t)got : missing;
+    bool may_agree = got && memcmp(bytes, agreed + connection->agreed_size, part) == 0;
+    connection->agreed_size += part;
     if (!may_agree)
         connection->http.state = HTTP_HEAD;
-    else if (got == sizeof(words))
+    else if (connection->agreed_size == SIZE)
         connection->http.state = HTTP_PASSING;
+    buf_add(&in->copied, bytes, (size_t)got);
+    return flow_send(in, inner);
 }
 
 /* Sets the events that each side waits for. */
@@ -59,10 +66,6 @@ static void watch_sides(struct connection *connection)
     bool reads_inner = !out->ended && !out_is_stuck && !http_is_waiting(connection);
     uint32_t inner = (reads_inner ? EPOLLIN : 0U) | (in_is_stuck ? EPOLLOUT : 0U);
     uint32_t outer = (!in->ended && !in_is_stuck ? EPOLLIN : 0U) | (out_is_stuck ? EPOLLOUT : 0U);
-    if (!connection->is_inspected && inner & EPOLLIN)
-        inner |= EPOLLET; /* peeked bytes stay in the socket: epoll would report them for ever */
-    if (http_is_waiting(connection) && outer & EPOLLIN)
-        outer |= EPOLLET;
     poller_change(poller, &connection->inner.watcher, inner);
     poller_change(poller, &connection->outer.watcher, outer);
 }
@@ -79,28 +82,36 @@ static void gather(struct connection *connection)
     flow_gather(&connection->inward, connection->outer.watcher.fd);
     if (gathers(connection)) {
         connection->moved = now_milliseconds();
-        egress->gathers = true;
+        if (!connection->is_gathering) {
+            connection->next_gathering = egress->gathering;
+            egress->gathering = connection;
+        }
+        connection->is_gathering = true;
     }
 }
 
 bool relay_keep_time(struct egress *egress)
 {
     enum { SILENCE = 2 }; /* milliseconds; the first one may be a fraction */
-    if (!egress->gathers)
+    if (!egress->gathering)
         return false;
     int64_t now = now_milliseconds();
-    if (now == egress->gathers_looked)
+    if (now == egress->gathering_looked)
         return true;
-    egress->gathers_looked = now;
-    egress->gathers = false;
-    for (struct connection *at = egress->connections; at; at = at->next) {
+    egress->gathering_looked = now;
+    for (struct connection **link = &egress->gathering; *link;) {
+        struct connection *at = *link;
         if (gathers(at) && now - at->moved >= SILENCE) {
             flow_hurry(&at->outward, at->inner.watcher.fd);
             flow_hurry(&at->inward, at->outer.watcher.fd);
         }
-        egress->gathers |= gathers(at);
+        at->is_gathering = gathers(at);
+        if (at->is_gathering)
+            link = &at->next_gathering;
+        else
+            *link = at->next_gathering;
     }
-    return egress->gathers;
+    return egress->gathering != NULL;
 }
 
 static void relay_round(struct connection *connection, bool from_inner, bool from_outer)
@@ -118,8 +129,10 @@ static void relay_round(struct connection *connection, bool from_inner, bool fro
         connection_reset(connection);
         return;
     }
-    if (http_is_waiting(connection))
-        http_hear_agreement(connection);
+    if (http_is_waiting(connection) && !http_hear_agreement(connection)) {
+        connection_reset(connection);
+        return;
+    }
     if (from_outer && !http_is_waiting(connection) &&
         !flow_move(&connection->inward, &egress->pipes, outer, inner)) {
         connection_reset(connection);
@@ -157,6 +170,14 @@ void connection_relay(struct connection *connection)
         if (!connection_inspect(connection))
             return;
     }
-    /* The peer that connected has mostly sent something by now. The other one has not, or epoll will report it. */
-    relay_round(connection, !connection->published, connection->published);
+    /*
+     * The client's first bytes have been read, as has what a proxy sent beyond its answer. Without them, the peer that connected
+     * has mostly sent something by now. The other one has not, or epoll will report it.
+     */
+    bool has_first = flow_is_stuck(&connection->outward);
+    if (!flow_send(&connection->outward, connection->outer.watcher.fd) ||
+        !flow_send(&connection->inward, connection->inner.watcher.fd))
+        connection_reset(connection);
+    else
+        relay_round(connection, !connection->published && !has_first, connection->published);
 }

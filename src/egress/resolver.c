@@ -313,8 +313,7 @@ static void make_room(struct resolver *resolver)
         stream_close(resolver->streams.at[0]);
         return;
     }
-    listeners_pause(resolver->listeners, true);
-    poller_change(resolver->poller, &resolver->listening, 0);
+    listeners_pause_names(resolver->listeners);
 }
 
 static void streams_ready(struct watcher *watcher, uint32_t events)

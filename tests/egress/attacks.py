@@ -141,6 +141,31 @@ print(attempt(lambda: context.wrap_socket(dial("allowed.test", 443))), attempt(l
 
 
 @test
+@sanitized_too
+def on_port_80_nothing_passes_but_HTTP(session):
+    """Neither TLS with the right name, nor with none, nor ssh. The server at port 80 answers whatever comes with a 400."""
+    code = """
+import ssl
+def hello(name):
+    context, outgoing = ssl.create_default_context(), ssl.MemoryBIO()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try: context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError: return outgoing.read() + b"\\r\\n"
+said = lambda first: attempt(lambda: exchange("allowed.test", 80, first))
+for first in (hello("allowed.test"), hello(None), b"SSH-2.0-x\\r\\n"):
+    got = said(first)
+    print("400" if b"400" in got[:500] else got[-60:]) if type(got) is bytes else print(got)
+print(said(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n")[:12])"""
+    assert session.outside(code).out == "400\n" * 3 + "b'HTTP/1.1 200'\n"
+    session.lab.take()
+    for rule in ("connect allowed.test:80", f"connect allowed.test:80{HOST_UNNAMED}"):
+        done = session.python([rule], code)
+        lines = done.out.splitlines()
+        assert lines[:2] == ["ECONNRESET"] * 2 and "is not of HTTP/1.1" in lines[2] and lines[3] == "b'HTTP/1.1 200'", done
+    assert {event["why"] for event in session.events("refused")} == {"its first words are not those of HTTP", "the request is not of HTTP/1.1"}
+
+
+@test
 def TLS_without_a_name_passes_by_a_rule_that_says_so(session):
     code = """
 import ssl

@@ -65,6 +65,76 @@ print(exchange("allowed.test", 80, b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\
     assert done.out == "b'xthe end'\nb'HTTP/1.1 200 OK'\n", done
 
 
+CROWD = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+def connecting(address, port):
+    s = socket.socket()
+    s.setblocking(False)
+    s.connect_ex((address, port))
+    return s
+def timed(action):
+    began = time.monotonic()
+    return attempt(action), time.monotonic() - began < 3
+allowed, other = socket.gethostbyname("allowed.test"), socket.gethostbyname("other.test")
+GET = b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n"
+"""
+
+
+@test
+def five_thousand_clients_that_say_nothing_delay_no_other(session):
+    """They may take every place that there is, and lose it after a moment where somebody else wants it."""
+    rules = ["connect allowed.test", "connect allowed.test:80", "connect allowed.test:9000", "connect other.test:9000"]
+    process = session.start(rules, "/usr/bin/python3", "-c", HELPERS + CROWD + """
+held = [connecting(allowed, 443) for i in range(5000)]
+print(timed(lambda: exchange(allowed, 9000, b"x", 60)), timed(lambda: exchange(other, 9000, b"x", 60)), timed(lambda: exchange(allowed, 80, GET, 60)[:12]))""",
+                            prefix=["prlimit", "--nofile=6000:6000"])
+    out, err = process.communicate(timeout=120)
+    assert out == "(b'xthe end', True) (b'xthe end', True) (b'HTTP/1.1 200', True)\n", out + err
+    assert [event["why"] for event in session.events("network-trouble")] == ["so many connections are open that those that say nothing are reset"]
+
+
+@test
+def unfinished_requests_take_a_bounded_amount_of_memory(session):
+    """A head may be 16 KiB large. Thousands of such heads are refused; ordinary ones are served all the while."""
+    process = session.start(["connect allowed.test:80", "connect other.test:80"], "/usr/bin/python3", "-u", "-c", HELPERS + CROWD + """
+held = []
+for i in range(3000):
+    held.append(dial(allowed, 80))
+    held[-1].sendall(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nX: " + b"x" * 15900)
+print(timed(lambda: exchange(allowed, 80, GET, 60)[:12]))
+sys.stdin.readline()""",
+                            prefix=many_descriptors())
+    assert process.stdout.readline() == "(b'HTTP/1.1 200', True)\n"
+    (helper,) = attacks.helpers_of(process.pid)
+    (peak,) = [int(line.split()[1]) for line in open(f"/proc/{helper}/status") if line.startswith("VmHWM")]
+    process.stdin.close()
+    process.wait(timeout=60)
+    assert [event["why"] for event in session.events("refused")] == ["so many requests are unfinished that there is no room for a large one"]
+    assert peak < 100 * 1024, peak  # KiB
+
+
+@test
+def a_host_with_every_place_gives_one_to_a_host_that_has_none(session):
+    """Its newest connections lose theirs. The others go on, and the one that found no place gets the next that is free."""
+    process = session.start(["connect allowed.test:9000", "connect other.test:9000"], "/usr/bin/python3", "-c", HELPERS + CROWD + """
+def hear(s, timeout):
+    s.settimeout(timeout)
+    return attempt(lambda: s.recv(1))
+held = []
+while len(held) < 400:
+    held.append(dial(allowed, 9000))
+    held[-1].sendall(b"x")
+    if hear(held[-1], 0.5) != b"x":
+        break
+print(len(held) > 100, timed(lambda: exchange(other, 9000, b"x", 60)))
+for s in held[:50]: s.sendall(b"y")
+print({hear(s, 10) for s in held[:50]}, hear(held[-1], 10))""", prefix=["prlimit", "--nofile=420:420"])
+    out, err = process.communicate(timeout=120)
+    assert out == "True (b'xthe end', True)\n{b'y'} b'x'\n", out + err
+    assert [event["why"] for event in session.events("network-trouble")] == ["so many connections are open that a host with many loses some to others"]
+
+
 @test
 @sanitized_too
 def when_descriptors_are_there_again_connections_are_made_again(session):

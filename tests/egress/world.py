@@ -1,7 +1,8 @@
 """The world outside, for the tests of the network: servers in a network namespace of their own that remember who came.
 
 Started by lab.py as `world.py FOLDER` in that namespace. Commands come on standard input, one a line, as JSON, and each is
-answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers."""
+answered with a line: {"take": true} gives what was seen since the last time; {"names": {...}} sets what the DNS answers, and
+{"delay": SECONDS} beside it how long each answer takes."""
 import base64
 import hashlib
 import http.server
@@ -18,7 +19,7 @@ import time
 
 FOLDER = pathlib.Path(sys.argv[1])
 SEEN, LOCK = [], threading.Lock()
-NAMES = {}
+NAMES, DELAY = {}, [0]
 HOST4, HOST6 = "0.0.0.0", "::"
 
 
@@ -33,7 +34,9 @@ class Server(socketserver.ThreadingTCPServer):
     request_queue_size = 1024
 
     def handle_error(self, request, client_address):
-        pass
+        error = sys.exc_info()[1]
+        if isinstance(error, ssl.SSLError) and error.reason == "HTTP_REQUEST":
+            saw("not-tls", error.reason)
 
 
 class Server6(Server):
@@ -73,6 +76,8 @@ class Web(http.server.BaseHTTPRequestHandler):
             if key:
                 accept = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
                 self.send_header("Sec-WebSocket-Accept", base64.b64encode(accept).decode())
+            if "pieces" in self.path:
+                self.send_in_pieces()
             self.end_headers()
             self.wfile.flush()
             self.close_connection = True
@@ -108,6 +113,14 @@ class Web(http.server.BaseHTTPRequestHandler):
             self.reply(path.read_bytes())
         else:
             self.reply(f"hello from {here} for {self.headers.get('Host')}\n".encode())
+
+    def send_in_pieces(self):
+        """The beginning of the answer, a few bytes at a time."""
+        head, self._headers_buffer = b"".join(self._headers_buffer), []
+        for start in range(0, len(head), 5):
+            self.wfile.write(head[start : start + 5])
+            self.wfile.flush()
+            time.sleep(0.01)
 
     def echo_frames(self):
         """WebSocket frames of less than 126 bytes, back without their mask, until the one that closes."""
@@ -267,6 +280,7 @@ def answer_name(data: bytes) -> bytes:
     kind = struct.unpack("!H", data[at + 1 : at + 3])[0]
     question = data[12 : at + 5]
     saw("dns", name)
+    time.sleep(DELAY[0])
     known = NAMES.get(name)
     if known and isinstance(known[0], list):
         if kind == 1:
@@ -316,6 +330,7 @@ def main():
         if "names" in command:
             NAMES.clear()
             NAMES.update(command["names"])
+            DELAY[0] = command.get("delay", 0)
         with LOCK:
             seen = list(SEEN)
             if command.get("take"):
