@@ -25,6 +25,7 @@ struct git_entry {
     nlink_t links;    /* names that it has; 0: not known, and not judged */
     uint64_t length;
     struct bytes bytes; /* of a regular file: the first git_judge_wants() bytes, or all where it has fewer */
+    size_t hash_size;   /* of the repository's hashes: 20 or 32 bytes; 0: not known, either may be */
 };
 
 /* How many bytes of a regular file at this path the judge reads at most; 0: name, kind and length are enough. */
@@ -37,6 +38,9 @@ size_t git_judge_wants(const char *path);
  * What git_is_control() says yes to is never inert. Bawn freezes it, and has rules of its own for what is new in it: ask that first.
  */
 const char *git_judge(const struct git_entry *entry);
+
+/* What git_judge() returns (the very address) for a file that is held for nothing but its second name, or for that first. */
+extern const char git_is_second_name[];
 
 /* Configuration, hooks, old files of remotes: "config", "config.worktree", "hooks/…", "remotes/…", "branches/…". */
 bool git_is_control(const char *path);
@@ -59,6 +63,9 @@ struct git_inner {
 };
 
 struct git_inner git_inner_of(const char *path);
+
+/* Of a path below a git directory: the size of the part that leads into a submodule's own ("modules/NAME/"), or 0. */
+size_t git_module_size(const char *path);
 
 /* --- forms, for whoever looks up what a file names -------------------------------------------------------------------------- */
 
