@@ -79,7 +79,8 @@ static bool has_object(const struct check *check, const struct inner *inner, con
 static const char *symbolic_in(struct arena *arena, const char *text)
 {
     struct bytes ref;
-    return git_symbolic_parse(bytes_of(text, strlen(text)), &ref) ? arena_copy(arena, ref.at, ref.size) : NULL;
+    return git_symbolic_parse(bytes_of(text, strlen(text)), &ref) ? arena_copy(arena, ref.at, ref.size)
+                                                                  : NULL;
 }
 
 typedef const char *judge_line(void *context, const char *line);
@@ -318,7 +319,7 @@ static const char *why_broken(struct check *check, const struct inner *inner, co
     if (!is_position(inner) || (is_ref && is_directory))
         return NULL;
     return is_ref && !git_ref_is_sound(inner->name) ? "git would not take that for the name of a branch"
-                                                : why_content(check, inner, change);
+                                                    : why_content(check, inner, change);
 }
 
 /* --- the branch that HEAD names ----------------------------------------------------------------------------------- */
