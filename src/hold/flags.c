@@ -149,6 +149,25 @@ static void read_index(struct flags *flags, size_t least, size_t most)
     }
 }
 
+/*
+ * Of git directories that no snapshot has, because they lie outside every workspace: what git reads first, so that it can be brought
+ * back where a run spoiled it.
+ */
+static void read_outside(struct flags *flags)
+{
+    static const char *const names[] = {"HEAD", "index",        "packed-refs", "refs",
+                                        "info", "objects/info", "shallow",     "gitdir"};
+    const struct policy *policy = flags->hold->plan->policy;
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        if (!workspace->git.outside)
+            continue;
+        for (size_t i = 0; i < workspace->git.dirs.count; i++) {
+            for (size_t j = 0; j < array_len(names); j++)
+                keep_before(flags, path_join(flags->hold->arena, workspace->git.dirs.at[i], names[j]));
+        }
+    }
+}
+
 static void read_names(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
@@ -183,6 +202,7 @@ void flags_begin(struct flags *flags)
             read_top(flags, plan->operations.at[i].path);
     }
     read_index(flags, 0, INDEX_SMALL);
+    read_outside(flags);
 }
 
 void flags_read(struct flags *flags)
