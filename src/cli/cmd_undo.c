@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "cli/undo_latest.h"
 #include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
@@ -370,13 +371,25 @@ static int choose_session(const struct world *world, const struct args *args, co
         return undo_choose_run(world, choice, ret_record);
     const struct record *record = choice->named ? choice->named : latest(choice);
     if (record && undo_is_possible(record)) {
+        int status = choice->named ? 0 : undo_check_latest(world, args, choice, &record);
         *ret_record = record;
-        return 0;
+        return status;
     }
     return say_bad_input(world,
                          record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
                                 : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
                          "`bawn undo --list` lists what can be");
+}
+
+static const char *question(struct arena *arena, const struct record *record,
+                            const struct undo_target *target)
+{
+    const char *age = age_text(arena, record->ended);
+    if (target->is_checkpoint)
+        return "Go back to it?";
+    return record->mode == RECORD_UNDO
+               ? arena_printf(arena, "Reverse %s, the undo of %s, %s?", record->name, record->of, age)
+               : arena_printf(arena, "Take back what %s changed, %s?", record->name, age);
 }
 
 static int undo_to(const struct world *world, const struct args *args, struct choice *choice,
@@ -398,9 +411,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
                        .overwrites = args->flags & FLAG(THEIRS)},
         .conflicts = (args->flags & FLAG(MERGE)) ? CONFLICTS_MERGE : CONFLICTS_STAY,
         .asks = !(args->flags & FLAG(YES)),
-        .question = target->is_checkpoint ? "Go back to it?"
-                                          : arena_printf(arena, "Take back what %s changed, %s?",
-                                                         record->name, age_text(arena, record->ended)),
+        .question = question(arena, record, target),
         .done = "taken back",
     };
     int status = dialogue_run(world, choice, &dialogue);
