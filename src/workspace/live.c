@@ -6,50 +6,20 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "git/branch.h"
 #include "git/repo.h"
+#include "workspace/moments.h"
 #include "workspace/objects.h"
-#include "workspace/packed_refs.h"
 #include "workspace/scan.h"
 
-enum { REF_LARGEST = 4096 };
-
-/* What is known of the refs of one repository, before and after the run. */
-struct refs {
-    const struct live *live;
-    struct store *store;
-    struct arena *arena;
-    const char *prefix; /* the path of the git directory, with its slash */
-    struct packed_refs start, end;
-};
-
-static const char *read_entry(const struct refs *refs, const struct tree *tree, const char *inner,
-                              size_t most, struct buf *text)
+/* Does the ref have one value before and after? */
+static bool is_unmoved(const struct moments *refs, const char *name)
 {
-    const struct entry *entry = tree_find(tree, arena_printf(refs->arena, "%s%s", refs->prefix, inner));
-    struct err ignored;
-    if (!entry)
-        return NULL;
-    bool is_read =
-        entry->content == CONTENT_STORED && store_read(refs->store, &entry->blob, most, text, &ignored) > 0;
-    return is_read ? buf_text(text) : "";
+    return moments_is_same(moments_value(refs, START, name), moments_value(refs, END, name));
 }
 
-/* Does the ref have one value before and after? A value that cannot be read is another one. */
-static bool is_unmoved(const struct refs *refs, const char *name)
+static bool are_packed_unmoved(const struct moments *refs)
 {
-    auto_buf struct buf before = {0}, after = {0};
-    const char *start = read_entry(refs, refs->live->start, name, REF_LARGEST, &before);
-    const char *end = read_entry(refs, refs->live->end, name, REF_LARGEST, &after);
-    start =
-        start ? arena_copy(refs->arena, start, strcspn(start, "\n")) : packed_refs_find(&refs->start, name);
-    end = end ? arena_copy(refs->arena, end, strcspn(end, "\n")) : packed_refs_find(&refs->end, name);
-    return start && end ? *start && strcmp(start, end) == 0 : start == end;
-}
-
-static bool are_packed_unmoved(const struct refs *refs)
-{
-    const struct packed_refs *sides[] = {&refs->start, &refs->end};
+    const struct packed_refs *sides[] = {&refs->packed[START], &refs->packed[END]};
     for (size_t i = 0; i < array_len(sides); i++) {
         if (sides[i]->is_there && !sides[i]->is_sound)
             return false;
@@ -61,15 +31,6 @@ static bool are_packed_unmoved(const struct refs *refs)
         }
     }
     return true;
-}
-
-/* The path after the git directory; "" if it belongs to another repository. */
-static const char *inner_of(const struct refs *refs, const struct change *change)
-{
-    size_t size = strlen(refs->prefix);
-    return git_repository_size(change->path) == size && strncmp(change->path, refs->prefix, size) == 0
-               ? change->path + size
-               : change->path + strlen(change->path);
 }
 
 static bool is_plain(const struct change *change)
@@ -86,11 +47,11 @@ static bool is_of_refs(const char *inner)
 }
 
 /* Did some ref get another value? */
-static bool has_moved(const struct refs *refs, const change_list *changes)
+static bool has_moved(const struct moments *refs, const change_list *changes)
 {
     for (size_t i = 0; i < changes->count; i++) {
         const struct change *change = &changes->at[i];
-        const char *inner = inner_of(refs, change);
+        const char *inner = moments_inner(refs, change->path);
         bool is_file = !S_ISDIR((change->after ? change->after : change->before)->mode);
         if (text_starts_with(inner, "refs/") && is_file && !is_unmoved(refs, inner))
             return true;
@@ -98,13 +59,12 @@ static bool has_moved(const struct refs *refs, const change_list *changes)
     return !are_packed_unmoved(refs);
 }
 
-static void add_context(const struct refs *refs, change_list *changes)
+static void add_context(const struct moments *refs, change_list *changes)
 {
     static const char *const names[] = {"HEAD", "logs/HEAD", "packed-refs"};
     for (size_t i = 0; i < array_len(names); i++) {
         const char *path = arena_printf(refs->arena, "%s%s", refs->prefix, names[i]);
-        const struct entry *start = tree_find(refs->live->start, path),
-                           *end = tree_find(refs->live->end, path);
+        const struct entry *start = tree_find(refs->start, path), *end = tree_find(refs->end, path);
         if (start && end && entries_differ(start, end) == 0)
             vec_push(changes, (struct change){path, start, end, 0, NULL});
     }
@@ -116,21 +76,16 @@ static int by_path(const void *a, const void *b)
     return tree_order(left->path, right->path);
 }
 
-static void settle_repository(struct refs *refs, change_list *changes)
+static void settle_repository(const struct moments *refs, change_list *changes)
 {
-    auto_buf struct buf start = {0}, end = {0};
     size_t kept = 0;
-    if (read_entry(refs, refs->live->start, "packed-refs", GIT_PACKED_REFS_MOST, &start))
-        packed_refs_parse(refs->arena, &start, &refs->start);
-    if (read_entry(refs, refs->live->end, "packed-refs", GIT_PACKED_REFS_MOST, &end))
-        packed_refs_parse(refs->arena, &end, &refs->end);
     if (has_moved(refs, changes)) {
         add_context(refs, changes);
         qsort(changes->at, changes->count, sizeof(*changes->at), by_path);
         return;
     }
     for (size_t i = 0; i < changes->count; i++) {
-        if (!is_of_refs(inner_of(refs, &changes->at[i])) || !is_plain(&changes->at[i]))
+        if (!is_of_refs(moments_inner(refs, changes->at[i].path)) || !is_plain(&changes->at[i]))
             changes->at[kept++] = changes->at[i];
     }
     changes->count = kept;
@@ -147,7 +102,7 @@ static bool is_to_settle(const struct live *live, struct arena *arena, const str
     return tree_find(live->start, directory) && tree_find(live->end, directory);
 }
 
-static void settle_refs(const struct live *live, struct store *store, struct arena *arena,
+static void settle_refs(const struct live *live, int top_fd, struct store *store, struct arena *arena,
                         change_list *changes)
 {
     struct map seen = {0};
@@ -160,10 +115,15 @@ static void settle_refs(const struct live *live, struct store *store, struct are
         vec_push(&prefixes, arena_copy(arena, path, size));
     }
     for (size_t i = 0; i < prefixes.count; i++) {
-        struct refs refs = {.live = live, .store = store, .arena = arena, .prefix = prefixes.at[i]};
+        struct moments refs = {.start = live->start,
+                               .end = live->end,
+                               .top_fd = top_fd,
+                               .store = store,
+                               .arena = arena,
+                               .prefix = prefixes.at[i]};
+        moments_begin(&refs);
         settle_repository(&refs, changes);
-        packed_refs_free(&refs.start);
-        packed_refs_free(&refs.end);
+        moments_end(&refs);
     }
     vec_free(&prefixes);
     map_free(&seen);
@@ -180,7 +140,7 @@ int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_show
     compare_trees(live->start, live->end, &changes);
     int result = objects_drop_moved(top_fd, &store, &arena, live->start, live->end, &changes, err);
     if (result == 0)
-        settle_refs(live, &store, &arena, &changes);
+        settle_refs(live, top_fd, &store, &arena, &changes);
     *ret_shown = 0;
     for (size_t i = 0; i < changes.count; i++)
         *ret_shown += change_is_shown(&changes.at[i]);
