@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/timespec.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
@@ -392,6 +393,22 @@ static const char *question(struct arena *arena, const struct record *record,
                : arena_printf(arena, "Take back what %s changed, %s?", record->name, age);
 }
 
+/* A live run is undone in its workspace only. The repository of a linked worktree lies elsewhere. */
+static void say_outside(const struct world *world, const struct choice *choice, const struct record *record)
+{
+    const struct policy *policy = &choice->loaded.policy;
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        const char *outside = workspace->git.outside;
+        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0)
+            continue;
+        auto_buf struct buf out = {0};
+        buf_add_str(&out, "Branches and index stay as they are, because the repository lies in ");
+        text_add_printable(&out, outside, strlen(outside));
+        buf_add_str(&out, ". `git reflog` shows where a branch stood.\n");
+        put(world->out, &out);
+    }
+}
+
 static int undo_to(const struct world *world, const struct args *args, struct choice *choice,
                    const struct record *record, const struct undo_target *target)
 {
@@ -416,6 +433,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     };
     int status = dialogue_run(world, choice, &dialogue);
     dialogue_free(&dialogue);
+    say_outside(world, choice, record);
     if (dialogue.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);
     else if (dialogue.is_complete)
