@@ -2,11 +2,13 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/timespec.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "cli/undo_latest.h"
 #include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
@@ -364,13 +366,41 @@ static int choose_session(const struct world *world, const struct args *args, co
         return undo_choose_run(world, choice, ret_record);
     const struct record *record = choice->named ? choice->named : latest(choice);
     if (record && undo_is_possible(record)) {
+        int status = choice->named ? 0 : undo_check_latest(world, args, choice, &record);
         *ret_record = record;
-        return 0;
+        return status;
     }
     return say_bad_input(world,
                          record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
                                 : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
                          "`bawn undo --list` lists what can be");
+}
+
+static const char *question(struct arena *arena, const struct record *record,
+                            const struct undo_target *target)
+{
+    const char *age = age_text(arena, record->ended);
+    if (target->is_checkpoint)
+        return "Go back to it?";
+    return record->mode == RECORD_UNDO
+               ? arena_printf(arena, "Reverse %s, the undo of %s, %s?", record->name, record->of, age)
+               : arena_printf(arena, "Take back what %s changed, %s?", record->name, age);
+}
+
+/* A live run is undone in its workspace only. The repository of a linked worktree lies elsewhere. */
+static void say_outside(const struct world *world, const struct choice *choice, const struct record *record)
+{
+    const struct policy *policy = &choice->loaded.policy;
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        const char *outside = workspace->git.outside;
+        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0)
+            continue;
+        auto_buf struct buf out = {0};
+        buf_add_str(&out, "Branches and index stay as they are, because the repository lies in ");
+        text_add_printable(&out, outside, strlen(outside));
+        buf_add_str(&out, ". `git reflog` shows where a branch stood.\n");
+        put(world->out, &out);
+    }
 }
 
 static int undo_to(const struct world *world, const struct args *args, struct choice *choice,
@@ -392,13 +422,12 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
                        .overwrites = args->flags & FLAG(THEIRS)},
         .conflicts = (args->flags & FLAG(MERGE)) ? CONFLICTS_MERGE : CONFLICTS_STAY,
         .asks = !(args->flags & FLAG(YES)),
-        .question = target->is_checkpoint ? "Go back to it?"
-                                          : arena_printf(arena, "Take back what %s changed, %s?",
-                                                         record->name, age_text(arena, record->ended)),
+        .question = question(arena, record, target),
         .done = "taken back",
     };
     int status = dialogue_run(world, choice, &dialogue);
     dialogue_free(&dialogue);
+    say_outside(world, choice, record);
     if (dialogue.is_complete && !target->is_checkpoint)
         mark_undone(choice, record);
     else if (dialogue.is_complete)

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
+#include "cli/undo_latest.h"
 #include "kernel/beneath.h"
 #include "session/caller.h"
 
@@ -141,6 +142,7 @@ static int resolve_conflicts(const struct world *world, const struct choice *cho
 
 struct tally {
     size_t go, left;
+    size_t quiet; /* left alone as ever, and not named: logs, and what belongs to others in a repository */
 };
 
 struct inner {
@@ -207,7 +209,7 @@ int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *
     return 0;
 }
 
-static struct tally count_changes(const decision_list *decisions)
+static struct tally count_changes(const struct choice *choice, const decision_list *decisions)
 {
     struct tally tally = {0};
     vec_each (const struct decision, decision, decisions) {
@@ -215,8 +217,27 @@ static struct tally count_changes(const decision_list *decisions)
         bool is_left = decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD;
         tally.go += decision->course == COURSE_GO && is_shown;
         tally.left += is_left && is_shown;
+        tally.quiet += decision->course == COURSE_DONE && is_shown &&
+                       decision->judged.judgement != JUDGED_AS_AFTER &&
+                       choose_has_path(choice, decision->judged.change.path);
     }
     return tally;
+}
+
+/* Nothing is to be done. That all is as it should be is said only if it is so. */
+static void say_nothing(const struct world *world, const struct dialogue *dialogue, const struct tally *tally)
+{
+    if (tally->left)
+        fprintf(world->out, "Nothing %s: %zu file%s as %s.\n", dialogue->done, tally->left,
+                tally->left == 1 ? " stays" : "s stay", tally->left == 1 ? "it is" : "they are");
+    else if (tally->quiet)
+        fprintf(
+            world->out,
+            "Nothing %s: what differs are %zu file%s of a repository that stay as they are (logs, objects, "
+            "remote branches, other worktrees).\n",
+            dialogue->done, tally->quiet, tally->quiet == 1 ? "" : "s");
+    else
+        fprintf(world->out, "Nothing %s: there is nothing left to do.\n", dialogue->done);
 }
 
 static void add_left(struct buf *out, const struct style *style, const char *path, const char *why)
@@ -345,6 +366,8 @@ static int run_transition(const struct world *world, const struct choice *choice
     drop_unused(&dialogue->afters, NULL, &replaced);
     int left = (int)replaced.left_alone.count;
     vec_free(&replaced.left_alone);
+    if (dialogue->mode == RECORD_UNDO && !choice->paths.count && (left || dialogue->leaves))
+        undo_note_unfinished(session.folder_fd);
     if (record.state != STATE_SETTLING) /* else the next bawn command repairs it */
         session_end(&session);
     return result < 0 ? -1 : left;
@@ -379,14 +402,19 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
     choose_changes(choice, dialogue, decisions);
     if (dialogue_exclude_broken(choice, dialogue, decisions, &err) < 0)
         return say_refused(world, &err);
-    struct tally tally = count_changes(decisions);
+    struct tally tally = count_changes(choice, decisions);
     drop_unused(&dialogue->afters, decisions, NULL);
     show(world, dialogue, decisions);
     dialogue->is_complete = tally.left == 0 && choice->paths.count == 0;
+    dialogue->leaves = tally.left > 0;
     int status = tally.left ? 1 : EXIT_FINE;
     bool has_anything = tally.go || dialogue->afters.count;
-    if (!has_anything || (dialogue->asks && world->in_is_terminal && !ask(world, dialogue->question))) {
-        dialogue->is_complete &= !has_anything;
+    if (!has_anything) {
+        say_nothing(world, dialogue, &tally);
+        return status;
+    }
+    if (dialogue->asks && world->in_is_terminal && !ask(world, dialogue->question)) {
+        dialogue->is_complete = false;
         fprintf(world->out, "Nothing was changed.\n");
         return status;
     }

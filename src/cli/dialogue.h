@@ -26,6 +26,7 @@ struct dialogue {
     const char *(*needs_approval)(void *context, const struct change *change);
     void *context;
     revision_list befores, afters; /* to the record of the applied session, made at the end */
+    bool leaves;                   /* some changes are conflicts, or held back */
     bool is_complete;              /* result: no change was left alone, and no path was left out */
     bool has_run;                  /* result: files were changed */
     bool is_void;                  /* result: no change of the session is left */

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +19,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 
-enum { ALTERNATES_LARGEST = 64 * 1024, STORES_MOST = 32, HASH_MOST = GIT_DIGITS_MOST / 2 };
+enum { ALTERNATES_LARGEST = 64 * 1024, STORES_MOST = 32, HASH_MOST = GIT_HASH_MOST };
 
 static const char hex[] = "0123456789abcdef";
 
@@ -226,4 +228,118 @@ enum git_presence git_objects_have(int objects_fd, struct arena *arena, const ch
 {
     struct search search = {arena, digits, STORES_MOST};
     return look(&search, objects_fd);
+}
+
+/* --- many objects at once ----------------------------------------------------------------------------------------- */
+
+struct git_pack_names *git_pack_names_open(int *index_fd, size_t hash_size)
+{
+    struct table table;
+    if (!open_table(*index_fd, hash_size, &table))
+        return NULL;
+    struct git_pack_names *names = must_realloc(NULL, 1, sizeof(*names));
+    names->fd = fd_take(index_fd);
+    names->first = table.first;
+    names->stride = table.stride;
+    names->hash_size = hash_size;
+    names->count = table.count;
+    names->at = names->held = names->held_from = 0;
+    return names;
+}
+
+void git_pack_names_close(struct git_pack_names *names)
+{
+    if (!names)
+        return;
+    close(names->fd);
+    free(names);
+}
+
+/* The name of that number, or NULL where the file ends before. */
+static const unsigned char *name_at(struct git_pack_names *names, uint32_t number)
+{
+    if (number < names->held_from || number >= names->held_from + names->held) {
+        size_t room = sizeof(names->piece) / names->stride, left = names->count - number;
+        size_t size = (left < room ? left : room) * names->stride;
+        ssize_t got =
+            pread(names->fd, names->piece, size, names->first + (off_t)number * (off_t)names->stride);
+        names->held_from = number;
+        names->held = got <= 0 ? 0 : (uint32_t)((size_t)got / names->stride);
+        if (names->held == 0)
+            return NULL;
+    }
+    return names->piece + (number - names->held_from) * names->stride;
+}
+
+const unsigned char *git_pack_names_next(struct git_pack_names *names, bool *ret_is_cut)
+{
+    const unsigned char *name = names->at < names->count ? name_at(names, names->at) : NULL;
+    *ret_is_cut = !name && names->at < names->count;
+    names->at += name != NULL;
+    return name;
+}
+
+/*
+ * Goes on from the last answer in steps that double, then halves the rest: near questions cost little, far ones a
+ * logarithm. A damaged index gives wrong answers at worst, and ends.
+ */
+static bool names_have(struct git_pack_names *names, const unsigned char *hash)
+{
+    const unsigned char *name = names->at < names->count ? name_at(names, names->at) : NULL;
+    uint32_t low = name && memcmp(name, hash, names->hash_size) <= 0 ? names->at : 0, high = low;
+    for (uint32_t step = 1; high < names->count; step = step < names->count ? step * 2 : step) {
+        name = name_at(names, high);
+        if (!name || memcmp(name, hash, names->hash_size) >= 0)
+            break;
+        low = high + 1;
+        high = names->count - high > step ? high + step : names->count;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        name = name_at(names, middle);
+        if (name && memcmp(name, hash, names->hash_size) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    names->at = low;
+    name = low < names->count ? name_at(names, low) : NULL;
+    return name && memcmp(name, hash, names->hash_size) == 0;
+}
+
+void git_lookup_begin(int objects_fd, size_t hash_size, struct git_lookup *ret_lookup)
+{
+    *ret_lookup = (struct git_lookup){.objects_fd = objects_fd, .hash_size = hash_size};
+    auto_fd int packs_fd = open_beneath(objects_fd, "pack", O_RDONLY | O_DIRECTORY, 0);
+    auto_dir DIR *list = packs_fd < 0 ? NULL : directories_list(packs_fd);
+    for (const struct dirent *entry; list && (entry = readdir(list));) {
+        size_t size = stem_size(entry->d_name, ".idx");
+        char pack[NAME_MAX + 8];
+        snprintf(pack, sizeof(pack), "%.*s.pack", (int)size, entry->d_name);
+        if (!size || !has_bytes(packs_fd, pack))
+            continue;
+        auto_fd int fd = open_beneath(packs_fd, entry->d_name, O_RDONLY | O_NONBLOCK, 0);
+        struct git_pack_names *names = fd < 0 ? NULL : git_pack_names_open(&fd, hash_size);
+        if (names)
+            vec_push(&ret_lookup->packs, names);
+    }
+}
+
+bool git_lookup_has(struct git_lookup *lookup, const unsigned char *hash)
+{
+    for (size_t i = 0; i < lookup->packs.count; i++) {
+        if (names_have(lookup->packs.at[i], hash))
+            return true;
+    }
+    char digits[2 * GIT_HASH_MOST + 1], path[sizeof(digits) + 1];
+    text_hex(hash, lookup->hash_size, digits);
+    snprintf(path, sizeof(path), "%.2s/%s", digits, digits + 2);
+    return has_bytes(lookup->objects_fd, path);
+}
+
+void git_lookup_end(struct git_lookup *lookup)
+{
+    for (size_t i = 0; i < lookup->packs.count; i++)
+        git_pack_names_close(lookup->packs.at[i]);
+    vec_free(&lookup->packs);
 }

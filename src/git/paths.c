@@ -73,10 +73,10 @@ struct git_inner git_inner_of(const char *path)
     return inner;
 }
 
-/* Is the path, after the git directory, one of the names, or beneath a name that ends in a slash? */
+/* Is the path, after the repository, one of the names, or beneath a name that ends in a slash? */
 static bool is_one_of(const char *path, const char *const *names, size_t count)
 {
-    const char *inner = path + git_directory_size(path);
+    const char *inner = path + git_repository_size(path);
     for (size_t i = 0; inner != path && i < count; i++) {
         size_t size = strlen(names[i]);
         if (strncmp(inner, names[i], size) == 0 && (names[i][size - 1] == '/' || !inner[size]))

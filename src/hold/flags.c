@@ -99,13 +99,6 @@ static void read_top(struct flags *flags, const char *tree)
     vec_free(&names);
 }
 
-struct tracked {
-    struct flags *flags;
-    const char *tree;
-    char last[PATH_LONGEST]; /* the path before, whose directories need not be looked at again */
-    bool last_is_flagged;
-};
-
 /* The offset of the first name that differs from the previous path. */
 static size_t first_new_name(const char *path, const char *before)
 {
@@ -117,24 +110,33 @@ static size_t first_new_name(const char *path, const char *before)
     return start;
 }
 
-/* Reads a tracked path if one of its names may be flagged. The index is sorted. */
-static void read_tracked(void *context, const char *path)
+bool flags_is_flagged_next(const struct flags *flags, struct flagged_walk *walk, const char *path)
 {
-    struct tracked *tracked = context;
-    struct flags *flags = tracked->flags;
-    size_t start = first_new_name(path, tracked->last);
-    bool may_be = tracked->last_is_flagged && start > 0;
+    size_t start = first_new_name(path, walk->last);
+    bool may_be = walk->last_may_be && start > 0;
     for (const char *name = path + start; !may_be && *name;) {
         const char *slash = strchr(name, '/');
         size_t size = slash ? (size_t)(slash - name) : strlen(name);
         may_be = flags_may_be_flagged(flags, name, size);
         name += size + (slash != NULL);
     }
-    memcpy(tracked->last, path, strlen(path) + 1); /* the index has no longer ones */
-    tracked->last_is_flagged = may_be;
-    const char *full = may_be ? path_join(flags->hold->arena, tracked->tree, path) : NULL;
-    if (full && flags_is_flagged(flags, full))
-        keep_before(flags, full);
+    memcpy(walk->last, path, strlen(path) + 1); /* neither an index nor a snapshot has longer ones */
+    walk->last_may_be = may_be;
+    return may_be && flags_is_flagged(flags, path_join(flags->hold->arena, walk->tree, path));
+}
+
+struct tracked {
+    struct flags *flags;
+    struct flagged_walk walk;
+};
+
+/* Reads a tracked path if one of its names may be flagged. The index is sorted. */
+static void read_tracked(void *context, const char *path)
+{
+    struct tracked *tracked = context;
+    struct flags *flags = tracked->flags;
+    if (flags_is_flagged_next(flags, &tracked->walk, path))
+        keep_before(flags, path_join(flags->hold->arena, tracked->walk.tree, path));
 }
 
 enum { INDEX_SMALL = 1024 * 1024, INDEX_LARGEST = 256 * 1024 * 1024 };
@@ -143,7 +145,7 @@ static void read_index(struct flags *flags, size_t least, size_t most)
 {
     const struct policy *policy = flags->hold->plan->policy;
     vec_each (const struct workspace, workspace, &policy->workspaces) {
-        struct tracked tracked = {.flags = flags, .tree = workspace->path};
+        struct tracked tracked = {.flags = flags, .walk.tree = workspace->path};
         if (workspace->git.dirs.count)
             git_index_names(workspace->git.dirs.at[0], least, most, read_tracked, &tracked);
     }
@@ -278,6 +280,8 @@ void flags_add_unsearched(struct flags *flags, const char *path)
 int flags_hold(struct flags *flags, const struct new_content *change, struct err *err)
 {
     struct hold *hold = flags->hold;
+    if (change->is_removed)
+        return removed_put_back(flags, change, err);
     if (aside_move(hold->arena, hold->session->folder_fd, change->now->path, err) < 0)
         return -1;
     journal_event(&hold->session->journal, "held", "path", change->now->path);

@@ -8,12 +8,14 @@
  *   judged.c  whatever else is new in a git directory, and is not inert data
  *   commits.c commits that change flagged files
  *   programs.c new programs
+ *   removed.c flagged files that are gone
  *   past.c    what lay there at the start, as far as there is a snapshot
  */
 #pragma once
 
 #include <limits.h>
 
+#include "base/path.h"
 #include "hold/hold.h"
 #include "hold/past.h"
 #include "hold/versions.h"
@@ -25,6 +27,7 @@ struct new_content {
     const char *runs;                  /* what git would run because of it, where that is known */
     const char *why;                   /* why else it is to be held: what a sentence says of its path */
     bool may_be_old;                   /* it counts only if the repository never had it */
+    bool is_removed;                   /* it is gone; `now` has its path alone, and `before` what it was */
 };
 
 typedef VEC(struct new_content) new_contents;
@@ -63,6 +66,14 @@ bool flags_is_new(struct flags *flags, const struct file_content *now,
 /* Could a file of this name be flagged? And is it, at this path? */
 bool flags_may_be_flagged(const struct flags *flags, const char *name, size_t size);
 bool flags_is_flagged(const struct flags *flags, const char *path);
+
+/* Is it, by its path below `tree`? `last` is a path asked about before, in walk order: names that both share are not compared again. */
+struct flagged_walk {
+    const char *tree;
+    char last[PATH_LONGEST];
+    bool last_may_be;
+};
+bool flags_is_flagged_next(const struct flags *flags, struct flagged_walk *walk, const char *path);
 
 /* Could something flagged lie in a directory of this name? */
 bool flags_may_lead(const struct flags *flags, const char *name);
@@ -126,6 +137,10 @@ void commits_look(struct flags *flags);
  */
 void programs_look(struct flags *flags, const char *workspace, const struct tree *start,
                    const struct tree *end);
+
+/* removed.c: finds flagged files that were there at the start and are gone, and makes one of them anew. */
+void removed_look(struct flags *flags);
+int removed_put_back(struct flags *flags, const struct new_content *change, struct err *err) must_check;
 
 /* Moves the change into the session's folder, and brings back what was there before. */
 int flags_hold(struct flags *flags, const struct new_content *change, struct err *err) must_check;

@@ -330,6 +330,7 @@ void flags_find(struct flags *flags)
                                          walk.tree, "look through it before you go on"});
     }
     const struct policy *policy = plan->policy;
+    removed_look(flags);
     for (size_t i = 0; i < policy->workspaces.count; i++)
         drop_old_versions(flags, &policy->workspaces.at[i]);
     commits_look(flags);

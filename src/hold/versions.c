@@ -341,6 +341,30 @@ void versions_find(struct versions *versions, const char *work_tree, struct vers
     look_at_history(versions, work_tree, wanted, count);
 }
 
+bool versions_lacks(struct versions *versions, const char *work_tree, const char *commit, const char *path)
+{
+    struct git_hash hash;
+    git_hashes commits = {0};
+    if (!versions->ask || !versions->tips.count || strlen(commit) != SHA1_DIGITS ||
+        !git_hash_parse(commit, &hash))
+        return false;
+    vec_push(&commits, hash);
+    keep_ancestors(versions, work_tree, &commits);
+    struct version goal = {.path = path};
+    struct descent descent = {.at = hash, .rest = path, .goal = &goal};
+    bool is_known = commits.count > 0, goes_on = is_known;
+    while (goes_on && *descent.rest) {
+        commits.count = 0;
+        vec_push(&commits, descent.at);
+        fetch(versions, work_tree, &commits);
+        const struct object *object = object_of(versions, &descent.at);
+        is_known = object != NULL && (!descent.is_in_tree || strcmp(object->kind, "tree") == 0);
+        goes_on = is_known && step_down(versions, &descent);
+    }
+    vec_free(&commits);
+    return is_known && descent.is_in_tree && *descent.rest;
+}
+
 void versions_free(struct versions *versions)
 {
     vec_free(&versions->tips);

@@ -42,4 +42,7 @@ void versions_begin(struct versions *versions, struct arena *arena, const char *
 /* All questions about a work tree at once: each round to git costs a sandbox. */
 void versions_find(struct versions *versions, const char *work_tree, struct version *wanted, size_t count);
 
+/* Does this commit, which is a tip or came before one, lack the path? A path that it may have, or nobody can tell, is not lacked. */
+bool versions_lacks(struct versions *versions, const char *work_tree, const char *commit, const char *path);
+
 void versions_free(struct versions *versions);

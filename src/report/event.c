@@ -35,6 +35,7 @@ static const struct {
     {"helper-died", EVENT_NET, "the network's helper, with status {status}"},
     {"tripwire", EVENT_DENIED | EVENT_FILES, "{path} was opened[ by {process}]", "last decoy"},
     {"held", EVENT_DENIED | EVENT_FILES, "{path}", "last held aside"},
+    {"restored", EVENT_DENIED | EVENT_FILES, "{path} was deleted", "last brought back"},
     {"kept", EVENT_FILES, "{path}"},
     {"seen", EVENT_FILES, "{what}: {path}"},
     {"checkpoint", EVENT_FILES, "[not taken: {why}]"},

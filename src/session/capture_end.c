@@ -10,6 +10,7 @@
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
+#include "workspace/live.h"
 
 /* Writes the record of a live tree. A session without changes leaves only its journal. */
 static int record_live(const struct capture *capture, struct captured_tree *tree, struct flags *flags,
@@ -27,14 +28,14 @@ static int record_live(const struct capture *capture, struct captured_tree *tree
         programs_look(flags, tree->record.workspace, &tree->start, &end);
     clock_gettime(CLOCK_REALTIME, &tree->record.ended);
     tree->record.state = STATE_DONE;
-    tree->record.changes = record_count_changes(&tree->start, &end);
+    struct live live = {capture->store, tree->record.workspace, &tree->start, &end};
+    if (live_save_changes(&live, folder_fd, &tree->record.changes, err) < 0)
+        return -1;
     /* with checkpoints, a state in between may be wanted even if nothing changed in the end */
     if (tree->record.changes == 0 && !tree->has_checkpoints) {
         record_forget(folder_fd);
         return 0;
     }
-    if (record_save_changes(folder_fd, &tree->start, &end, err) < 0)
-        return -1;
     if (record_save(folder_fd, &tree->record, err) < 0)
         return -1;
     unlinkat(folder_fd, "start", 0);

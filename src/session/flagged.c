@@ -28,6 +28,8 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
 {
     if (change->why)
         return arena_printf(arena, "%s %s", change->now->path, change->why);
+    if (change->is_removed)
+        return arena_printf(arena, "%s, which is flagged, was deleted", change->now->path);
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
                         : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",
@@ -53,10 +55,12 @@ static bool shall_keep(const struct caller *caller, struct arena *arena, const s
     if (*answer_for_all)
         return *answer_for_all == 'a';
     caller_say(caller, sentence(arena, change), NULL);
-    show_content(caller, change->now);
+    show_content(caller, change->is_removed ? change->before : change->now);
     char answer[16] = "";
-    if (!caller->speaker->ask(caller->speaker, "Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ",
-                              answer, sizeof(answer)))
+    const char *question = change->is_removed
+                               ? "Leave it deleted? [y]es, [a]ll, [N]o: bring it back, n[o]ne of them: "
+                               : "Keep it? [y]es, [a]ll, [N]o: hold it aside, n[o]ne of them: ";
+    if (!caller->speaker->ask(caller->speaker, question, answer, sizeof(answer)))
         *answer_for_all = 'o';
     char key = answer_key(answer);
     if (key == 'a' || key == 'o')
@@ -81,7 +85,7 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
 {
     struct hold *hold = flags->hold;
     char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'o';
-    size_t held = 0, kept = 0;
+    size_t held = 0, kept = 0, restored = 0;
     for (size_t i = 0; i < flags->changes.count; i++) {
         const struct new_content *change = &flags->changes.at[i];
         struct err err = {0};
@@ -90,9 +94,10 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
             kept++;
         } else if (flags_hold(flags, change, &err) < 0) {
             caller_say_err(caller, &err);
-        } else if (held++ < MOST_NAMED) {
+        } else if ((change->is_removed ? restored++ : held++) < MOST_NAMED) {
             caller_say(caller,
-                       arena_printf(hold->arena, "%s: it is held aside", sentence(hold->arena, change)),
+                       arena_printf(hold->arena, "%s: it is %s", sentence(hold->arena, change),
+                                    change->is_removed ? "brought back" : "held aside"),
                        NULL);
         }
     }
@@ -101,6 +106,11 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
             caller, arena_printf(hold->arena, "%zu file%s held aside", held, held == 1 ? " is" : "s are"),
             arena_printf(hold->arena, "`bawn held %s` lists them, `bawn held --keep %s` puts them back",
                          hold->session->name, hold->session->name));
+    if (restored > MOST_NAMED)
+        caller_say(
+            caller,
+            arena_printf(hold->arena, "%zu flagged files that were deleted are brought back", restored),
+            NULL);
     if (kept && caller->speaker->is_read)
         caller_say(caller,
                    arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),

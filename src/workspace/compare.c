@@ -127,14 +127,22 @@ static struct tree side_of(const change_list *changes, bool after, struct timesp
     return side;
 }
 
+int compare_save_list(int folder_fd, const change_list *changes, const struct tree *before,
+                      const struct tree *after, const char *before_name, const char *after_name,
+                      struct err *err)
+{
+    auto_tree struct tree was = side_of(changes, false, before->taken);
+    auto_tree struct tree became = side_of(changes, true, after->taken);
+    return tree_save(&was, folder_fd, before_name, err) < 0 ? -1
+                                                            : tree_save(&became, folder_fd, after_name, err);
+}
+
 int compare_save(int folder_fd, const struct tree *before, const struct tree *after, const char *before_name,
                  const char *after_name, struct err *err)
 {
     change_list changes;
     compare_trees(before, after, &changes);
-    auto_tree struct tree was = side_of(&changes, false, before->taken);
-    auto_tree struct tree became = side_of(&changes, true, after->taken);
+    int result = compare_save_list(folder_fd, &changes, before, after, before_name, after_name, err);
     vec_free(&changes);
-    return tree_save(&was, folder_fd, before_name, err) < 0 ? -1
-                                                            : tree_save(&became, folder_fd, after_name, err);
+    return result;
 }

@@ -56,3 +56,8 @@ void compare_find_renames(change_list *changes);
 /* Saves the changes as two partial trees: the entries before, and the entries after. */
 int compare_save(int folder_fd, const struct tree *before, const struct tree *after, const char *before_name,
                  const char *after_name, struct err *err) must_check;
+
+/* The same for a list of changes between these trees. It may contain entries that are the same before and after: context. */
+int compare_save_list(int folder_fd, const change_list *changes, const struct tree *before,
+                      const struct tree *after, const char *before_name, const char *after_name,
+                      struct err *err) must_check;

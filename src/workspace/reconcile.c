@@ -75,24 +75,31 @@ static int put_text(struct store *store, const struct buf *text, struct blob_id 
     return store_put(store, fd, text->size, false, ret_id, err);
 }
 
-static int rewrite_one(struct store *store, struct arena *arena, struct rewrite *rewrite, struct err *err)
+int entry_of_text(struct store *store, struct arena *arena, const struct entry *like, const struct buf *text,
+                  struct entry **ret_entry, struct err *err)
 {
-    const struct change *change = &rewrite->of->judged.change;
-    const struct entry *now = &rewrite->of->judged.now;
     struct entry *entry = arena_new(arena, struct entry);
-    *entry = *change->after;
-    if (change->before && change->before->mode == change->after->mode && now->path)
-        entry->mode = now->mode;
-    entry->size = rewrite->text.size;
+    *entry = *like;
+    entry->size = text->size;
     entry->inode = 0;
     entry->linked_to = "";
     entry->changed = (struct timespec){0};
     entry->content = CONTENT_STORED;
     clock_gettime(CLOCK_REALTIME, &entry->modified);
-    if (put_text(store, &rewrite->text, &entry->blob, err) < 0)
+    if (put_text(store, text, &entry->blob, err) < 0)
         return -1;
-    rewrite->entry = entry;
+    *ret_entry = entry;
     return 0;
+}
+
+static int rewrite_one(struct store *store, struct arena *arena, struct rewrite *rewrite, struct err *err)
+{
+    const struct change *change = &rewrite->of->judged.change;
+    const struct entry *now = &rewrite->of->judged.now;
+    struct entry like = *change->after;
+    if (change->before && change->before->mode == change->after->mode && now->path)
+        like.mode = now->mode;
+    return entry_of_text(store, arena, &like, &rewrite->text, &rewrite->entry, err);
 }
 
 int rewrite_all(const char *store_directory, struct arena *arena, rewrite_list *rewrites, struct err *err)

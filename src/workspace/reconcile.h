@@ -37,4 +37,8 @@ typedef VEC(struct rewrite) rewrite_list;
  */
 int rewrite_all(const char *store_directory, struct arena *arena, rewrite_list *rewrites, struct err *err)
     must_check;
+
+/* Puts a text into the store and makes its entry, with the path and mode of `like`. Others see it only after store_flush. */
+int entry_of_text(struct store *store, struct arena *arena, const struct entry *like, const struct buf *text,
+                  struct entry **ret_entry, struct err *err) must_check;
 void rewrites_free(rewrite_list *rewrites);

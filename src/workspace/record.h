@@ -5,6 +5,7 @@
  *   start           the whole tree at the start of a live run, until the end of the run is saved
  *   before, after   the paths that the session changed, as partial trees
  *   checkpoints     what the workspace contained during the run (checkpoint.h)
+ *   unfinished      of an undo: it has left something
  *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
 #pragma once
@@ -12,6 +13,8 @@
 #include "base/names.h"
 #include "content/store.h"
 #include "workspace/compare.h"
+
+#define RECORD_UNFINISHED "unfinished"
 
 #define RECORD_MODES(X)                                                                                      \
     X(RECORD_LIVE, "live")       /* the command wrote to the workspace itself */                             \

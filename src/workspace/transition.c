@@ -59,108 +59,10 @@
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
+#include "workspace/objects.h"
+#include "workspace/positions.h"
 #include "workspace/scan.h"
 #include "workspace/snapshot.h"
-
-/* --- repositories ------------------------------------------------------------------------------------------------- */
-
-/* If a repository has moved on, all of it is left alone: a half-applied repository would be broken. */
-static void hold_moved_repositories(decision_list *decisions)
-{
-    for (size_t i = 0; i < decisions->count; i++) {
-        const struct decision *moved = &decisions->at[i];
-        const char *path = moved->judged.change.path;
-        if (moved->course != COURSE_CONFLICT || !git_is_position(path) ||
-            !change_is_shown(&moved->judged.change))
-            continue;
-        size_t size = git_directory_size(path);
-        for (size_t j = 0; j < decisions->count; j++) {
-            struct decision *other = &decisions->at[j];
-            if (other->course == COURSE_GO && strncmp(other->judged.change.path, path, size) == 0) {
-                other->course = COURSE_HELD;
-                other->why = "its repository has moved on";
-            }
-        }
-    }
-}
-
-/* Does the repository still exist afterwards? Its other branches may need the object. */
-static bool repository_stays(const struct transition *transition, const char *path, size_t git_size)
-{
-    char directory[PATH_LONGEST];
-    memcpy(directory, path, git_size - 1);
-    directory[git_size - 1] = '\0';
-    return !tree_find(transition->from, directory) || tree_find(transition->to, directory);
-}
-
-/* The branch that the text of a HEAD names, or "". */
-static const char *branch_in(struct arena *arena, const struct buf *head)
-{
-    static const char start[] = "ref: refs/heads/";
-    const char *text = buf_text(head);
-    return text_starts_with(text, start)
-               ? arena_copy(arena, text + strlen(start), strcspn(text + strlen(start), "\n"))
-               : "";
-}
-
-/* The branches that a repository's work tree is on: before, after, and now. */
-struct own_branches {
-    const char *names[3];
-};
-
-static struct own_branches find_own_branches(const struct transition *transition, int top_fd,
-                                             struct store *store, struct arena *arena, const char *path,
-                                             size_t git_size)
-{
-    enum { HEAD_LARGEST = 4096 };
-    struct own_branches own = {{"", "", ""}};
-    const char *head = arena_printf(arena, "%.*sHEAD", (int)git_size, path);
-    const struct tree *trees[] = {transition->from, transition->to};
-    struct err ignored;
-    for (size_t i = 0; i < array_len(trees); i++) {
-        const struct entry *entry = tree_find(trees[i], head);
-        auto_buf struct buf text = {0};
-        if (entry && entry->content == CONTENT_STORED &&
-            store_read(store, &entry->blob, HEAD_LARGEST, &text, &ignored) > 0)
-            own.names[i] = branch_in(arena, &text);
-    }
-    auto_fd int fd = open_beneath(top_fd, head, O_RDONLY | O_NONBLOCK, 0);
-    auto_buf struct buf text = {0};
-    if (fd >= 0 && buf_read(&text, fd, HEAD_LARGEST) == 0)
-        own.names[2] = branch_in(arena, &text);
-    return own;
-}
-
-/*
- * During a run, a fetch or another worktree may have moved other branches. Nobody can tell who did, so those branches
- * are left alone. Reflogs are never removed: through them every commit can be found.
- */
-static void leave_other_refs(const struct transition *transition, int top_fd, struct store *store,
-                             struct arena *arena, decision_list *decisions)
-{
-    for (size_t i = 0; i < decisions->count; i++) {
-        struct decision *decision = &decisions->at[i];
-        const struct change *change = &decision->judged.change;
-        size_t git = git_directory_size(change->path);
-        if (decision->course == COURSE_DONE || !git || !git_is_position(change->path) ||
-            !repository_stays(transition, change->path, git))
-            continue;
-        const char *inner = change->path + git, *name = inner + strlen("refs/heads/");
-        if (strcmp(inner, "HEAD") == 0)
-            continue;
-        bool is_branch = text_starts_with(inner, "refs/heads/"), is_own = false;
-        struct own_branches own = find_own_branches(transition, top_fd, store, arena, change->path, git);
-        for (size_t j = 0; is_branch && j < array_len(own.names); j++)
-            is_own |= strcmp(own.names[j], name) == 0;
-        if (is_own && change->after)
-            continue;
-        bool is_told = (is_branch || text_starts_with(inner, "refs/tags/")) && change_is_shown(change) &&
-                       !S_ISDIR((change->after ? change->after : change->before)->mode);
-        decision->course = is_told ? COURSE_HELD : COURSE_DONE;
-        decision->why = change->after ? "it was moved during the run, perhaps by you (--force moves it back)"
-                                      : "it was made during the run, perhaps by you (--force removes it)";
-    }
-}
 
 /* --- deciding ----------------------------------------------------------------------------------------------------- */
 
@@ -176,10 +78,10 @@ static struct decision decide(const struct transition *transition, const struct 
 {
     const struct change *change = &judged->change;
     struct decision decision = {.judged = *judged, .course = COURSE_GO};
-    size_t git = git_directory_size(change->path);
+    size_t git = git_repository_size(change->path);
     bool keeps = transition->keeps_objects && !change->after && git &&
                  text_starts_with(change->path + git, "objects/") &&
-                 repository_stays(transition, change->path, git);
+                 positions_repository_stays(transition, change->path);
     if (judged->judgement == JUDGED_AS_AFTER || keeps) {
         decision.course = COURSE_DONE;
     } else if (change->after && S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED &&
@@ -212,9 +114,13 @@ int transition_decide(const struct transition *transition, struct arena *arena, 
     for (size_t i = 0; i < judged.count; i++)
         vec_push(ret_decisions, decide(transition, &judged.at[i]));
     vec_free(&judged);
-    if (transition->keeps_refs && !transition->overwrites)
-        leave_other_refs(transition, top_fd, &store, arena, ret_decisions);
-    hold_moved_repositories(ret_decisions);
+    if (transition->keeps_refs &&
+        (objects_decide(transition, top_fd, &store, arena, ret_decisions, err) < 0 ||
+         positions_decide(transition, top_fd, &store, arena, ret_decisions, err) < 0)) {
+        vec_free(ret_decisions);
+        return -1;
+    }
+    positions_hold_moved(ret_decisions);
     return 0;
 }
 

@@ -31,12 +31,13 @@ struct transition {
     const char *workspace;
     const struct tree *from, *to;
     bool keeps_objects; /* objects that a commit made elsewhere may need are not removed from a repository */
-    bool keeps_refs;    /* branches that are not this workspace's own, and reflogs, are left alone */
-    bool overwrites;    /* conflicts, too */
+    bool
+        keeps_refs; /* of a live run: refs and objects are judged by what they are, not file by file (positions.c) */
+    bool overwrites;           /* conflicts, too */
     struct progress *progress; /* may be NULL */
 };
 
-/* Decides about every change. Nothing is written. */
+/* Decides about every change. Nothing in the workspace is written. */
 int transition_decide(const struct transition *transition, struct arena *arena, decision_list *ret_decisions,
                       struct err *err) must_check;
 

@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 
 import scratch
+import undo_git
 from lab import MAPPED
 from scratch import PATIENCE, Project, same
 
@@ -33,6 +34,13 @@ def test_owners(place):
          ["one\nx\n", 12345, 0])
     project.bawn("undo")
     same([project.read("a"), (project.path / "a").stat().st_uid], ["one\n", 12345])
+
+
+@claim("as root: undo brings a repository back that was removed, and a packed branch that was moved or deleted")
+def test_repository(place):
+    for act in ("rm -rf .git", "rm -rf .git, of packed branches", "a commit on a packed branch",
+                "git branch -D of a packed branch", "git checkout -b and a commit there, and git gc"):
+        undo_git.undone(act)(place)
 
 
 @claim("as root: a review whose layer lies in memory")

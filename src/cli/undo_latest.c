@@ -1,0 +1,76 @@
+#include "cli/undo_latest.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/say.h"
+
+void undo_note_unfinished(int folder_fd)
+{
+    auto_fd int fd = openat(folder_fd, RECORD_UNFINISHED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static const struct record *find_record(const struct choice *choice, const char *name)
+{
+    vec_each (const struct record, record, &choice->records) {
+        if (strcmp(record->name, name) == 0)
+            return record;
+    }
+    return NULL;
+}
+
+/* If the record is an undo that left something of its session: that session. Otherwise NULL. */
+static const struct record *unfinished_by(const struct choice *choice, const struct record *record)
+{
+    const struct record *of = record->mode == RECORD_UNDO ? find_record(choice, record->of) : NULL;
+    auto_fd int fd = of && of->state == STATE_DONE ? session_open(choice->sessions_fd, record->name) : -1;
+    return fd >= 0 && faccessat(fd, RECORD_UNFINISHED, F_OK, 0) == 0 ? of : NULL;
+}
+
+/*
+ * If the latest session is an undo that left something, --force and --merge are about what it left. Without them nobody
+ * can tell whether it is to be finished or reversed.
+ */
+static int check_unfinished(const struct world *world, const struct args *args, const struct choice *choice,
+                            const struct record **record)
+{
+    const struct record *undo = *record, *of = unfinished_by(choice, undo);
+    struct arena *arena = choice->loaded.policy.arena;
+    if (!of)
+        return 0;
+    *record = of;
+    if (args->flags & (FLAG(THEIRS) | FLAG(MERGE)))
+        return 0;
+    return say_bad_input(
+        world,
+        arena_printf(arena, "%s has taken back a part of %s: name the one that you mean", undo->name,
+                     of->name),
+        arena_printf(
+            arena,
+            "`bawn undo %s` takes back the rest, with --force also what you have changed; `bawn undo %s` "
+            "reverses the undo",
+            of->name, undo->name));
+}
+
+int undo_check_latest(const struct world *world, const struct args *args, const struct choice *choice,
+                      const struct record **record)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    int status = check_unfinished(world, args, choice, record);
+    const char *last = status ? NULL : session_latest(arena, choice->state, choice->workspace);
+    if (!last || find_record(choice, last))
+        return status;
+    /* A later run has left no record. */
+    bool is_undo = (*record)->mode == RECORD_UNDO;
+    const char *text = arena_printf(arena, "%s changed nothing; before it came %s%s%s", last, (*record)->name,
+                                    is_undo ? ", the undo of " : "", is_undo ? (*record)->of : "");
+    if (world->in_is_terminal && !(args->flags & FLAG(YES))) {
+        fprintf(world->out, "%s.\n", text);
+        return 0; /* the question follows */
+    }
+    return say_bad_input(world, text,
+                         arena_printf(arena, "`bawn undo %s` %s", (*record)->name,
+                                      is_undo ? "reverses that undo" : "takes back what that changed"));
+}

@@ -1,0 +1,152 @@
+#include "workspace/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "git/repo.h"
+#include "workspace/moments.h"
+#include "workspace/objects.h"
+#include "workspace/scan.h"
+
+/* Does the ref have one value before and after? */
+static bool is_unmoved(const struct moments *refs, const char *name)
+{
+    return moments_is_same(moments_value(refs, START, name), moments_value(refs, END, name));
+}
+
+static bool are_packed_unmoved(const struct moments *refs)
+{
+    const struct packed_refs *sides[] = {&refs->packed[START], &refs->packed[END]};
+    for (size_t i = 0; i < array_len(sides); i++) {
+        if (sides[i]->is_there && !sides[i]->is_sound)
+            return false;
+        for (size_t j = 0; j < sides[i]->lines.count; j++) {
+            const char *name = sides[i]->lines.at[j].name, *other = packed_refs_find(sides[!i], name);
+            bool is_same = other && strcmp(other, sides[i]->lines.at[j].value) == 0;
+            if (!is_same && !is_unmoved(refs, name))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_plain(const struct change *change)
+{
+    const struct entry *either = change->after ? change->after : change->before;
+    return S_ISREG(either->mode) || S_ISDIR(either->mode);
+}
+
+/* A file of refs, or what git makes of them (`info/refs`), or its mark that a gc is at work. */
+static bool is_of_refs(const char *inner)
+{
+    return text_starts_with(inner, "refs/") || strcmp(inner, "packed-refs") == 0 ||
+           strcmp(inner, "info/refs") == 0 || strcmp(inner, "gc.pid") == 0;
+}
+
+/* Did some ref get another value? */
+static bool has_moved(const struct moments *refs, const change_list *changes)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->at[i];
+        const char *inner = moments_inner(refs, change->path);
+        bool is_file = !S_ISDIR((change->after ? change->after : change->before)->mode);
+        if (text_starts_with(inner, "refs/") && is_file && !is_unmoved(refs, inner))
+            return true;
+    }
+    return !are_packed_unmoved(refs);
+}
+
+static void add_context(const struct moments *refs, change_list *changes)
+{
+    static const char *const names[] = {"HEAD", "logs/HEAD", "packed-refs"};
+    for (size_t i = 0; i < array_len(names); i++) {
+        const char *path = arena_printf(refs->arena, "%s%s", refs->prefix, names[i]);
+        const struct entry *start = tree_find(refs->start, path), *end = tree_find(refs->end, path);
+        if (start && end && entries_differ(start, end) == 0)
+            vec_push(changes, (struct change){path, start, end, 0, NULL});
+    }
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct change *left = a, *right = b;
+    return tree_order(left->path, right->path);
+}
+
+static void settle_repository(const struct moments *refs, change_list *changes)
+{
+    size_t kept = 0;
+    if (has_moved(refs, changes)) {
+        add_context(refs, changes);
+        qsort(changes->at, changes->count, sizeof(*changes->at), by_path);
+        return;
+    }
+    for (size_t i = 0; i < changes->count; i++) {
+        if (!is_of_refs(moments_inner(refs, changes->at[i].path)) || !is_plain(&changes->at[i]))
+            changes->at[kept++] = changes->at[i];
+    }
+    changes->count = kept;
+}
+
+/* Is the repository there before and after, and did one of the files of its refs change? */
+static bool is_to_settle(const struct live *live, struct arena *arena, const struct change *change,
+                         size_t *ret_size)
+{
+    size_t size = *ret_size = git_repository_size(change->path);
+    if (!size || !is_of_refs(change->path + size))
+        return false;
+    const char *directory = arena_copy(arena, change->path, size - 1);
+    return tree_find(live->start, directory) && tree_find(live->end, directory);
+}
+
+static void settle_refs(const struct live *live, int top_fd, struct store *store, struct arena *arena,
+                        change_list *changes)
+{
+    struct map seen = {0};
+    VEC(const char *) prefixes = {0};
+    for (size_t i = 0, size; i < changes->count; i++) {
+        const char *path = changes->at[i].path;
+        if (!is_to_settle(live, arena, &changes->at[i], &size) || map_get(&seen, path, size))
+            continue;
+        *map_at(&seen, path, size) = changes;
+        vec_push(&prefixes, arena_copy(arena, path, size));
+    }
+    for (size_t i = 0; i < prefixes.count; i++) {
+        struct moments refs = {.start = live->start,
+                               .end = live->end,
+                               .top_fd = top_fd,
+                               .store = store,
+                               .arena = arena,
+                               .prefix = prefixes.at[i]};
+        moments_begin(&refs);
+        settle_repository(&refs, changes);
+        moments_end(&refs);
+    }
+    vec_free(&prefixes);
+    map_free(&seen);
+}
+
+int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_shown, struct err *err)
+{
+    struct arena arena = {0};
+    auto_store struct store store = STORE_NONE;
+    auto_fd int top_fd = workspace_open(live->workspace, err);
+    if (top_fd < 0 || store_open(live->directory, &store, err) < 0)
+        return -1;
+    change_list changes;
+    compare_trees(live->start, live->end, &changes);
+    int result = objects_drop_moved(top_fd, &store, &arena, live->start, live->end, &changes, err);
+    if (result == 0)
+        settle_refs(live, top_fd, &store, &arena, &changes);
+    *ret_shown = 0;
+    for (size_t i = 0; i < changes.count; i++)
+        *ret_shown += change_is_shown(&changes.at[i]);
+    if (result == 0)
+        result = compare_save_list(folder_fd, &changes, live->start, live->end, "before", "after", err);
+    vec_free(&changes);
+    arena_free(&arena);
+    return result;
+}

@@ -1,0 +1,427 @@
+/*
+ * Theory of operation
+ *
+ * A ref is a value and not a file: it lies in a file of its own (loose), or in `packed-refs`, and every `git gc` may
+ * move it there. So its values at three moments are compared, wherever they lie:
+ *
+ *   START   before the run: the tree `to`
+ *   END     after the run: the tree `from`
+ *   NOW     in the workspace
+ *
+ *   START = END                  the run has not moved it: left alone
+ *   NOW = START                  nothing to do
+ *   NOW = END, and none          it was deleted during the run: brought back, whoever deleted it. Nothing is lost by that
+ *   NOW = END, own               goes back to START
+ *   NOW = END, not own           held: a fetch, the user or another worktree may have moved or made it
+ *   NOW is another, own          a conflict: the repository has moved on
+ *   NOW is another, not own      held
+ *
+ * A branch is own if the work tree was on it: HEAD names it at one of the three moments, or the log of HEAD says so for
+ * the time of the run. A log that the command forged can only name more branches, which the command could have moved
+ * itself.
+ *
+ * `packed-refs` is never replaced as a whole while it can be read: only the lines of refs that go back are edited. Logs
+ * stay, so that every commit can be found; lines that were lost come back.
+ */
+#include "workspace/positions.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/map.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "git/repo.h"
+#include "workspace/moments.h"
+#include "workspace/reconcile.h"
+#include "workspace/reflogs.h"
+
+enum { HEAD_LARGEST = 4096 };
+
+struct repository {
+    const struct transition *transition;
+    struct moments moments;
+    decision_list *decisions;
+    const struct packed_refs *coming; /* the packed refs after the undo, without the edits */
+    struct decision *packed_decision; /* about `packed-refs`, if its lines can be edited; else NULL */
+    packed_edits edits;
+    struct map own;     /* the names of own branches */
+    struct map decided; /* inner path of a loose ref → its decision */
+    decision_list more; /* about refs that have no file of their own */
+};
+
+/* --- own branches ------------------------------------------------------------------------------------------------- */
+
+static void add_own(void *context, const char *name, size_t size)
+{
+    struct repository *repository = context;
+    if (size)
+        *map_at(&repository->own, arena_copy(repository->moments.arena, name, size), size) = repository;
+}
+
+static void add_own_head(struct repository *repository, enum moment moment, const char *head)
+{
+    static const char start[] = "ref: refs/heads/";
+    auto_buf struct buf text = {0};
+    if (moments_read(&repository->moments, moment, head, HEAD_LARGEST, &text) &&
+        text_starts_with(buf_text(&text), start))
+        add_own(repository, buf_text(&text) + strlen(start), strcspn(buf_text(&text) + strlen(start), "\n"));
+}
+
+static bool is_own(const struct repository *repository, const char *ref)
+{
+    static const char *const of_work_tree[] = {"refs/bisect/", "refs/worktree/", "refs/rewritten/"};
+    static const char heads[] = "refs/heads/";
+    for (size_t i = 0; i < array_len(of_work_tree); i++) {
+        if (text_starts_with(ref, of_work_tree[i]))
+            return true;
+    }
+    return text_starts_with(ref, heads) &&
+           map_get(&repository->own, ref + strlen(heads), strlen(ref) - strlen(heads));
+}
+
+/* --- linked worktrees --------------------------------------------------------------------------------------------- */
+
+/* Does "worktrees/NAME/…" belong to a work tree outside of this workspace? That may be at work, too. */
+static bool is_elsewhere(const struct repository *repository, const char *inner)
+{
+    struct arena *arena = repository->moments.arena;
+    size_t size = strlen("worktrees/") + strcspn(inner + strlen("worktrees/"), "/");
+    auto_buf struct buf text = {0};
+    const char *link = arena_printf(arena, "%.*s/gitdir", (int)size, inner);
+    if (!moments_read(&repository->moments, START, link, PATH_LONGEST, &text) &&
+        !moments_read(&repository->moments, END, link, PATH_LONGEST, &text))
+        return false;
+    const char *from = arena_printf(arena, "%s/%s%.*s", repository->transition->workspace,
+                                    repository->moments.prefix, (int)size, inner);
+    const char *target =
+        path_clean(arena, from, arena_copy(arena, buf_text(&text), strcspn(buf_text(&text), "\n")));
+    return !path_is_beneath(target, repository->transition->workspace);
+}
+
+static void decide_worktree(struct repository *repository, struct decision *decision, const char *inner)
+{
+    const struct change *change = &decision->judged.change;
+    bool is_head = strcmp(path_name(inner), "HEAD") == 0 && !strstr(inner, "/logs/");
+    if (is_elsewhere(repository, inner)) {
+        if (!change->after || decision->judged.now.path)
+            decision->course = COURSE_DONE;
+    } else if (is_head && !change->after) {
+        add_own_head(repository, END, inner);
+    }
+}
+
+/* --- one ref ------------------------------------------------------------------------------------------------------ */
+
+struct ref {
+    const char *name;
+    const char *value[MOMENTS];
+    struct decision *loose; /* about its own file; NULL if that is the same in both trees */
+};
+
+static enum course course_of(const struct repository *repository, const struct ref *ref)
+{
+    const char *start = ref->value[START], *end = ref->value[END], *now = ref->value[NOW];
+    bool own = is_own(repository, ref->name);
+    if (moments_is_same(now, start) || moments_is_same(start, end))
+        return COURSE_DONE;
+    if (repository->transition->overwrites || (moments_is_same(now, end) && (own || !now)))
+        return COURSE_GO;
+    if (own)
+        return COURSE_CONFLICT;
+    return text_starts_with(ref->name, "refs/remotes/") ? COURSE_DONE : COURSE_HELD;
+}
+
+static const char *why_held(const struct ref *ref, enum course course)
+{
+    if (course == COURSE_CONFLICT || !ref->value[NOW])
+        return ref->value[NOW] ? "it was changed since" : "it was removed since";
+    return ref->value[START] ? "it was moved during the run, perhaps by you (--force moves it back)"
+                             : "it was made during the run, perhaps by you (--force removes it)";
+}
+
+/* A decision about a ref without a file of its own. Its entries are those of `packed-refs`. */
+static struct decision *decision_of(struct repository *repository, struct ref *ref)
+{
+    if (ref->loose || !repository->packed_decision)
+        return ref->loose;
+    struct decision decision = *repository->packed_decision;
+    decision.judged.change.path =
+        arena_printf(repository->moments.arena, "%s%s", repository->moments.prefix, ref->name);
+    vec_push(&repository->more, decision);
+    return &repository->more.at[repository->more.count - 1];
+}
+
+static int write_loose(struct repository *repository, struct decision *decision, const char *value,
+                       struct err *err)
+{
+    auto_buf struct buf text = {0};
+    struct entry like = {
+        .path = decision->judged.change.path, .mode = S_IFREG | 0644, .target = "", .attributes = ""};
+    struct entry *entry;
+    buf_printf(&text, "%s\n", value);
+    if (entry_of_text(repository->moments.store, repository->moments.arena, &like, &text, &entry, err) < 0)
+        return -1;
+    decision->judged.change.after = entry;
+    decision->judged.change.what |= decision->judged.now.path ? CHANGE_CONTENT : CHANGE_ADDED;
+    decision->course = COURSE_GO;
+    return 0;
+}
+
+/* Its own file goes, so that the packed value counts. */
+static void remove_loose(struct decision *loose)
+{
+    if (!loose)
+        return;
+    loose->judged.change.after = NULL;
+    loose->judged.change.what = CHANGE_DELETED;
+    loose->course = loose->judged.now.path ? COURSE_GO : COURSE_DONE;
+}
+
+static int go_back(struct repository *repository, struct ref *ref, struct err *err)
+{
+    const char *start = ref->value[START], *packed = packed_refs_find(repository->coming, ref->name);
+    if (ref->loose && ref->loose->judged.change.after) {
+        if (ref->loose->course != COURSE_HELD) /* its content was not kept */
+            ref->loose->course = COURSE_GO;
+        return 0;
+    }
+    bool can_edit = repository->packed_decision != NULL;
+    if (!moments_is_same(packed, start) && !can_edit && start && ref->loose)
+        return write_loose(repository, ref->loose, start, err);
+    if (!moments_is_same(packed, start) && !can_edit) {
+        if (ref->loose) {
+            ref->loose->course = COURSE_HELD;
+            ref->loose->why = "it was packed since (`git branch -D` removes it)";
+        }
+        return 0;
+    }
+    if (!moments_is_same(packed, start))
+        packed_refs_edit(&repository->edits, ref->name, start ? &repository->moments.packed[START] : NULL);
+    remove_loose(ref->loose);
+    return 0;
+}
+
+static int decide_ref(struct repository *repository, const char *name, struct err *err)
+{
+    struct ref ref = {.name = name, .loose = map_get(&repository->decided, name, strlen(name))};
+    for (enum moment moment = START; moment < MOMENTS; moment++)
+        ref.value[moment] = moments_value(&repository->moments, moment, name);
+    enum course course = course_of(repository, &ref);
+    if (course == COURSE_GO)
+        return go_back(repository, &ref, err);
+    struct decision *decision = course == COURSE_DONE ? ref.loose : decision_of(repository, &ref);
+    if (!decision)
+        return 0;
+    decision->course = course;
+    decision->why = why_held(&ref, course);
+    if (course != COURSE_DONE) /* the value has changed, whatever the files say */
+        decision->judged.change.what |= CHANGE_CONTENT;
+    return 0;
+}
+
+/* --- one repository ----------------------------------------------------------------------------------------------- */
+
+/* A directory of refs comes back if it is gone, and goes if all that lies in it goes. */
+static void decide_directory(const decision_list *decisions, size_t number)
+{
+    struct decision *decision = &decisions->at[number];
+    const struct change *change = &decision->judged.change;
+    bool is_gone = change->after && !decision->judged.now.path, stays = false;
+    for (size_t i = number + 1;
+         i < decisions->count && path_is_inside(decisions->at[i].judged.change.path, change->path); i++)
+        stays |= decisions->at[i].judged.now.path && decisions->at[i].course != COURSE_GO;
+    decision->course = is_gone || (!change->after && !stays) ? COURSE_GO : COURSE_DONE;
+}
+
+static const char *inner_of(const struct repository *repository, const struct decision *decision)
+{
+    return moments_inner(&repository->moments, decision->judged.change.path);
+}
+
+static bool is_directory(const struct decision *decision)
+{
+    const struct change *change = &decision->judged.change;
+    return S_ISDIR((change->after ? change->after : change->before)->mode);
+}
+
+/* If `packed-refs` is gone or unreadable, the file of the start comes back as a whole. */
+static void decide_packed(struct repository *repository, struct decision *decision)
+{
+    const struct packed_refs *packed = repository->moments.packed;
+    bool is_gone = decision->judged.change.after && !decision->judged.now.path;
+    bool is_broken =
+        (packed[NOW].is_there && !packed[NOW].is_sound) || (packed[END].is_there && !packed[END].is_sound);
+    if ((is_gone && !packed[END].is_there) || is_broken) {
+        if (decision->course == COURSE_GO && packed[START].is_there)
+            repository->coming = &packed[START];
+        return;
+    }
+    decision->course = COURSE_DONE;
+    repository->packed_decision = decision;
+}
+
+static int decide_refs(struct repository *repository, struct err *err)
+{
+    for (size_t i = 0; i < repository->decisions->count; i++) {
+        const char *inner = inner_of(repository, &repository->decisions->at[i]);
+        if (text_starts_with(inner, "refs/") && strcmp(inner, REFLOGS_STASH) != 0 &&
+            !is_directory(&repository->decisions->at[i]) && decide_ref(repository, inner, err) < 0)
+            return -1;
+    }
+    /* Refs that changed in `packed-refs` alone. */
+    const enum moment moments[] = {START, END};
+    for (size_t i = 0; i < array_len(moments); i++) {
+        const struct packed_refs *packed = &repository->moments.packed[moments[i]],
+                                 *other = &repository->moments.packed[moments[!i]];
+        for (size_t j = 0; j < packed->lines.count; j++) {
+            const char *name = packed->lines.at[j].name, *value = packed_refs_find(other, name);
+            bool is_changed = !moments_is_same(value, packed->lines.at[j].value) && !(i && value); /* once */
+            if (is_changed && !map_get(&repository->decided, name, strlen(name)) &&
+                decide_ref(repository, name, err) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int write_packed(struct repository *repository, struct err *err)
+{
+    struct decision *decision = repository->packed_decision;
+    if (!decision || !repository->edits.count)
+        return 0;
+    auto_buf struct buf text = {0};
+    struct entry like = {
+        .path = decision->judged.change.path, .mode = S_IFREG | 0644, .target = "", .attributes = ""};
+    struct entry *entry;
+    packed_refs_write(&repository->moments.packed[NOW], &repository->moments.packed[START],
+                      &repository->edits, &text);
+    if (decision->judged.now.path)
+        like.mode = decision->judged.now.mode;
+    if (entry_of_text(repository->moments.store, repository->moments.arena, &like, &text, &entry, err) < 0)
+        return -1;
+    decision->judged.change.after = entry;
+    decision->judged.change.what |= CHANGE_CONTENT;
+    decision->judged.judgement = JUDGED_CONFLICT; /* its present content is saved first */
+    decision->course = COURSE_GO;
+    return 0;
+}
+
+static int decide_others(struct repository *repository, struct err *err)
+{
+    decision_list *decisions = repository->decisions;
+    for (size_t i = 0; i < decisions->count; i++) {
+        const char *inner = inner_of(repository, &decisions->at[i]);
+        bool is_log = text_starts_with(inner, "logs/") && strcmp(inner, REFLOGS_STASH_LOG) != 0;
+        if (is_log && !is_directory(&decisions->at[i]) &&
+            reflogs_decide(&repository->moments, repository->transition, &decisions->at[i], err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < decisions->count; i++) {
+        const char *inner = inner_of(repository, &decisions->at[i]);
+        if ((text_starts_with(inner, "refs/") || text_starts_with(inner, "logs/")) &&
+            is_directory(&decisions->at[i]))
+            decide_directory(decisions, i);
+    }
+    return 0;
+}
+
+static int decide_repository(struct repository *repository, struct err *err)
+{
+    decision_list *decisions = repository->decisions;
+    moments_begin(&repository->moments);
+    repository->coming = &repository->moments.packed[NOW];
+    for (enum moment moment = START; moment < MOMENTS; moment++)
+        add_own_head(repository, moment, "HEAD");
+    reflogs_find_branches(&repository->moments, add_own, repository);
+    for (size_t i = 0; i < decisions->count; i++) {
+        struct decision *decision = &decisions->at[i];
+        const char *inner = inner_of(repository, decision);
+        if (text_starts_with(inner, "worktrees/"))
+            decide_worktree(repository, decision, inner);
+        else if (strcmp(inner, "packed-refs") == 0)
+            decide_packed(repository, decision);
+        else if (*inner && !is_directory(decision))
+            *map_at(&repository->decided, inner, strlen(inner)) = decision;
+    }
+    if (decide_refs(repository, err) < 0 || write_packed(repository, err) < 0)
+        return -1;
+    reflogs_decide_stash(&repository->moments, repository->transition,
+                         map_get(&repository->decided, REFLOGS_STASH, strlen(REFLOGS_STASH)),
+                         map_get(&repository->decided, REFLOGS_STASH_LOG, strlen(REFLOGS_STASH_LOG)));
+    return decide_others(repository, err);
+}
+
+static void repository_free(struct repository *repository)
+{
+    moments_end(&repository->moments);
+    vec_free(&repository->edits);
+    map_free(&repository->own);
+    map_free(&repository->decided);
+    vec_free(&repository->more);
+}
+
+bool positions_repository_stays(const struct transition *transition, const char *path)
+{
+    char directory[PATH_LONGEST];
+    size_t size = git_repository_size(path);
+    memcpy(directory, path, size - 1);
+    directory[size - 1] = '\0';
+    return !tree_find(transition->from, directory) || tree_find(transition->to, directory);
+}
+
+int positions_decide(const struct transition *transition, int top_fd, struct store *store,
+                     struct arena *arena, decision_list *decisions, struct err *err)
+{
+    struct map seen = {0};
+    decision_list more = {0};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < decisions->count; i++) {
+        const char *path = decisions->at[i].judged.change.path;
+        size_t size = git_repository_size(path);
+        void **place =
+            size && positions_repository_stays(transition, path) ? map_at(&seen, path, size) : NULL;
+        if (!place || *place)
+            continue;
+        *place = decisions;
+        struct repository repository = {.transition = transition,
+                                        .decisions = decisions,
+                                        .moments = {.start = transition->to,
+                                                    .end = transition->from,
+                                                    .top_fd = top_fd,
+                                                    .store = store,
+                                                    .arena = arena,
+                                                    .prefix = arena_copy(arena, path, size)}};
+        result = decide_repository(&repository, err);
+        for (size_t j = 0; j < repository.more.count; j++)
+            vec_push(&more, repository.more.at[j]);
+        repository_free(&repository);
+    }
+    for (size_t i = 0; i < more.count; i++)
+        vec_push(decisions, more.at[i]);
+    vec_free(&more);
+    map_free(&seen);
+    return result < 0 ? -1 : store_flush(store, err);
+}
+
+void positions_hold_moved(decision_list *decisions)
+{
+    for (size_t i = 0; i < decisions->count; i++) {
+        const struct decision *moved = &decisions->at[i];
+        const char *path = moved->judged.change.path;
+        if (moved->course != COURSE_CONFLICT || !git_is_position(path) ||
+            !change_is_shown(&moved->judged.change))
+            continue;
+        size_t size = git_repository_size(path);
+        for (size_t j = 0; j < decisions->count; j++) {
+            struct decision *other = &decisions->at[j];
+            const char *held = other->judged.change.path;
+            if (other->course == COURSE_GO && strncmp(held, path, size) == 0 &&
+                !text_starts_with(held + git_repository_size(held), "objects/")) {
+                other->course = COURSE_HELD;
+                other->why = "its repository has moved on";
+            }
+        }
+    }
+}
