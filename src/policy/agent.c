@@ -186,6 +186,20 @@ static bool is_installed_in_workspace(const struct policy *policy, const char *p
     return false;
 }
 
+const char *command_name(struct policy *policy, const char *const *words)
+{
+    for (unsigned i = 0; words && *words && i < FRONTS_MOST; i++) {
+        const char *name = last_name(*words);
+        const struct fs_place *place = find_command(policy, *words);
+        if (place && lies_in_workspace(policy, place->real))
+            return NULL;
+        if (strcmp(name, "env") != 0)
+            return name;
+        words = skip_env(words);
+    }
+    return NULL;
+}
+
 /*
  * A program that lies in a workspace is not the agent whose name it bears: it must not get that agent's login. That holds
  * for whatever starts it, too: npx and python that lie in the workspace choose nothing.

@@ -24,6 +24,9 @@ void freeze_policy_file(struct policy *policy, const struct fs_place *place);
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
 
+/* The name by which the command was asked for, behind `env`. NULL where there is none, or it lies in a workspace. */
+const char *command_name(struct policy *policy, const char *const *words);
+
 /*
  * agent.c: the profile of the agent that the words of a command run, or NULL; and which of the words is it, before whose own
  * arguments a profile's go.
