@@ -69,6 +69,10 @@ fuzz: ## build the fuzz targets in build/fuzz and run each for FUZZ_SECONDS (60)
 	@CC=clang "$(TOP)/tools/build" "$(BUILD)/fuzz" -Dfuzz=true $(SANITIZE)
 	@"$(TOP)/tools/fuzz" "$(BUILD)/fuzz" "$(FUZZ_SECONDS)"
 
+.PHONY: real
+real: all ## build and test others' software outside and inside, for hours (SUITES='git redis': some); root fetches it
+	@BAWN="$(abspath $(BUILD))/bawn" BAWN_BUILD="$(abspath $(BUILD))" BAWN_REAL=all "$(TOP)/tests/real/run" $(SUITES)
+
 .PHONY: bench
 bench: all ## measure beside others, some minutes (BENCH='start net' measures some); see docs/PERFORMANCE.md
 	@BAWN="$(abspath $(BUILD))/bawn" BAWN_BUILD="$(abspath $(BUILD))" "$(TOP)/bench/run" $(BENCH)

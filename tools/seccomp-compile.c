@@ -52,7 +52,6 @@ enum {
     BCACHEFS_REQUESTS = 0xbc00,
     MOST_NUMBERS = 1024, /* no architecture comes near */
     MOST_RANGES = 256,
-    MOST_CODE = 512,
     MOST_LABELS = 512,
     MOST_STEPS = 16,
     LONGEST_NAME = 64,
@@ -103,6 +102,7 @@ struct calls {
 #define NESTED(errnum, ...)
 #define CHECK(check, ...)
 #define NESTED_CHECK(check, ...)
+#define USER_CHECK(check, ...)
 #define ROOT_CHECK(check, ...)
 #define ROOT_REFUSE(errnum, ...)
 #define DEFINE_CHECK(name, ...)  {#name, {__VA_ARGS__}},
@@ -114,6 +114,7 @@ static const struct check all_checks[] = {
 #undef NESTED
 #undef CHECK
 #undef NESTED_CHECK
+#undef USER_CHECK
 #undef ROOT_CHECK
 #undef ROOT_REFUSE
 #undef DEFINE_CHECK
@@ -124,6 +125,7 @@ static const struct check all_checks[] = {
 #define NESTED(errnum, ...)      {#__VA_ARGS__, {ERRNO(errnum), ALLOWED, ERRNO(errnum)}},
 #define CHECK(check, ...)        {#__VA_ARGS__, {THEN(check), THEN(check), THEN(check)}},
 #define NESTED_CHECK(check, ...) {#__VA_ARGS__, {THEN(check), ALLOWED, THEN(check)}},
+#define USER_CHECK(check, ...)   {#__VA_ARGS__, {THEN(check), ALLOWED, ALLOWED}},
 #define ROOT_CHECK(check, ...)   {#__VA_ARGS__, {ALLOWED, ALLOWED, THEN(check)}},
 #define ROOT_REFUSE(errnum, ...) {#__VA_ARGS__, {ALLOWED, ALLOWED, ERRNO(errnum)}},
 #define DEFINE_CHECK(name, ...)
@@ -213,7 +215,7 @@ struct instruction {
 };
 
 struct program {
-    struct instruction code[MOST_CODE];
+    struct instruction code[SECCOMP_MOST_CODE];
     size_t count;
     size_t places[MOST_LABELS]; /* of labels */
     size_t label_count;
@@ -226,7 +228,7 @@ struct program {
 
 static void emit(struct program *program, uint16_t code, uint32_t value, size_t if_true, size_t if_false)
 {
-    if (program->count == MOST_CODE)
+    if (program->count == SECCOMP_MOST_CODE)
         fail("too long", "the program");
     program->code[program->count++] = (struct instruction){code, value, if_true, if_false};
 }

@@ -4,6 +4,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,14 +14,29 @@ bool seccomp_is_there(void)
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-int seccomp_load(enum seccomp_kind kind, struct err *err)
+/* Writes the caller's ids where the program compares with them. With other ids around, every id passes the comparison. */
+static void fill_in_ids(struct sock_filter *code, size_t count, bool has_other_ids)
+{
+    const struct sock_filter any_id = {.code = BPF_JMP | BPF_JGE | BPF_K, .k = 0};
+    for (size_t i = 0; i < count; i++) {
+        bool is_uid = code[i].k == SECCOMP_OWN_UID, is_gid = code[i].k == SECCOMP_OWN_GID;
+        if (code[i].code != (BPF_JMP | BPF_JEQ | BPF_K) || !(is_uid || is_gid))
+            continue;
+        code[i].code = has_other_ids ? any_id.code : code[i].code;
+        code[i].k = has_other_ids ? any_id.k : is_uid ? geteuid() : getegid();
+    }
+}
+
+int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err)
 {
     if ((size_t)kind >= SECCOMP_KINDS)
         return err_set(err, "cannot filter system calls: there is no filter number %u", (unsigned)kind);
 
     const struct seccomp_program *program = &seccomp_programs[kind];
-    /* The kernel copies the code; the type has no const only because it is old. */
-    const struct sock_fprog argument = {.len = program->count, .filter = (struct sock_filter *)program->code};
+    struct sock_filter code[SECCOMP_MOST_CODE];
+    memcpy(code, program->code, program->count * sizeof(*code));
+    fill_in_ids(code, program->count, has_other_ids);
+    const struct sock_fprog argument = {.len = program->count, .filter = code};
 
     /* Kernels before 5.16 slow every filtered process down against a speculation between programs that share one
      * process (SSBD), unless told not to. The newer ones have stopped doing that by themselves. */

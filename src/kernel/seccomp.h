@@ -29,5 +29,8 @@ extern const struct seccomp_program seccomp_programs[SECCOMP_KINDS];
 /* Does this kernel take filters? */
 bool seccomp_is_there(void);
 
-/* The thread must have set no_new_privs. */
-int seccomp_load(enum seccomp_kind kind, struct err *err) must_check;
+/*
+ * The thread must have set no_new_privs. `has_other_ids` says that files and processes may get other ids than the caller's:
+ * then the kernel alone judges them.
+ */
+int seccomp_load(enum seccomp_kind kind, bool has_other_ids, struct err *err) must_check;

@@ -7,6 +7,7 @@
  *     NESTED(errnum, name, ...)  exists under --nested, answers with this errno otherwise
  *     CHECK(check, name, ...)    its arguments decide: a DEFINE_CHECK of this name
  *     NESTED_CHECK(check, name, ...)  exists under --nested, its arguments decide otherwise
+ *     USER_CHECK(check, name, ...)    exists under --nested and for the machine's root, its arguments decide otherwise
  *     ROOT_CHECK(check, name, ...)    its arguments decide where the machine's root started bawn; exists otherwise
  *     ROOT_REFUSE(errnum, name, ...)  answers with this errno there; exists otherwise
  *
@@ -38,7 +39,7 @@ ALLOW(read, write, readv, writev, pread64, pwrite64, preadv, pwritev, preadv2, p
 ALLOW(stat, fstat, lstat, newfstatat, statx, statfs, fstatfs, access, faccessat, faccessat2, readlink, readlinkat)
 ALLOW(getdents, getdents64, getcwd, chdir, fchdir, mkdir, mkdirat, rmdir, rename, renameat, renameat2)
 ALLOW(link, linkat, unlink, unlinkat, symlink, symlinkat, umask)
-ALLOW(chown, lchown, fchown, fchownat, utime, utimes, utimensat, futimesat, truncate, ftruncate, fallocate)
+ALLOW(utime, utimes, utimensat, futimesat, truncate, ftruncate, fallocate)
 ALLOW(fsync, fdatasync, sync, syncfs, sync_file_range, fadvise64, readahead, cachestat)
 ALLOW(pipe, pipe2, sendfile, splice, tee, vmsplice, copy_file_range)
 ALLOW(setxattr, lsetxattr, fsetxattr, setxattrat, getxattr, lgetxattr, fgetxattr, getxattrat)
@@ -67,9 +68,9 @@ ALLOW(getrlimit, getrusage, times)
 /* The kernel itself sends a process through these two when somebody on the host traces it. */
 ALLOW(uretprobe, uprobe)
 
-/* Identity. Nobody here has a capability to gain, and the user namespace has no second id to become. */
+/* Identity. Nobody here has a capability to gain. */
 ALLOW(getuid, geteuid, getgid, getegid, getresuid, getresgid, getgroups, capget, capset)
-ALLOW(setuid, setgid, setreuid, setregid, setresuid, setresgid, setfsuid, setfsgid, setgroups)
+ALLOW(setfsuid, setfsgid, setgroups)
 
 /* Time: to read and to wait for. */
 ALLOW(time, gettimeofday, clock_gettime, clock_getres, nanosleep, clock_nanosleep, alarm, getitimer, setitimer)
@@ -162,6 +163,69 @@ DEFINE_CHECK(only_asks,
     HIGH(2),
     ANY(0xffffffffU, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
+
+/*
+ * The user namespace of an ordinary user has one id. For any other the kernel answers EINVAL there: it knows no such id.
+ * Outside it answers EPERM. Programs expect that, and go on without the change. -1 leaves an id as it is.
+ */
+USER_CHECK(owner_in_1, chown, lchown, fchown)
+USER_CHECK(owner_in_2, fchownat)
+USER_CHECK(user_in_0, setuid)
+USER_CHECK(users_in_0, setreuid)
+USER_CHECK(all_users, setresuid)
+USER_CHECK(group_in_0, setgid)
+USER_CHECK(groups_in_0, setregid)
+USER_CHECK(all_groups, setresgid)
+DEFINE_CHECK(owner_in_1,
+    LOW(1),
+    EQUAL(0xffffffffU, THEN(group_in_2)),
+    EQUAL(SECCOMP_OWN_UID, THEN(group_in_2)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(owner_in_2,
+    LOW(2),
+    EQUAL(0xffffffffU, THEN(group_in_3)),
+    EQUAL(SECCOMP_OWN_UID, THEN(group_in_3)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(all_users,
+    LOW(2),
+    EQUAL(0xffffffffU, THEN(users_in_0)),
+    EQUAL(SECCOMP_OWN_UID, THEN(users_in_0)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(users_in_0,
+    LOW(1),
+    EQUAL(0xffffffffU, THEN(user_in_0)),
+    EQUAL(SECCOMP_OWN_UID, THEN(user_in_0)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(user_in_0,
+    LOW(0),
+    EQUAL(0xffffffffU, ALLOWED),
+    EQUAL(SECCOMP_OWN_UID, ALLOWED),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(all_groups,
+    LOW(2),
+    EQUAL(0xffffffffU, THEN(groups_in_0)),
+    EQUAL(SECCOMP_OWN_GID, THEN(groups_in_0)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(groups_in_0,
+    LOW(1),
+    EQUAL(0xffffffffU, THEN(group_in_0)),
+    EQUAL(SECCOMP_OWN_GID, THEN(group_in_0)),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(group_in_0,
+    LOW(0),
+    EQUAL(0xffffffffU, ALLOWED),
+    EQUAL(SECCOMP_OWN_GID, ALLOWED),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(group_in_2,
+    LOW(2),
+    EQUAL(0xffffffffU, ALLOWED),
+    EQUAL(SECCOMP_OWN_GID, ALLOWED),
+    OTHERWISE(ERRNO(EPERM)))
+DEFINE_CHECK(group_in_3,
+    LOW(3),
+    EQUAL(0xffffffffU, ALLOWED),
+    EQUAL(SECCOMP_OWN_GID, ALLOWED),
+    OTHERWISE(ERRNO(EPERM)))
 
 /*
  * What the machine's root has in the workspace stays root's, also what is made inside: a set-uid program there would make

@@ -9,6 +9,12 @@
     X(SECCOMP_ROOT,                                                                                          \
       "root") /* started by the machine's root: no file becomes set-uid, which would be root's */
 
+/* In a program, in place of the ids of who loads it: seccomp_load() writes those. */
+#define SECCOMP_OWN_UID 0xfffffffeU
+#define SECCOMP_OWN_GID 0xfffffffdU
+
+enum { SECCOMP_MOST_CODE = 512 }; /* instructions in a program */
+
 enum seccomp_kind {
     SECCOMP_PROGRAMS(ID_OF) SECCOMP_KINDS, /* how many there are */
 };

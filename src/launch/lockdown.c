@@ -180,7 +180,8 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
                              : operations->is_root && !walls_have(operations->absent, WALL_FILES)
                                  ? SECCOMP_ROOT
                                  : SECCOMP_DEFAULT;
-    if (settle(operations, WALL_SECCOMP, seccomp_load(kind, err), &raised.seccomp, err) < 0)
+    if (settle(operations, WALL_SECCOMP, seccomp_load(kind, launch->nested || operations->is_root, err),
+               &raised.seccomp, err) < 0)
         return -1;
     return try_walls(launch, &raised, err);
 }

@@ -168,6 +168,20 @@ static bool is_installed_in_workspace(const struct policy *policy, const char *p
     return false;
 }
 
+const char *command_name(struct policy *policy, const char *const *words)
+{
+    for (unsigned i = 0; words && *words && i < FRONTS_MOST; i++) {
+        const char *name = last_name(*words);
+        const struct fs_place *place = find_command(policy, *words);
+        if (place && lies_in_workspace(policy, place->real))
+            return NULL;
+        if (strcmp(name, "env") != 0)
+            return name;
+        words = skip_env(words);
+    }
+    return NULL;
+}
+
 /*
  * A program in a workspace is not the agent of its name, so it does not get that agent's login. If npx, python or another
  * starter lies in the workspace, no agent is chosen either.

@@ -79,7 +79,7 @@ static void read_agent(struct policy *policy, struct diags *diags)
                     diags);
 }
 
-/* Uses the toolchain profiles that match names in the top directories of the workspaces. */
+/* Uses the toolchain profiles that match names in the top directories of the workspaces, or the command's name. */
 static void read_toolchains(struct policy *policy, struct diags *diags)
 {
     struct profile_finder finder = profile_finder_for(policy, LAYER_PROFILE);
@@ -88,6 +88,9 @@ static void read_toolchains(struct policy *policy, struct diags *diags)
         fs_list(policy->request.fs, policy->workspaces.at[i].path, WORKSPACE_NAMES_MOST, &names);
     auto_vec fs_names found = {0};
     profiles_detected(&finder, &names, &found);
+    const char *command = command_name(policy, policy->request.command);
+    if (command)
+        profiles_for_command(&finder, command, &found);
     for (size_t i = 0; i < found.count; i++)
         use_profile(policy, (struct spot){.source = &shipped}, found.at[i], diags);
 }

@@ -24,6 +24,9 @@ void freeze_policy_file(struct policy *policy, const struct fs_place *place);
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
 
+/* agent.c: the command's name, behind `env`. NULL where there is none, or where it lies in a workspace. */
+const char *command_name(struct policy *policy, const char *const *words);
+
 /* agent.c: the profile of the agent that a command runs, or NULL. The profile's arguments follow the word *ret_word. */
 const char *agent_for_words(struct policy *policy, const struct profile_finder *finder,
                             const char *const *words, size_t *ret_word);

@@ -220,27 +220,34 @@ static bool is_pattern_of_one(const char *pattern, void *context)
     return false;
 }
 
-static void find_toolchains(const struct profile_finder *finder,
+static void find_toolchains(const struct profile_finder *finder, enum verb verb,
                             bool (*fits)(const char *text, void *context), fs_names *names,
                             fs_names *ret_found)
 {
     auto_vec fs_names all = {0};
     profile_names(finder, &all);
     for (size_t i = 0; i < all.count; i++) {
-        if (text_starts_with(all.at[i], "toolchain/") &&
-            find_text_rule(finder, all.at[i], VERB_DETECT, fits, names))
+        if (text_starts_with(all.at[i], "toolchain/") && find_text_rule(finder, all.at[i], verb, fits, names))
             vec_push(ret_found, all.at[i]);
     }
 }
 
 void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found)
 {
-    find_toolchains(finder, is_name_of_one, names, ret_found);
+    find_toolchains(finder, VERB_DETECT, is_name_of_one, names, ret_found);
+}
+
+void profiles_for_command(const struct profile_finder *finder, const char *command, fs_names *ret_found)
+{
+    fs_names names = {0};
+    vec_push(&names, command);
+    find_toolchains(finder, VERB_MATCH, is_one_of, &names, ret_found);
+    vec_free(&names);
 }
 
 void profiles_on_path(const struct profile_finder *finder, fs_names *folders, fs_names *ret_found)
 {
-    find_toolchains(finder, is_pattern_of_one, folders, ret_found);
+    find_toolchains(finder, VERB_DETECT, is_pattern_of_one, folders, ret_found);
 }
 
 const char *profile_about(const struct profile_finder *finder, const char *name)

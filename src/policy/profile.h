@@ -31,6 +31,9 @@ void profile_commands(const struct profile_finder *finder, fs_names *ret_command
 /* The toolchain profiles whose `detect` has one of these names. */
 void profiles_detected(const struct profile_finder *finder, fs_names *names, fs_names *ret_found);
 
+/* The toolchain profiles whose `match` has the name of the command. */
+void profiles_for_command(const struct profile_finder *finder, const char *command, fs_names *ret_found);
+
 /* The toolchain profiles whose `detect` has one of these directories, written from the home: "/.cargo/bin". */
 void profiles_on_path(const struct profile_finder *finder, fs_names *folders, fs_names *ret_found);
 

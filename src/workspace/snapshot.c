@@ -79,17 +79,28 @@ static int larger_first(const void *a, const void *b, void *entries)
     return left->allocated < right->allocated ? 1 : left->allocated > right->allocated ? -1 : 0;
 }
 
-/* Marks the largest files as left out, until the rest is within the limit. */
+/* The entry that holds the content of a further name (a hard link); NULL where the entry is the first name itself. */
+static const struct entry *first_name(const struct scan *scan, const struct entry *entry)
+{
+    return *entry->linked_to ? tree_find(&scan->tree, entry->linked_to) : NULL;
+}
+
+/* Marks the largest files as left out, until the rest is within the limit. A file of many names counts once. */
 static void leave_out_largest(struct scan *scan, uint64_t most_bytes)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < scan->fresh.count; i++)
-        sum += scan->tree.entries.at[scan->fresh.at[i]].allocated;
-    if (sum <= most_bytes)
-        return;
     VEC(size_t) by_size = {0};
-    for (size_t i = 0; i < scan->fresh.count; i++)
-        vec_push(&by_size, scan->fresh.at[i]);
+    vec_each (const size_t, fresh, &scan->fresh) {
+        const struct entry *entry = &scan->tree.entries.at[*fresh];
+        if (first_name(scan, entry))
+            continue;
+        sum += entry->allocated;
+        vec_push(&by_size, *fresh);
+    }
+    if (sum <= most_bytes) {
+        vec_free(&by_size);
+        return;
+    }
     qsort_r(by_size.at, by_size.count, sizeof(size_t), larger_first, scan->tree.entries.at);
     for (size_t i = 0; sum > most_bytes && i < by_size.count; i++) {
         struct entry *entry = &scan->tree.entries.at[by_size.at[i]];
@@ -97,6 +108,12 @@ static void leave_out_largest(struct scan *scan, uint64_t most_bytes)
         sum -= entry->allocated;
     }
     vec_free(&by_size);
+    vec_each (const size_t, fresh, &scan->fresh) {
+        struct entry *entry = &scan->tree.entries.at[*fresh];
+        const struct entry *first = first_name(scan, entry);
+        if (first && first->content == CONTENT_LEFT_OUT)
+            entry->content = CONTENT_LEFT_OUT;
+    }
 }
 
 /* Reads the files that look unchanged where that proves nothing. A file whose hash differs is fresh. */
@@ -129,7 +146,7 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
         struct entry *entry = &scan->tree.entries.at[scan->fresh.at[i]];
         if (entry->content == CONTENT_LEFT_OUT)
             continue;
-        const struct entry *first = *entry->linked_to ? tree_find(&scan->tree, entry->linked_to) : NULL;
+        const struct entry *first = first_name(scan, entry);
         if (first && first->content == CONTENT_STORED) {
             entry->content = CONTENT_STORED;
             entry->blob = first->blob;

@@ -94,11 +94,11 @@ WRAP(int, process_drop_capabilities, struct err *err)
     return lacks("capabilities") || lacks("no-new-privileges") ? 0 : __real_process_drop_capabilities(err);
 }
 
-WRAP(int, seccomp_load, enum seccomp_kind kind, struct err *err)
+WRAP(int, seccomp_load, enum seccomp_kind kind, bool has_other_ids, struct err *err)
 {
     if (lacks("setuid-filter") && kind == SECCOMP_ROOT)
         kind = SECCOMP_DEFAULT;
-    if (!lacks("seccomp") && __real_seccomp_load(kind, err) < 0)
+    if (!lacks("seccomp") && __real_seccomp_load(kind, has_other_ids, err) < 0)
         return -1;
     return lacks("no-new-privileges") ? __real_process_drop_capabilities(err) : 0;
 }

@@ -36,8 +36,8 @@ static int in_child(int kind, int (*run)(const void *), const void *argument)
     pid_t child = fork();
     if (child == 0) {
         struct err err;
-        if (kind != NO_FILTER &&
-            (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_load((enum seccomp_kind)kind, &err) < 0))
+        if (kind != NO_FILTER && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+                                  seccomp_load((enum seccomp_kind)kind, false, &err) < 0))
             _exit(BROKEN);
         _exit(run(argument));
     }
@@ -164,6 +164,49 @@ TEST(with_the_nested_filter_namespaces_and_mounts_are_the_kernel_s_business)
     if (is_filtered_already())
         SKIP("needs a machine without a filter around the tests");
     check_refusals(SECCOMP_NESTED);
+}
+
+/* --- ids --- */
+
+enum { STRANGER = 54321 };
+
+static int give_a_file_away(const void *unused)
+{
+    (void)unused;
+    int fd = memfd_create("own", MFD_CLOEXEC);
+    return fd < 0 ? BROKEN : errno_of(fchown(fd, STRANGER, (gid_t)-1));
+}
+
+static int give_a_file_to_oneself(const void *unused)
+{
+    (void)unused;
+    int fd = memfd_create("own", MFD_CLOEXEC);
+    return fd < 0 ? BROKEN : errno_of(fchown(fd, geteuid(), getegid()));
+}
+
+static int become_a_stranger(const void *unused)
+{
+    (void)unused;
+    return errno_of(setresuid(STRANGER, STRANGER, (uid_t)-1));
+}
+
+static int with_other_ids(const void *run)
+{
+    struct err err;
+    int (*const *call)(const void *) = run;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || seccomp_load(SECCOMP_DEFAULT, true, &err) < 0
+               ? BROKEN
+               : (*call)(NULL);
+}
+
+TEST(another_id_than_one_s_own_is_refused_as_outside)
+{
+    static int (*const give)(const void *) = give_a_file_away;
+    CHECK_INT(in_child(SECCOMP_DEFAULT, give_a_file_away, NULL), EPERM);
+    CHECK_INT(in_child(SECCOMP_DEFAULT, become_a_stranger, NULL), EPERM);
+    CHECK_INT(in_child(SECCOMP_DEFAULT, give_a_file_to_oneself, NULL), 0);
+    int plain = in_child(NO_FILTER, give_a_file_away, NULL);
+    CHECK_INT(in_child(NO_FILTER, with_other_ids, &give), plain); /* the kernel alone judges */
 }
 
 /* --- what works ---------------------------------------------------------------------------------------------------------- */
@@ -296,7 +339,7 @@ static int load_nested_too(const void *unused)
 {
     (void)unused;
     struct err err;
-    if (seccomp_load(SECCOMP_NESTED, &err) < 0)
+    if (seccomp_load(SECCOMP_NESTED, true, &err) < 0)
         return BROKEN;
     return errno_of(mount(NULL, NULL, NULL, 0, NULL));
 }
@@ -349,15 +392,15 @@ static int load_without_no_new_privs(const void *unused)
     struct err err;
     if (geteuid() == 0 && setresuid(65534, 65534, 65534) < 0)
         return BROKEN;
-    return seccomp_load(SECCOMP_DEFAULT, &err) < 0 ? err.errnum : 0;
+    return seccomp_load(SECCOMP_DEFAULT, false, &err) < 0 ? err.errnum : 0;
 }
 
 TEST(loading_fails_loudly)
 {
     struct err err;
-    CHECK_INT(seccomp_load((enum seccomp_kind)SECCOMP_KINDS, &err), -1);
+    CHECK_INT(seccomp_load((enum seccomp_kind)SECCOMP_KINDS, false, &err), -1);
     CHECK_STR(err.message, "cannot filter system calls: there is no filter number 3");
-    CHECK_INT(seccomp_load((enum seccomp_kind) - 1, &err), -1);
+    CHECK_INT(seccomp_load((enum seccomp_kind) - 1, false, &err), -1);
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0)
         CHECK_INT(in_child(NO_FILTER, load_without_no_new_privs, NULL), EACCES);
 }

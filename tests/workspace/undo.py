@@ -21,6 +21,19 @@ def test_live_run(place):
     same(project.looks(), after)
 
 
+@claim("undo: a file of many names counts once in the snapshot's limit, and each name comes back")
+def test_many_names(place):
+    project = Project(place, "names")
+    (project.path / "program").write_bytes(os.urandom(3 << 20))
+    for number in range(30):
+        os.link(project.path / "program", project.path / f"name-{number}")
+    before = project.looks()
+    done = place.run("sh", "-ec", "rm name-* program", cwd=project.path, flags=("--net", "off", "--limit", "snapshot=16M"))
+    same([done.returncode, b"will not bring back" in done.stderr], [0, False])
+    project.bawn("undo")
+    same(project.looks(), before)
+
+
 @claim("undo: a file that the user has changed since is kept and named, and --force overwrites it")
 def test_changed_since(place):
     project = Project(place, "conflict")
