@@ -41,5 +41,8 @@ struct cgroup_hits {
 };
 struct cgroup_hits cgroup_read_hits(const struct cgroup *cgroup);
 
+/* Stops all that is in it, or lets it go on. Returns whether that is done; false where there is no group. */
+bool cgroup_freeze(const struct cgroup *cgroup, bool is_frozen);
+
 /* Once nothing runs in it. What cannot be removed now is at the next start. */
 void cgroup_remove(struct cgroup *cgroup);

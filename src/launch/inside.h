@@ -163,9 +163,20 @@ bool limits_want_cgroup(const struct operations *operations);
 int limits_fill_cgroup(const struct operations *operations, const struct cgroup *cgroup, struct err *err)
     must_check;
 
-/* limits.c: those that a process imposes on itself and its children. `descriptors`: the limit that the caller had. */
-int limits_set(const struct operations *operations, const struct rlimit *descriptors, struct err *err)
-    must_check;
+/*
+ * limits.c: those that a process imposes on itself and its children. *descriptors is the limit that the caller had; then it is the
+ * command's, which process 1 sets for it alone.
+ */
+int limits_set(const struct operations *operations, struct rlimit *descriptors, struct err *err) must_check;
+
+/*
+ * limits.c, outside, around the clone: a user namespace holds all that is in it to the soft limits of who makes it, also where the
+ * kernel counts for the owner outside. They are lowered by an eighth for that moment, which stays for bawn and for the user's other
+ * programs: a command that starts all processes it may does not keep the supervisor from starting one.
+ */
+enum { LIMITS_SHARED = 4 };
+void limits_leave_share(struct rlimit *ret_before);
+void limits_take_share(const struct rlimit *before);
 
 /* limits.c: those that hold for every sandbox, whatever the plan. */
 int limits_set_fixed(struct err *err) must_check;
@@ -199,10 +210,9 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
 
 /* init.c: never returns. */
 struct kept {
-    struct namespaces namespaces;
     struct decoy_fds decoys;
-    int listener_fd;    /* of executions, for the supervisor; -1: there is none */
-    struct arena arena; /* the plan, the command's words and variables: until it is started */
+    struct rlimit descriptors; /* for the command: process 1 itself keeps more (limits.c) */
+    struct arena arena;        /* the plan, the command's words and variables: until it is started */
 };
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
                         struct kept *kept);

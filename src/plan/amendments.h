@@ -34,12 +34,6 @@ void amend_copy(struct amendments *amendments, size_t number, const char *folder
 /* A path in a tree that is shown, to be hidden as well. */
 void amend_hide(struct amendments *amendments, const char *path);
 
-/* How many there are: equal before and after means that nothing was amended. */
-static inline size_t amendments_count(const struct amendments *amendments)
-{
-    return amendments->changes.count + amendments->hidden.count;
-}
-
 /* How many operations there are with the amendments, and one of them. `amendments` may be NULL. */
 size_t amended_count(const struct operations *planned, const struct amendments *amendments);
 struct operation amended_operation(const struct operations *planned, const struct amendments *amendments,

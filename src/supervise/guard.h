@@ -17,8 +17,7 @@ struct guard {
     struct pins pins;
     struct watch watch;
     struct tripwires tripwires;
-    const struct execs
-        *execs; /* the caller's; of them the guard only wants to know whether the command began */
+    const struct execs *execs; /* the caller's, for the tripwires */
     struct loop *loop;
     int timer_fd;
 };
@@ -26,4 +25,7 @@ struct guard {
 /* Before the launch; `launched` is filled in afterwards. The guard must stay where it is until its end. */
 int guard_begin(struct guard *guard, const struct launch *launch, struct launched *launched,
                 struct loop *loop, struct err *err) must_check;
+
+/* Before the command begins: makes what a command could keep from being made later. */
+void guard_ready(struct guard *guard);
 void guard_end(struct guard *guard);
