@@ -116,6 +116,9 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
                                  ports_hand_out(launch->operations, child->port_fd, err) < 0))
         return -1;
     fd_close(root.settings);
+    /* A command that may mount its own /proc needs this one as it is: the kernel insists. */
+    if (!launch->nested && furnish_close_proc(err) < 0)
+        return -1;
     trace_point(launch->trace, "inside", "the network");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);

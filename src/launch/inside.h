@@ -144,6 +144,9 @@ int furnish_own_view(struct root *root, const char *path, struct err *err) must_
 int furnish_resize(struct root *root, struct err *err) must_check; /* as the plan has it, once there is one */
 int furnish_files(struct root *root, struct err *err) must_check;
 
+/* furnish.c: once the root is entered and the network has its settings: /proc can only be read. */
+int furnish_close_proc(struct err *err) must_check;
+
 /* decoys.c: made before the plan is known, and shown where it says so. */
 int decoys_make(struct root *root, struct err *err) must_check;
 int decoys_show(struct root *root, const struct operation *operation, struct err *err) must_check;
