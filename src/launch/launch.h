@@ -108,6 +108,7 @@ struct launched {
     int report_fd;  /* read struct report from it */
     int control_fd; /* write struct order to it; closing it ends the sandbox */
     int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
+    int inotify_fd; /* an instance that was made before the command, which may use up its user's; -1: there was none left */
     bool host_network;
     bool is_kept_apart;   /* from the supervisor's processor, until the command begins */
     cpu_set_t processors; /* that it may use from then on */
@@ -122,6 +123,7 @@ struct launched {
                        .report_fd = -1,                                                                      \
                        .control_fd = -1,                                                                     \
                        .port_fd = -1,                                                                        \
+                       .inotify_fd = -1,                                                                     \
                        .cgroup = CGROUP_NONE,                                                                \
                        .handed = {-1, -1, -1, -1}})
 

@@ -26,8 +26,8 @@
  * clones the child, and the child waits for step 2 before it does anything, since it has no identity until then. Step 1 is
  * repeated in launch_start() where the child guessed the wrong kind of network.
  *
- * Descriptors. The supervisor owns launched->pid_fd, report_fd, control_fd, port_fd and the control group; launch_release() closes
- * them. The child owns the other ends. Trees that real root opens outside are inherited by the child and closed
+ * Descriptors. The supervisor owns launched->pid_fd, report_fd, control_fd, port_fd, inotify_fd and the control group; launch_release()
+ * closes them. The child owns the other ends. Trees that real root opens outside are inherited by the child and closed
  * outside once it is cloned. All are O_CLOEXEC, and the command's process closes whatever is left.
  *
  *   report_fd   pipe, child to supervisor: one struct report for each change
@@ -53,6 +53,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -156,6 +157,7 @@ void launch_release(struct launched *launched)
 {
     for (size_t i = 0; i < HANDED_COUNT; i++)
         fd_close(launched->handed[i]);
+    fd_close(launched->inotify_fd);
     if (launched->pid > 0) {
         shutdown(launched->control_fd, SHUT_RDWR); /* a child of the supervisor may have it open as well */
         close(launched->control_fd);
@@ -215,6 +217,8 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
     launched.control_fd = control[1];
     launched.port_fd = ports[0];
     launched.host_network = child->host_network;
+    /* Process 1 keeps it open too: closing the last one may take the kernel milliseconds, for which nobody waits there. */
+    launched.inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     struct rlimit shares[LIMITS_SHARED];
     limits_leave_share(shares);
     launched.pid = process_fork(CLONE_NEWUSER | CLONE_NEWPID, child->cgroup_fd, &launched.pid_fd);
@@ -234,6 +238,7 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
         close(reports[0]);
         close(control[1]);
         close(ports[0]);
+        fd_close(launched.inotify_fd);
         return explain_clone(clone_errno, child->cgroup_fd >= 0, err);
     }
     *ret_launched = launched;

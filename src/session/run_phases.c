@@ -268,7 +268,6 @@ int run_start(struct run *run, struct err *err)
         execs_begin(&run->execs, fd_take(&run->launched.handed[HANDED_LISTENER]),
                     command_text(run->loaded.policy.arena, run->request.command), &run->session.journal,
                     &run->loop);
-    guard_ready(&run->guard);
     set_timer(run, 1);
     return 0;
 }

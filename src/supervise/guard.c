@@ -26,11 +26,6 @@ static int time_has_come(void *self, short events not_used, struct err *err)
     return watch_begin(&guard->watch, guard->loop, err);
 }
 
-void guard_ready(struct guard *guard)
-{
-    watch_open(&guard->watch);
-}
-
 int guard_begin(struct guard *guard, const struct launch *launch, struct launched *launched,
                 struct loop *loop, struct err *err)
 {

@@ -25,7 +25,4 @@ struct guard {
 /* Before the launch; `launched` is filled in afterwards. The guard must stay where it is until its end. */
 int guard_begin(struct guard *guard, const struct launch *launch, struct launched *launched,
                 struct loop *loop, struct err *err) must_check;
-
-/* Before the command begins: makes what a command could keep from being made later. */
-void guard_ready(struct guard *guard);
 void guard_end(struct guard *guard);

@@ -230,11 +230,6 @@ static int moment_is_over(void *self, short events not_used, struct err *err)
     return act(watch, &wanted, err);
 }
 
-void watch_open(struct watch *watch)
-{
-    watch->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-}
-
 int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
 {
     const struct operations *planned = &watch->hold->plan->operations;
@@ -247,6 +242,7 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     }
     if (!watch->awaited.count && !tripwires_are_set(watch->tripwires))
         return 0;
+    watch->inotify_fd = fd_take(&watch->pins->launched->inotify_fd);
     if (watch->inotify_fd < 0)
         hold_note(
             watch->hold, "unwatched", "",

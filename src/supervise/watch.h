@@ -31,9 +31,6 @@ struct watch {
     VEC(struct awaited) awaited; /* frozen paths, and others that a mount covers */
 };
 
-/* Before the command begins: makes the inotify instance. Afterwards a command may have used up all that its user may have. */
-void watch_open(struct watch *watch);
-
 /* Looks at what is there already, and watches from then on. Without anything to watch for, nothing is done. */
 int watch_begin(struct watch *watch, struct loop *loop, struct err *err) must_check;
 void watch_close(struct watch *watch);

@@ -293,7 +293,7 @@ TEST(the_programs_are_small_and_shallow)
                 most = steps > most ? steps : most;
                 sum += steps;
             }
-            CHECK(arches[arch].programs[kind].count <= (kind == SECCOMP_ROOT ? 160 : 130));
+            CHECK(arches[arch].programs[kind].count <= (kind == SECCOMP_ROOT ? 175 : 150));
             CHECK(most <= 24);
             CHECK(sum / 472 <= 12);
         }
