@@ -174,7 +174,7 @@ int limits_set(const struct operations *operations, struct rlimit *descriptors, 
 
 /*
  * limits.c, outside, around the clone: a user namespace holds all that is in it to the soft limits of who makes it, also where the
- * kernel counts for the owner outside. They are lowered by an eighth for that moment, which stays for bawn and for the user's other
+ * kernel counts for the owner outside. They are lowered for that moment, by an eighth or less, which stays for bawn and for the user's other
  * programs: a command that starts all processes it may does not keep the supervisor from starting one.
  */
 enum { LIMITS_SHARED = 4 };

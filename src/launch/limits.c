@@ -80,19 +80,25 @@ int limits_set(const struct operations *operations, struct rlimit *descriptors, 
 }
 
 /* Of these the kernel counts what a user has in a user namespace, and adds it to what its owner has outside. */
-static const __rlimit_resource_t shared[LIMITS_SHARED] = {RLIMIT_NPROC, RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE,
-                                                          RLIMIT_MEMLOCK};
+static const struct {
+    __rlimit_resource_t resource;
+    rlim_t most; /* that is left outside */
+} shared[LIMITS_SHARED] = {{RLIMIT_NPROC, 64},
+                           {RLIMIT_SIGPENDING, 256},
+                           {RLIMIT_MSGQUEUE, RLIM_INFINITY},
+                           {RLIMIT_MEMLOCK, RLIM_INFINITY}};
 
 void limits_leave_share(struct rlimit *ret_before)
 {
     enum { PART = 8 };
     for (size_t i = 0; i < LIMITS_SHARED; i++) {
         ret_before[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
-        if (getrlimit(shared[i], &ret_before[i]) < 0 || ret_before[i].rlim_cur == RLIM_INFINITY)
+        if (getrlimit(shared[i].resource, &ret_before[i]) < 0 || ret_before[i].rlim_cur == RLIM_INFINITY)
             continue;
         struct rlimit less = ret_before[i];
-        less.rlim_cur -= less.rlim_cur / PART;
-        setrlimit(shared[i], &less);
+        rlim_t share = less.rlim_cur / PART;
+        less.rlim_cur -= share < shared[i].most ? share : shared[i].most;
+        setrlimit(shared[i].resource, &less);
     }
 }
 
@@ -100,7 +106,7 @@ void limits_take_share(const struct rlimit *before)
 {
     for (size_t i = 0; i < LIMITS_SHARED; i++) {
         if (before[i].rlim_cur != RLIM_INFINITY)
-            setrlimit(shared[i], &before[i]);
+            setrlimit(shared[i].resource, &before[i]);
     }
 }
 

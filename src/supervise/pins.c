@@ -56,11 +56,12 @@ static bool is_down_for(const struct pins *pins, int seconds)
 /* Returns whether every pin holds. A path that is gone gets a stub at the second look: the host may be about to make it. */
 static bool take_stock(struct pins *pins)
 {
-    bool is_whole = true, shall_say = !pins->is_said && is_down_for(pins, SECONDS_TO_SAY);
+    bool is_whole = true, any_again = false, shall_say = !pins->is_said && is_down_for(pins, SECONDS_TO_SAY);
     for (size_t i = 0; i < pins->repin.count; i++) {
         struct operation operation = hold_operation(pins->hold, i);
         enum pin_state state = pins->repin.states[i];
         bool is_frozen = operation.kind == OP_FREEZE, is_gone = state == PIN_MISSING;
+        any_again |= state == PIN_AGAIN;
         if (state == PIN_AGAIN)
             hold_fell(pins->hold, i);
         if (state != PIN_LOST && !(is_gone && is_frozen))
@@ -72,6 +73,8 @@ static bool take_stock(struct pins *pins)
             say_lost(pins, &operation);
         pins->is_said |= shall_say;
     }
+    if (any_again && pins->pinned_again)
+        pins->pinned_again(pins->context);
     pins->tries = is_whole ? 0 : pins->tries + 1;
     return is_whole;
 }

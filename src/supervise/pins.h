@@ -21,6 +21,9 @@ struct pins {
     unsigned tries;       /* looks that found it down */
     struct timespec fell;
     struct standstill standstill; /* while it is down */
+    void (*pinned_again)(
+        void *context); /* called after some were, before anything inside goes on; may be NULL */
+    void *context;
 };
 
 /* Once mounting is over inside, and what process 1 hands over is there. */

@@ -2,8 +2,19 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
-enum { MOST_PROCESSES = 65536, MOST_PASSES = 8 };
+#include "base/timespec.h"
+
+/* Others wait for the loop: a command with thousands of processes is not stopped to the last one. */
+enum { MOST_PROCESSES = 65536, MOST_PASSES = 8, MOST_NANOSECONDS = 200 * 1000 * 1000 };
+
+static bool is_late(struct timespec began)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return timespec_between(began, now) > MOST_NANOSECONDS;
+}
 
 static bool is_among(const process_list *list, pid_t process)
 {
@@ -28,12 +39,12 @@ static bool stop(struct standstill *standstill, pid_t process)
 }
 
 /* One pass over all that process 1 has started, and what those have. Returns whether anything ran. */
-static bool stop_all(struct standstill *standstill, pid_t first)
+static bool stop_all(struct standstill *standstill, pid_t first, struct timespec began)
 {
     process_list all = {0};
     vec_push(&all, first);
     bool any_ran = false;
-    for (size_t i = 0; i < all.count; i++) {
+    for (size_t i = 0; i < all.count && !is_late(began); i++) {
         pid_t process = all.at[i]; /* the list moves when it grows */
         any_ran |= stop(standstill, process);
         children_add(&all, process, MOST_PROCESSES);
@@ -48,8 +59,11 @@ void standstill_begin(struct standstill *standstill, const struct launched *laun
         return;
     standstill->is_on = true;
     standstill->is_by_cgroup = cgroup_freeze(&launched->cgroup, true);
-    for (int i = 0; !standstill->is_by_cgroup && i < MOST_PASSES && stop_all(standstill, launched->pid);
-         i++) {
+    struct timespec began;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    for (int i = 0; !standstill->is_by_cgroup && i < MOST_PASSES && !is_late(began); i++) {
+        if (!stop_all(standstill, launched->pid, began))
+            break;
     }
 }
 

@@ -81,9 +81,13 @@ static int look_again(struct watch *watch, struct err *err)
     return sweep(watch, err);
 }
 
-/* Once a pin has fallen, the file is watched for writes: a process inside may have it open. */
-static void watch_fallen(const struct watch *watch)
+/*
+ * Once a pin has fallen, the file is watched for writes: a process inside may have it open. Where no look at the pins stopped everything
+ * inside, it may have written already: so it is compared once more.
+ */
+static void watch_fallen(void *self)
 {
+    const struct watch *watch = self;
     vec_each (const struct frozen, frozen, &watch->hold->frozen) {
         char by_descriptor[64];
         auto_fd int fd = frozen->fell
@@ -93,6 +97,7 @@ static void watch_fallen(const struct watch *watch)
         if (fd >= 0)
             inotify_add_watch(watch->inotify_fd, by_descriptor, IN_MODIFY | IN_MASK_ADD);
     }
+    hold_look_at_fallen(watch->hold);
 }
 
 enum meaning { NOT_AWAITED, MUST_NOT_APPEAR, IS_PINNED };
@@ -153,8 +158,6 @@ static int act(struct watch *watch, const struct wanted *wanted, struct err *err
     if (wanted->pins && pins_check(watch->pins, err) < 0)
         return -1;
     if (wanted->contents)
-        hold_look_at_fallen(watch->hold);
-    if (wanted->pins || wanted->contents)
         watch_fallen(watch);
     return wanted->sweep ? look_again(watch, err) : 0;
 }
@@ -243,6 +246,8 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     if (!watch->awaited.count && !tripwires_are_set(watch->tripwires))
         return 0;
     watch->inotify_fd = fd_take(&watch->pins->launched->inotify_fd);
+    watch->pins->pinned_again = watch_fallen;
+    watch->pins->context = watch;
     if (watch->inotify_fd < 0)
         hold_note(
             watch->hold, "unwatched", "",
