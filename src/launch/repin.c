@@ -182,7 +182,7 @@ int repin_end(struct repin *repin, bool waits, struct err *err)
 
 int launch_hide_late(const struct launch *launch, struct launched *launched, size_t first, struct err *err)
 {
-    struct repin repin;
+    struct repin repin = REPIN_NONE;
     if (launch_take_handed(launched, true) < 0)
         return 0; /* process 1 has failed, and reports why */
     if (repin_open(launch, &repin, err) < 0)
