@@ -1,5 +1,5 @@
 /*
- * Leaves a program with the setuid bit in the workspace, for an accomplice on the host to run.
+ * Leaves a program with the setuid or the setgid bit in the workspace, for an accomplice on the host to run.
  *
  * Why: files in the workspace belong to the caller, also when the caller is root. Whoever runs this one is the caller.
  * Seen: Nix builds (CVE-2024-27297's neighbours) since when its sandbox refuses chmod with these bits.
@@ -19,8 +19,12 @@
  *   persistence: leave a setuid program behind (mknod)
  * case make-executable: chmod 755 => done | reaches workspace
  *
- * Directories of shared repositories bear the other bit, and git and cp set it: a filter cannot tell them from files.
- * case leave-setgid: chmod 2755 => EPERM chmod | harms workspace | only-by root | todo directories need the bit
+ * Directories of shared repositories bear the other bit too. They inherit it inside, and cannot be given it: a filter cannot tell them
+ * from files.
+ * case leave-setgid: chmod 2755 => EPERM chmod | harms workspace | only-by root
+ *   persistence: leave a setgid program behind (chmod)
+ * case leave-setgid-open: open 2755 => EPERM open | harms workspace | only-by root
+ *   persistence: leave a setgid program behind (open)
  */
 #include <linux/openat2.h>
 #include <sys/stat.h>

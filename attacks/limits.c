@@ -10,6 +10,8 @@
  *   resources: crash with a core dump, which starts a helper of root's on the host
  * case process-limit: processes 4096 => kept low | control ~
  *   resources: start as many processes as the machine has room for
+ * case inotify-limit: inotify => kept low | control ~limit
+ *   resources: use up the watches of files that all of this user's programs share
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -47,8 +49,29 @@ static _Noreturn void ask_for_helper(rlim_t harmless)
     tell_limit(limit.rlim_cur);
 }
 
+static unsigned long long read_number(const char *path)
+{
+    unsigned long long number = 0;
+    FILE *file = fopen(path, "re");
+    if (!file || fscanf(file, "%llu", &number) != 1)
+        refused("open");
+    fclose(file);
+    return number;
+}
+
+/* Does its user namespace take no more than half of what its user has? It uses none of it up. */
+static _Noreturn void ask_for_watches(void)
+{
+    unsigned long long most = read_number("/proc/sys/user/max_inotify_instances");
+    if (most <= read_number("/proc/sys/fs/inotify/max_user_instances") / 2)
+        saw("kept low");
+    tell_limit(most);
+}
+
 ATTACK(limits)
 {
+    if (strcmp(argument(argc, argv, 1), "inotify") == 0)
+        ask_for_watches();
     long most = number_argument(argc, argv, 2);
     if (strcmp(argument(argc, argv, 1), "core") == 0)
         ask_for_helper((rlim_t)most);

@@ -33,6 +33,10 @@
  *   processes: open the memory of a host process
  * case open-init-oom-score: /proc/1/oom_score_adj => EACCES open | control-args /proc/{victim}/oom_score_adj
  *   resources: open the score that decides who goes when memory runs out
+ * case open-own-oom-score: /proc/self/oom_score_adj => EROFS open
+ *   resources: open its own such score, to be no longer the first to go
+ * case open-own-autogroup: /proc/self/autogroup => EROFS open | if /proc/self/autogroup
+ *   resources: open the share of a processor that its session has, with bawn in it
  */
 #include "attack.h"
 

@@ -19,9 +19,22 @@
  *   processes: change the limits of the sandbox's process 1
  * case renice-host-process: nice {victim} => ESRCH setpriority | harms victim-nice
  *   processes: lower the priority of a host process
+ * case renice-init: nice 1 => EPERM setpriority | control-args nice {victim}
+ *   processes: lower the priority of the sandbox's process 1
+ * case renice-own-group: nice-group 0 => EPERM setpriority
+ *   processes: change the priority of its process group, which bawn may be in
+ * case idle-init: idle 1 => EPERM sched_setscheduler | control-args idle {victim}
+ *   processes: give the sandbox's process 1 a processor only where nobody wants one
+ * case bind-init: bind 1 => EPERM sched_setaffinity | control-args bind {victim}
+ *   processes: bind the sandbox's process 1 to a processor
+ * case slow-disk-init: disk 1 => EPERM ioprio_set | control-args disk {victim}
+ *   processes: let the sandbox's process 1 wait for the disk longer than others
+ * case renice-itself: nice 0 => done
+ * case idle-itself: idle 0 => done
  * case compare-host-process: kcmp {victim} => ESRCH kcmp
  *   processes: compare itself with a host process (kcmp)
  */
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
@@ -47,6 +60,18 @@ ATTACK(reach_process)
         must(prlimit(pid, RLIMIT_FSIZE, &limit, NULL), "prlimit");
     } else if (strcmp(act, "nice") == 0) {
         must(setpriority(PRIO_PROCESS, (id_t)pid, 19), "setpriority");
+    } else if (strcmp(act, "nice-group") == 0) {
+        must(setpriority(PRIO_PGRP, (id_t)pid, getpriority(PRIO_PGRP, (id_t)pid)),
+             "setpriority"); /* as it is */
+    } else if (strcmp(act, "idle") == 0) {
+        must(sched_setscheduler(pid, SCHED_IDLE, &(struct sched_param){0}), "sched_setscheduler");
+    } else if (strcmp(act, "bind") == 0) {
+        cpu_set_t processors;
+        must(sched_getaffinity(pid, sizeof(processors), &processors), "sched_getaffinity");
+        must(sched_setaffinity(pid, sizeof(processors), &processors), "sched_setaffinity");
+    } else if (strcmp(act, "disk") == 0) {
+        enum { WHO_PROCESS = 1, BEST_EFFORT_LAST = 2 << 13 | 7 };
+        must(syscall(SYS_ioprio_set, WHO_PROCESS, pid, BEST_EFFORT_LAST), "ioprio_set");
     } else if (strcmp(act, "kcmp") == 0) {
         must(syscall(SYS_kcmp, getpid(), pid, 0, 0, 0), "kcmp");
     } else {

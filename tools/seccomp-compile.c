@@ -50,6 +50,8 @@ enum {
     REQUEST_TYPE = 0xff00, /* of an ioctl: whose it is */
     BTRFS_REQUESTS = 0x9400,
     BCACHEFS_REQUESTS = 0xbc00,
+    IOPRIO_GROUP = 2, /* IOPRIO_WHO_PGRP, and of a user */
+    IOPRIO_USER = 3,
     MOST_NUMBERS = 1024, /* no architecture comes near */
     MOST_RANGES = 256,
     MOST_LABELS = 512,

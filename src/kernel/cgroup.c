@@ -191,6 +191,11 @@ struct cgroup_hits cgroup_read_hits(const struct cgroup *cgroup)
                                 count_of(cgroup, "pids.events", "max")};
 }
 
+bool cgroup_freeze(const struct cgroup *cgroup, bool is_frozen)
+{
+    return cgroup->fd >= 0 && write_at(cgroup->fd, "cgroup.freeze", is_frozen ? "1" : "0") == 0;
+}
+
 void cgroup_remove(struct cgroup *cgroup)
 {
     if (cgroup->parent_fd < 0)

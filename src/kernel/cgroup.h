@@ -41,5 +41,8 @@ struct cgroup_hits {
 };
 struct cgroup_hits cgroup_read_hits(const struct cgroup *cgroup);
 
+/* Stops all that is in it, or lets it go on. Returns whether that is done; false where there is no group. */
+bool cgroup_freeze(const struct cgroup *cgroup, bool is_frozen);
+
 /* Removes an empty group. If that fails, the next start removes it. */
 void cgroup_remove(struct cgroup *cgroup);

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "kernel/children.h"
 
 enum {
     MOST_PROCESSES = 512,
@@ -58,28 +59,6 @@ static bool find_inode(pid_t process, bool is_stream, uint16_t port, uint64_t *r
     return false;
 }
 
-typedef VEC(pid_t) process_list;
-
-/* Adds the children of a process, of all its threads. */
-static void add_children(process_list *processes, pid_t process)
-{
-    char path[96];
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
-    auto_dir DIR *threads = opendir(path);
-    for (const struct dirent *thread; threads && (thread = readdir(threads));) {
-        auto_buf struct buf text = {0};
-        if (snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)process, thread->d_name) >=
-                (int)sizeof(path) ||
-            thread->d_name[0] == '.' || !read_text(path, &text))
-            continue;
-        uint64_t child;
-        for (const char *at = text.bytes; text_take_number(&at, &child); at += strspn(at, " ")) {
-            if (processes->count < MOST_PROCESSES)
-                vec_push(processes, (pid_t)child);
-        }
-    }
-}
-
 /* Reads only the text of the links, so that a file that hangs is not touched. */
 static bool has_open(pid_t process, const char *wanted, size_t *descriptors_left)
 {
@@ -120,7 +99,7 @@ static bool search(pid_t process, const char *target, unsigned depth, struct bud
     auto_vec process_list children = {0};
     bool found = false;
     if (depth < DEEPEST)
-        add_children(&children, process);
+        children_add(&children, process, MOST_PROCESSES);
     for (size_t i = children.count; !found && i && left->processes; i--) {
         left->processes--;
         bool is_below = search(children.at[i - 1], target, depth + 1, left, ret_process);

@@ -74,6 +74,12 @@ int mount_open_covered(int fd, struct err *err)
     return open_restricted(fd, "", tree_flags & ~(unsigned)AT_RECURSIVE, &attributes, err);
 }
 
+int mount_make_read_only(int fd, struct err *err)
+{
+    struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
+    return set_attributes(fd, &attributes) < 0 ? err_sys(err, errno, "cannot make a mount read-only") : 0;
+}
+
 int mount_map_ids(int tree_fd, int userns_fd, struct err *err)
 {
     struct mount_attr attributes = {.attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (unsigned)userns_fd};

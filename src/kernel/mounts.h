@@ -25,6 +25,9 @@ int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allo
  */
 int mount_open_covered(int fd, struct err *err) must_check;
 
+/* What is mounted at this place, and below it, can only be read from now on. */
+int mount_make_read_only(int fd, struct err *err) must_check;
+
 /* Maps ids in every mount of the tree as in the user namespace. */
 int mount_map_ids(int tree_fd, int userns_fd, struct err *err) must_check;
 

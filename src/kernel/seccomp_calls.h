@@ -61,9 +61,8 @@ ALLOW(rt_sigqueueinfo, rt_sigreturn, rt_sigsuspend, rt_sigtimedwait, rt_tgsigque
 ALLOW(pidfd_open, pidfd_send_signal, pidfd_getfd)
 ALLOW(set_tid_address, set_robust_list, get_robust_list, rseq, rseq_slice_yield, arch_prctl)
 ALLOW(futex, futex_waitv, futex_wait, futex_wake, futex_requeue)
-ALLOW(getcpu, sched_yield, sched_getaffinity, sched_setaffinity, sched_getattr, sched_setattr, sched_getparam)
-ALLOW(sched_setparam, sched_getscheduler, sched_setscheduler, sched_get_priority_max, sched_get_priority_min)
-ALLOW(sched_rr_get_interval, getpriority, setpriority, ioprio_get, ioprio_set)
+ALLOW(getcpu, sched_yield, sched_getaffinity, sched_getattr, sched_getparam, sched_getscheduler)
+ALLOW(sched_get_priority_max, sched_get_priority_min, sched_rr_get_interval, getpriority, ioprio_get)
 ALLOW(getrlimit, getrusage, times)
 /* The kernel itself sends a process through these two when somebody on the host traces it. */
 ALLOW(uretprobe, uprobe)
@@ -228,8 +227,35 @@ DEFINE_CHECK(group_in_3,
     OTHERWISE(ERRNO(EPERM)))
 
 /*
+ * Nobody changes the place of process 1 in the scheduler: without a processor it reaps nobody and passes no signal on. A
+ * process group may be that of process 1, and a user's processes include it: only single processes can be named.
+ */
+CHECK(schedules, sched_setaffinity, sched_setattr, sched_setparam, sched_setscheduler)
+DEFINE_CHECK(schedules,
+    LOW(0),
+    EQUAL(1, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+CHECK(priority_of, setpriority)
+DEFINE_CHECK(priority_of,
+    LOW(0),
+    EQUAL(PRIO_PGRP, ERRNO(EPERM)),
+    EQUAL(PRIO_USER, ERRNO(EPERM)),
+    OTHERWISE(THEN(second_is_not_1)))
+CHECK(io_priority_of, ioprio_set)
+DEFINE_CHECK(io_priority_of,
+    LOW(0),
+    EQUAL(IOPRIO_GROUP, ERRNO(EPERM)),
+    EQUAL(IOPRIO_USER, ERRNO(EPERM)),
+    OTHERWISE(THEN(second_is_not_1)))
+DEFINE_CHECK(second_is_not_1,
+    LOW(1),
+    EQUAL(1, ERRNO(EPERM)),
+    OTHERWISE(ALLOWED))
+
+/*
  * What the machine's root has in the workspace stays root's, also what is made inside: a set-uid program there would make
- * root of whoever runs it on the host. mknod is for FIFOs; for devices the kernel wants a capability that nobody has here.
+ * root of whoever runs it on the host, and a set-gid one a member of root's group. A filter cannot tell a directory from a file: there
+ * the bit is inherited, and cannot be set. mknod is for FIFOs; for devices the kernel wants a capability that nobody has here.
  */
 ROOT_CHECK(mode_in_1, chmod, fchmod, creat, mknod)
 ROOT_CHECK(mode_in_2, fchmodat, fchmodat2, mknodat)
@@ -245,15 +271,15 @@ DEFINE_CHECK(made_by_2,
     OTHERWISE(ALLOWED))
 DEFINE_CHECK(mode_in_1,
     LOW(1),
-    ANY(S_ISUID, ERRNO(EPERM)),
+    ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
 DEFINE_CHECK(mode_in_2,
     LOW(2),
-    ANY(S_ISUID, ERRNO(EPERM)),
+    ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
 DEFINE_CHECK(mode_in_3,
     LOW(3),
-    ANY(S_ISUID, ERRNO(EPERM)),
+    ANY(S_ISUID | S_ISGID, ERRNO(EPERM)),
     OTHERWISE(ALLOWED))
 
 /* Its mode lies in memory, where a filter cannot look. Who uses it knows kernels before 5.6, and takes openat. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "kernel/passing.h"
 #include "kernel/process.h"
 #include "kernel/unix_sockets.h"
 #include "launch/inside.h"
@@ -55,12 +56,28 @@ static int prepare(struct root *root, const struct child *child, struct own_netw
     return limits_set_fixed(err) < 0 ? -1 : root_prepare(root, err);
 }
 
-/* Process 1 keeps these for the supervisor. Once it is not dumpable, no other process can open them. */
-static int open_namespaces(struct namespaces *ret_namespaces, struct err *err)
+/* Hands a descriptor over and closes it here. */
+static int hand_over(const struct child *child, char letter, int fd, struct err *err)
 {
-    ret_namespaces->user_fd = process_open_namespace("user", err);
-    ret_namespaces->mount_fd = ret_namespaces->user_fd < 0 ? -1 : process_open_namespace("mnt", err);
-    return ret_namespaces->mount_fd < 0 ? -1 : 0;
+    auto_fd int own = fd;
+    if (passing_send(child->control_fd, &letter, 1, own) == 0)
+        return 0;
+    err_sys(err, errno, "the sandbox's namespaces cannot be handed over");
+    return errno == ETOOMANYREFS
+               ? err_hint(err, "a program of yours passes more descriptors than `ulimit -Hn` allows; end it")
+               : -1;
+}
+
+/* Hands over what the supervisor will need. Once process 1 is not dumpable, no other process can open it. */
+static int hand_over_namespaces(const struct child *child, int decoys_fd, struct err *err)
+{
+    int user_fd = process_open_namespace("user", err);
+    if (user_fd < 0 || hand_over(child, 'u', user_fd, err) < 0)
+        return -1;
+    int mount_fd = process_open_namespace("mnt", err);
+    if (mount_fd < 0 || hand_over(child, 'm', mount_fd, err) < 0)
+        return -1;
+    return decoys_fd < 0 ? 0 : hand_over(child, 'd', decoys_fd, err);
 }
 
 /* Trees that were opened outside are numbered as in the plan; inside there are fewer operations. */
@@ -86,7 +103,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
         root.shown = take_shown(&root.arena, child, launch);
     static struct own_network
         network; /* static: after a failure its thread may still run until the process ends */
-    if (prepare(&root, child, &network, err) < 0 || open_namespaces(&ret_kept->namespaces, err) < 0)
+    if (prepare(&root, child, &network, err) < 0 || hand_over_namespaces(child, root.decoys.fd, err) < 0)
         return -1;
     trace_point(launch->trace, "inside", "an empty root, /dev, /proc, /tmp");
     if (!is_mapped_outside && handover_receive(child->control_fd, &root.arena, launch, err) < 0)
@@ -99,17 +116,27 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
                                  ports_hand_out(launch->operations, child->port_fd, err) < 0))
         return -1;
     fd_close(root.settings);
+    /* A command that may mount its own /proc needs this one as it is: the kernel insists. */
+    if (!launch->nested && furnish_close_proc(err) < 0)
+        return -1;
     trace_point(launch->trace, "inside", "the network");
     if (sethostname("bawn", 4) < 0 || chdir(launch->directory) < 0)
         return err_sys(err, errno, "cannot enter %s in the sandbox", launch->directory);
-    if (limits_set(launch->operations, &child->descriptors, err) < 0)
+    ret_kept->descriptors = child->descriptors;
+    if (limits_set(launch->operations, &ret_kept->descriptors, err) < 0)
         return -1;
     scrub_environment();
     scrub_arguments(launch);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot make process 1 opaque");
     ret_kept->arena = root.arena;
-    int result = lockdown(launch, &ret_kept->listener_fd, err);
+    int listener_fd = -1, result = lockdown(launch, &listener_fd, err);
+    /* The listener hears of the command's own execution first: the supervisor must have it by then. */
+    if (result == 0 && listener_fd >= 0)
+        result = hand_over(child, 'x', listener_fd, err);
+    char all = HANDED_ALL;
+    if (result == 0 && passing_send(child->control_fd, &all, 1, -1) < 0)
+        result = err_sys(err, errno, "the supervisor is gone");
     trace_point(launch->trace, "inside", "the walls, tried");
     return result;
 }

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "kernel/mounts.h"
 #include "launch/inside.h"
 
@@ -69,17 +71,47 @@ static int close_user_namespaces(struct root *root, struct err *err)
     return 0;
 }
 
-/* Attaches a tree over an existing path. */
-static int attach_at_place(const struct root *root, int tree_fd, const char *path, struct err *err)
+/* Half of what the machine gives to a user is the most that this user namespace takes of it. */
+static int halve(const struct root *root, const char *machine, const char *own, struct err *err)
 {
-    return mount_attach_at(tree_fd, root->fd, path + 1, path, err);
+    char text[32] = "";
+    const char *at = text;
+    uint64_t most;
+    auto_fd int file = openat(root->fd, machine, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0; /* a kernel without it */
+    if (read(file, text, sizeof(text) - 1) <= 0 || !text_take_number(&at, &most))
+        return err_sys(err, errno, "cannot read /%s", machine);
+    auto_fd int limit = openat(root->fd, own, O_WRONLY | O_CLOEXEC);
+    int size = snprintf(text, sizeof(text), "%" PRIu64, most / 2);
+    if (limit < 0 || write(limit, text, (size_t)size) != size)
+        return err_sys(err, errno, "cannot set /%s", own);
+    return 0;
+}
+
+/* The kernel counts these for the user outside as well, where bawn and the user's own programs watch. */
+static int leave_watches(const struct root *root, struct err *err)
+{
+    return halve(root, "proc/sys/fs/inotify/max_user_instances", "proc/sys/user/max_inotify_instances", err) <
+                       0 ||
+                   halve(root, "proc/sys/fs/inotify/max_user_watches", "proc/sys/user/max_inotify_watches",
+                         err) < 0
+               ? -1
+               : 0;
+}
+
+/*
+ * Nothing inside writes there. For /proc/sys this is a second wall: writing there needs an id or a capability that no process inside has.
+ * A process may write its own oom_score_adj and the autogroup of its session, though, which bawn itself may be in.
+ */
+int furnish_close_proc(struct err *err)
+{
+    auto_fd int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return proc < 0 ? err_sys(err, errno, "cannot open /proc inside") : mount_make_read_only(proc, err);
 }
 
 static int furnish_proc(struct root *root, struct err *err)
 {
-    /* A second wall: writing there needs an id or a capability that no process inside has. */
-    static const char *const read_only[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus",
-                                            "/proc/fs"};
     auto_fd int tree = mount_new("proc", NULL, false, false, err);
     if (tree < 0) {
         return err_hint(
@@ -92,15 +124,7 @@ static int furnish_proc(struct root *root, struct err *err)
         return -1;
     if (!root->host_network)
         root->settings = openat(root->fd, "proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    /* A command that may mount its own /proc needs this one uncovered: the kernel insists. */
-    for (size_t i = 0; !root->launch->nested && i < array_len(read_only); i++) {
-        auto_fd int part = mount_open_restricted(root->fd, read_only[i] + 1, true, false, err);
-        if (part < 0 && err->errnum == ENOENT)
-            continue; /* not every kernel has each */
-        if (part < 0 || attach_at_place(root, part, read_only[i], err) < 0)
-            return -1;
-    }
-    return 0;
+    return leave_watches(root, err);
 }
 
 /*

@@ -4,13 +4,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "kernel/process.h"
 #include "kernel/rest.h"
@@ -46,6 +46,12 @@ static int check_closed(int fd, struct err *err)
     return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
 }
 
+static int limit_descriptors(const struct init *init, struct err *err)
+{
+    return setrlimit(RLIMIT_NOFILE, &init->kept->descriptors) < 0 ? err_sys(err, errno, "cannot set a limit")
+                                                                  : 0;
+}
+
 /* Runs in the child, which shares the memory of process 1: changes there persist. */
 static int become_command(void *self)
 {
@@ -60,7 +66,7 @@ static int become_command(void *self)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (process_close_descriptors(init->report_fd, &report.err) == 0 &&
-        check_closed(init->control_fd, &report.err) == 0) {
+        check_closed(init->control_fd, &report.err) == 0 && limit_descriptors(init, &report.err) == 0) {
         environ = (char **)launch->environment;
         execvp(launch->command[0], (char *const *)launch->command);
         bool is_missing = errno == ENOENT || errno == ENOTDIR;
@@ -112,6 +118,13 @@ static _Noreturn void end(const struct init *init, int status)
     }
     hear_signals(init);
     tell(init->report_fd, (struct report){.kind = REPORT_ENDED, .status = status});
+    /*
+     * Whoever closes the mount namespace last waits until the kernel has taken it down. That is for this process to do, so it
+     * waits until the supervisor has closed it.
+     */
+    struct order ignored;
+    while (read(init->control_fd, &ignored, sizeof(ignored)) > 0) {
+    }
     _exit(0);
 }
 
@@ -141,18 +154,6 @@ static void obey(struct init *init)
         _exit(0);
     if (got != sizeof(order))
         return;
-    /* The supervisor waits for descriptors only for a while. */
-    if (order.wants_namespaces) {
-        if (passing_send(init->control_fd, "u", 1, init->kept->namespaces.user_fd) < 0 ||
-            passing_send(init->control_fd, "m", 1, init->kept->namespaces.mount_fd) < 0)
-            return;
-        return;
-    }
-    if (order.wants_decoys) {
-        if (passing_send(init->control_fd, "d", 1, init->kept->decoys.fd) < 0)
-            return;
-        return;
-    }
     if (order.with_terminal)
         give_terminal(init->launch, init->command);
     bool is_for_all = order.signal == SIGCONT && init->all_are_stopped;
@@ -177,12 +178,9 @@ _Noreturn void init_run(const struct launch *launch, int report_fd, int control_
     sigprocmask(SIG_SETMASK, &all, NULL);
     init.signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     decoys_arm(&kept->decoys);
-    /* The listener hears of the command's own execution first: the supervisor must have it by then. */
-    if (kept->listener_fd >= 0) {
-        if (passing_send(control_fd, "x", 1, kept->listener_fd) < 0)
-            _exit(0);
-        close(kept->listener_fd);
-    }
+    /* With the supervisor, also while this process is stopped (supervise/standstill.c) and hears of nothing. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        _exit(0);
     /* The first order is to begin: until then the supervisor may still be reading the state before the command. */
     struct order begin;
     if (read(control_fd, &begin, sizeof(begin)) != sizeof(begin))

@@ -144,6 +144,9 @@ int furnish_own_view(struct root *root, const char *path, struct err *err) must_
 int furnish_resize(struct root *root, struct err *err) must_check; /* as in the plan */
 int furnish_files(struct root *root, struct err *err) must_check;
 
+/* furnish.c: once the root is entered and the network has its settings: /proc can only be read. */
+int furnish_close_proc(struct err *err) must_check;
+
 /* decoys.c: makes the decoys before the plan is known, and shows them where the plan says. */
 int decoys_make(struct root *root, struct err *err) must_check;
 int decoys_show(struct root *root, const struct operation *operation, struct err *err) must_check;
@@ -163,9 +166,20 @@ bool limits_want_cgroup(const struct operations *operations);
 int limits_fill_cgroup(const struct operations *operations, const struct cgroup *cgroup, struct err *err)
     must_check;
 
-/* limits.c: sets the limits of this process and its children. `descriptors`: the caller's limit. */
-int limits_set(const struct operations *operations, const struct rlimit *descriptors, struct err *err)
-    must_check;
+/*
+ * limits.c: those that a process imposes on itself and its children. *descriptors is the limit that the caller had; then it is the
+ * command's, which process 1 sets for it alone.
+ */
+int limits_set(const struct operations *operations, struct rlimit *descriptors, struct err *err) must_check;
+
+/*
+ * limits.c, outside, around the clone: a user namespace holds all that is in it to the soft limits of who makes it, also where the
+ * kernel counts for the owner outside. They are lowered for that moment, by an eighth or less, which stays for bawn and for the user's other
+ * programs: a command that starts all processes it may does not keep the supervisor from starting one.
+ */
+enum { LIMITS_SHARED = 4 };
+void limits_leave_share(struct rlimit *ret_before);
+void limits_take_share(const struct rlimit *before);
 
 /* limits.c: sets the limits of every sandbox, whatever the plan. */
 int limits_set_fixed(struct err *err) must_check;
@@ -199,10 +213,9 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
 
 /* init.c: never returns. */
 struct kept {
-    struct namespaces namespaces;
     struct decoy_fds decoys;
-    int listener_fd;    /* for notices of executions, for the supervisor; -1: none */
-    struct arena arena; /* the plan, arguments and variables, until the command is started */
+    struct rlimit descriptors; /* for the command: process 1 itself keeps more (limits.c) */
+    struct arena arena;        /* the plan, the command's words and variables: until it is started */
 };
 _Noreturn void init_run(const struct launch *launch, int report_fd, int control_fd, int port_fd,
                         struct kept *kept);

@@ -14,6 +14,7 @@
  *   own_network.c inside, beside the following: makes the sandbox's network
  *   ports.c     inside, before the walls: sockets of the sandbox's network that are handed out
  *   lockdown.c  inside: raises the walls, then tries a forbidden act at each and insists on the kernel's refusal
+ *   handed.c    outside: takes the descriptors that process 1 hands over before the command begins
  *   repin.c     outside, and for a moment inside beside the walls: pins again what the host replaced
  *   init.c      inside: process 1, which starts the command, reaps, passes signals on and outlives everything else
  */
@@ -74,19 +75,32 @@ struct report {
 
 /*
  * What the supervisor says to process 1: first, to begin (all zero; launch_go()); then a signal for the command, and whether the
- * terminal comes with it; or that it wants descriptors: of the sandbox's namespaces, of the folder of decoys.
+ * terminal comes with it.
  */
 struct order {
     int signal;
     bool with_terminal;
-    bool wants_namespaces;
-    bool wants_decoys;
 };
 
-/* The sandbox's namespaces, as descriptors. */
-struct namespaces {
-    int user_fd, mount_fd;
+/*
+ * What process 1 hands over before the command begins: each is a letter with its descriptor, and HANDED_ALL comes last. Nothing is
+ * asked of process 1 later. A command could use up what it needs to answer: this user's descriptors in flight, or its
+ * share of a processor.
+ */
+#define HANDED_LIST(X)                                                                                       \
+    X(HANDED_USER, 'u')     /* the user namespace */                                                         \
+    X(HANDED_MOUNTS, 'm')   /* the mount namespace */                                                        \
+    X(HANDED_DECOYS, 'd')   /* the folder that holds the decoys, O_PATH; none with full access */            \
+    X(HANDED_LISTENER, 'x') /* of executions (kernel/exec_notice.h), with log_exec */
+
+enum handed {
+#define X(name, letter) name,
+    HANDED_LIST(X)
+#undef X
+        HANDED_COUNT
 };
+
+#define HANDED_ALL '.'
 
 struct launched {
     pid_t pid; /* of the sandbox's process 1 */
@@ -94,11 +108,13 @@ struct launched {
     int report_fd;  /* read struct report from it */
     int control_fd; /* write struct order to it; closing it ends the sandbox */
     int port_fd; /* sockets of the sandbox's network come from it (kernel/ports.h); -1 where there are none */
+    int inotify_fd; /* an instance that was made before the command, which may use up its user's; -1: there was none left */
     bool host_network;
     bool is_kept_apart;   /* from the supervisor's processor, until the command begins */
     cpu_set_t processors; /* that it may use from then on */
     struct cgroup cgroup;
-    struct namespaces namespaces; /* -1: not asked for yet */
+    bool has_handed_over;     /* process 1 has sent all that it hands over: the walls are up */
+    int handed[HANDED_COUNT]; /* those descriptors; -1: not there */
 };
 
 #define LAUNCHED_NONE                                                                                        \
@@ -107,8 +123,9 @@ struct launched {
                        .report_fd = -1,                                                                      \
                        .control_fd = -1,                                                                     \
                        .port_fd = -1,                                                                        \
+                       .inotify_fd = -1,                                                                     \
                        .cgroup = CGROUP_NONE,                                                                \
-                       .namespaces = {-1, -1}})
+                       .handed = {-1, -1, -1, -1}})
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. The only effect on the host is
@@ -132,19 +149,48 @@ int launch_go(const struct launched *launched, struct err *err) must_check;
 enum pin_state { PIN_LOST, PIN_MISSING, PIN_AGAIN, PIN_HELD };
 
 /*
- * A pin falls when the host replaces the object: pins again what has fallen. Fills in one state for each operation of the
- * plan; those that are no frozen paths are PIN_HELD. To be called once the command runs.
+ * Takes what process 1 has handed over by now into launched->handed. Waits for all of it, or not at all. Returns 1 when all is
+ * there, 0 when some is still to come, -1 with errno: ESRCH where process 1 is gone (its report says why), EMFILE where a descriptor found no
+ * room here.
  */
-int launch_repin(const struct launch *launch, struct launched *launched, enum pin_state *ret_states,
-                 struct err *err) must_check;
+int launch_take_handed(struct launched *launched, bool waits);
 
-/* The folder that holds the decoys, one of each name. To be called once the command runs. Returns its descriptor. */
-int launch_open_decoys(const struct launched *launched, struct err *err) must_check;
+/*
+ * One look at all pins, in a process of its own. It needs no descriptor that was not made before the command began, and no answer from
+ * inside.
+ */
+struct repin {
+    enum pin_state
+        *states; /* one for each operation of the plan with its amendments; shared with that process */
+    size_t count;
+    int done_fd; /* readable when that process is done (an eventfd), or -1 */
+    pid_t child; /* 0: none is under way */
+};
 
-/* With log_exec: waits until the walls are up, and takes the listener (kernel/exec_notice.h). -1 where the child failed. */
-int launch_take_listener(const struct launched *launched);
+#define REPIN_NONE ((struct repin){.done_fd = -1})
 
-/* Nothing will be pinned again. */
-void launch_forget_namespaces(struct launched *launched);
+/* Makes what a look needs, for the plan with its amendments as they are now. */
+int repin_open(const struct launch *launch, struct repin *ret_repin, struct err *err) must_check;
+void repin_close(struct repin *repin);
+
+/*
+ * A pin falls when the host replaces the object: begins to pin again what has fallen. The sandbox's namespaces must have been
+ * handed over.
+ */
+int repin_begin(const struct launch *launch, const struct launched *launched, struct repin *repin,
+                struct err *err) must_check;
+
+/*
+ * Returns 1 where it is done: then there is a state for each operation, and those that cover nothing are PIN_HELD. 0 where it is still under
+ * way, -1 where it failed.
+ */
+int repin_end(struct repin *repin, bool waits, struct err *err) must_check;
+
+/*
+ * Hides the paths that were amended since the plan was handed over, those from number `first` on. Before the command begins: waits until the
+ * walls are up.
+ */
+int launch_hide_late(const struct launch *launch, struct launched *launched, size_t first, struct err *err)
+    must_check;
 
 enum { STATUS_REFUSED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };

@@ -50,16 +50,64 @@ int limits_fill_cgroup(const struct operations *operations, const struct cgroup 
     return cgroup_limit(cgroup, limits_most(operations, "memory"), limits_most(operations, "pids"), err);
 }
 
-int limits_set(const struct operations *operations, const struct rlimit *descriptors, struct err *err)
+/*
+ * The kernel compares all descriptors that a user's processes have in flight with the limit of the one that sends. The command gets
+ * a little less than the caller had: whatever it sends, process 1 of this and of another sandbox can send too.
+ */
+static void hold_back(struct rlimit *descriptors)
 {
-    if (setrlimit(RLIMIT_NOFILE, descriptors) < 0)
-        return err_sys(err, errno, "cannot set a limit");
+    enum { FEW = 4096, HELD_BACK = 1024 };
+    if (descriptors->rlim_max < FEW)
+        return; /* too few to go without some. What is handed over at the start is then refused, if it must be */
+    if (descriptors->rlim_max != RLIM_INFINITY)
+        descriptors->rlim_max -= HELD_BACK;
+    if (descriptors->rlim_cur > descriptors->rlim_max)
+        descriptors->rlim_cur = descriptors->rlim_max;
+}
+
+int limits_set(const struct operations *operations, struct rlimit *descriptors, struct err *err)
+{
     uint64_t files = limits_most(operations, "files"), pids = limits_most(operations, "pids");
-    /* Processes are counted in this user namespace alone (Linux 5.14). */
+    /* A planned limit holds for the walls as well, and processes are counted in this user namespace alone (Linux 5.14). */
     if ((files != UINT64_MAX && process_limit(RLIMIT_NOFILE, files, err) < 0) ||
         (pids != UINT64_MAX && process_limit(RLIMIT_NPROC, pids, err) < 0))
         return -1;
+    hold_back(descriptors);
+    descriptors->rlim_max = descriptors->rlim_max < files ? descriptors->rlim_max : files;
+    if (descriptors->rlim_cur > descriptors->rlim_max)
+        descriptors->rlim_cur = descriptors->rlim_max;
     return 0;
+}
+
+/* Of these the kernel counts what a user has in a user namespace, and adds it to what its owner has outside. */
+static const struct {
+    __rlimit_resource_t resource;
+    rlim_t most; /* that is left outside */
+} shared[LIMITS_SHARED] = {{RLIMIT_NPROC, 64},
+                           {RLIMIT_SIGPENDING, 256},
+                           {RLIMIT_MSGQUEUE, RLIM_INFINITY},
+                           {RLIMIT_MEMLOCK, RLIM_INFINITY}};
+
+void limits_leave_share(struct rlimit *ret_before)
+{
+    enum { PART = 8 };
+    for (size_t i = 0; i < LIMITS_SHARED; i++) {
+        ret_before[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+        if (getrlimit(shared[i].resource, &ret_before[i]) < 0 || ret_before[i].rlim_cur == RLIM_INFINITY)
+            continue;
+        struct rlimit less = ret_before[i];
+        rlim_t share = less.rlim_cur / PART;
+        less.rlim_cur -= share < shared[i].most ? share : shared[i].most;
+        setrlimit(shared[i].resource, &less);
+    }
+}
+
+void limits_take_share(const struct rlimit *before)
+{
+    for (size_t i = 0; i < LIMITS_SHARED; i++) {
+        if (before[i].rlim_cur != RLIM_INFINITY)
+            setrlimit(shared[i].resource, &before[i]);
+    }
 }
 
 int limits_set_fixed(struct err *err)

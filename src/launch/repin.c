@@ -1,26 +1,42 @@
 /*
  * Pins again what the host replaced. Process 1 cannot: it has no capability, and Landlock forbids it to mount. So the
- * supervisor, which owns the sandbox's user namespace, forks a child that enters it and the mount namespace for a moment.
+ * supervisor, which owns the sandbox's user namespace, forks a child that enters it and the mount namespace for a moment. Both
+ * were handed over before the command began, and the result lies in memory that was shared before: whatever the
+ * command uses up of its user's descriptors, pipes and messages, none of it is needed here.
  *
  * That child may mount frozen paths over themselves, and nothing over hidden ones. It must not execute, read or write
  * anything, nor follow a link. It stays in the host's pid namespace, where nothing inside can name it, and it is opaque.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "kernel/mounts.h"
-#include "kernel/passing.h"
 #include "kernel/process.h"
 #include "launch/inside.h"
 
 enum { TRIES = 16 }; /* the host may be replacing it again this very moment */
+
+/* An empty file that nobody may write: who connects to it as to a socket is refused as at the start (launch/root.c). */
+static int open_empty_file(struct err *err)
+{
+    static const char *const options[] = {"mode=0555", "size=4k", NULL};
+    auto_fd int folder = mount_new("tmpfs", options, false, false, err);
+    if (folder < 0)
+        return -1;
+    if (mknodat(folder, "empty", S_IFREG | 0444, 0) < 0)
+        return err_sys(err, errno, "cannot make an empty file");
+    return mount_open_restricted(folder, "empty", true, false, err);
+}
 
 /* A device on a mount without devices cannot be opened: as good as an empty file. */
 static int open_nothing(const struct root *root, int place_fd, struct err *err)
@@ -29,6 +45,8 @@ static int open_nothing(const struct root *root, int place_fd, struct err *err)
     struct stat status;
     if (fstat(place_fd, &status) < 0)
         return err_sys(err, errno, "cannot look at what is to be hidden");
+    if (S_ISSOCK(status.st_mode))
+        return open_empty_file(err);
     return S_ISDIR(status.st_mode) ? mount_new("tmpfs", options, true, false, err)
                                    : mount_open_restricted(root->fd, "dev/null", true, false, err);
 }
@@ -62,106 +80,121 @@ static enum pin_state pin(struct root *root, const struct operation *operation)
     return first != PIN_HELD && last == PIN_HELD ? PIN_AGAIN : last;
 }
 
-static _Noreturn void pin_inside(const struct launch *launch, const struct launched *launched, int result_fd)
+/* The supervisor's descriptors are not needed here, and its limit may be reached: frees them, and takes the largest limit. */
+static int make_room(int done_fd)
+{
+    struct rlimit limit;
+    struct err ignored;
+    if (process_close_descriptors(done_fd, &ignored) < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return -1;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Behind the states: set when all of them are. */
+static enum pin_state *done_mark(const struct repin *repin)
+{
+    return &repin->states[repin->count];
+}
+
+static size_t shared_size(size_t count)
+{
+    return (count + 1) * sizeof(enum pin_state);
+}
+
+static _Noreturn void pin_inside(const struct launch *launch, const struct launched *launched,
+                                 const struct repin *repin)
 {
     struct root root = {.launch = launch};
     struct operations operations = amended_operations(&root.arena, launch->operations, launch->amendments);
-    size_t count = operations.count;
-    enum pin_state *states = arena_alloc(&root.arena, count * sizeof(*states));
+    const int *handed = launched->handed;
     struct err ignored;
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
-        process_enter(launched->namespaces.user_fd, launched->namespaces.mount_fd, &ignored) < 0 ||
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || (root.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        process_enter(handed[HANDED_USER], handed[HANDED_MOUNTS], &ignored) < 0 ||
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || make_room(repin->done_fd) < 0 ||
+        (root.fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
         _exit(1);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < repin->count; i++) {
         const struct operation *operation = &operations.at[i];
-        states[i] = operations_cover(&operations, operation) ? pin(&root, operation) : PIN_HELD;
+        repin->states[i] = operations_cover(&operations, operation) ? pin(&root, operation) : PIN_HELD;
     }
-    size_t size = count * sizeof(*states);
-    _exit(write(result_fd, states, size) == (ssize_t)size ? 0 : 1);
+    *done_mark(repin) = PIN_HELD;
+    uint64_t one = 1;
+    _exit(write(repin->done_fd, &one, sizeof(one)) == sizeof(one) ? 0 : 1);
 }
 
-void launch_forget_namespaces(struct launched *launched)
+int repin_open(const struct launch *launch, struct repin *ret_repin, struct err *err)
 {
-    fd_close(launched->namespaces.user_fd);
-    fd_close(launched->namespaces.mount_fd);
-    launched->namespaces = (struct namespaces){-1, -1};
-}
-
-static int send_order(int control_fd, struct order order, struct err *err)
-{
-    if (send(control_fd, &order, sizeof(order), MSG_NOSIGNAL) != sizeof(order))
-        return err_sys(err, errno, "the sandbox was ended from outside");
+    struct repin repin = {.count = amended_count(launch->operations, launch->amendments)};
+    repin.states =
+        mmap(NULL, shared_size(repin.count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (repin.states == MAP_FAILED)
+        return err_sys(err, errno, "cannot share memory with a child");
+    repin.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (repin.done_fd < 0) {
+        int errnum = errno;
+        munmap(repin.states, shared_size(repin.count));
+        return err_sys(err, errnum, "cannot make an eventfd");
+    }
+    *ret_repin = repin;
     return 0;
 }
 
-/* Receives the descriptor that comes with this letter. Others answer an earlier question that was given up. */
-static int receive_kept(int control_fd, char letter, int *ret_fd, struct err *err)
+void repin_close(struct repin *repin)
 {
-    enum { PATIENCE_MILLISECONDS = 1000 };
-    struct pollfd ready = {.fd = control_fd, .events = POLLIN};
-    while (poll(&ready, 1, PATIENCE_MILLISECONDS) == 1) {
-        char got = '\0';
-        auto_fd int fd = -1;
-        if (passing_receive(control_fd, &got, 1, &fd) != 1 || (got == letter && fd < 0))
-            break;
-        if (got != letter)
-            continue;
-        *ret_fd = fd_take(&fd);
-        return 0;
+    if (repin->child > 0) {
+        kill(repin->child, SIGKILL);
+        waitpid(repin->child, NULL, WNOHANG); /* one that hangs is left to the kernel */
     }
-    return err_set(err, "process 1 of the sandbox does not hand out what it keeps");
+    fd_close(repin->done_fd);
+    if (repin->states)
+        munmap(repin->states, shared_size(repin->count));
+    *repin = REPIN_NONE;
 }
 
-static int get_namespaces(struct launched *launched, struct err *err)
+int repin_begin(const struct launch *launch, const struct launched *launched, struct repin *repin,
+                struct err *err)
 {
-    if (launched->namespaces.mount_fd >= 0)
-        return 0;
-    if (send_order(launched->control_fd, (struct order){.wants_namespaces = true}, err) == 0 &&
-        receive_kept(launched->control_fd, 'u', &launched->namespaces.user_fd, err) == 0 &&
-        receive_kept(launched->control_fd, 'm', &launched->namespaces.mount_fd, err) == 0)
-        return 0;
-    launch_forget_namespaces(launched);
-    return -1;
-}
-
-int launch_take_listener(const struct launched *launched)
-{
-    struct pollfd ready = {.fd = launched->control_fd, .events = POLLIN};
-    char letter = '\0';
-    int fd = -1;
-    while (poll(&ready, 1, -1) < 0 && errno == EINTR) {
-    }
-    return passing_receive(launched->control_fd, &letter, 1, &fd) == 1 && letter == 'x' ? fd : -1;
-}
-
-int launch_open_decoys(const struct launched *launched, struct err *err)
-{
-    int fd = -1;
-    if (send_order(launched->control_fd, (struct order){.wants_decoys = true}, err) < 0 ||
-        receive_kept(launched->control_fd, 'd', &fd, err) < 0)
-        return -1;
-    return fd;
-}
-
-int launch_repin(const struct launch *launch, struct launched *launched, enum pin_state *ret_states,
-                 struct err *err)
-{
-    int result[2];
-    size_t size = amended_count(launch->operations, launch->amendments) * sizeof(*ret_states), got = 0;
-    if (get_namespaces(launched, err) < 0)
-        return -1;
-    if (pipe2(result, O_CLOEXEC) < 0)
-        return err_sys(err, errno, "cannot make a pipe");
+    memset(repin->states, 0, shared_size(repin->count));
     pid_t child = fork();
     if (child == 0)
-        pin_inside(launch, launched, result[1]);
-    close(result[1]);
-    for (ssize_t part;
-         child > 0 && got < size && (part = read(result[0], (char *)ret_states + got, size - got)) > 0;)
-        got += (size_t)part;
-    close(result[0]);
-    if (child > 0)
-        waitpid(child, NULL, 0);
-    return got == size ? 0 : err_set(err, "frozen paths could not be pinned again");
+        pin_inside(launch, launched, repin);
+    if (child < 0)
+        return err_sys(err, errno, "no process could be started");
+    repin->child = child;
+    return 0;
+}
+
+int repin_end(struct repin *repin, bool waits, struct err *err)
+{
+    int status = 0;
+    pid_t ended;
+    waits |= *done_mark(repin) == PIN_HELD; /* it is about to end */
+    while ((ended = waitpid(repin->child, &status, waits ? 0 : WNOHANG)) < 0 && errno == EINTR) {
+    }
+    if (ended == 0)
+        return 0;
+    repin->child = 0;
+    return ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0
+               ? 1
+               : err_set(err, "the sandbox's mounts could not be reached");
+}
+
+int launch_hide_late(const struct launch *launch, struct launched *launched, size_t first, struct err *err)
+{
+    struct repin repin = REPIN_NONE;
+    if (launch_take_handed(launched, true) < 0)
+        return 0; /* process 1 has failed, and reports why */
+    if (repin_open(launch, &repin, err) < 0)
+        return -1;
+    int result = repin_begin(launch, launched, &repin, err);
+    if (result == 0)
+        result = repin_end(&repin, true, err) < 0 ? -1 : 0;
+    for (size_t i = first; result == 0 && i < repin.count; i++) {
+        if (repin.states[i] == PIN_LOST)
+            result = err_set(err, "%s could not be hidden",
+                             amended_operation(launch->operations, launch->amendments, i).path);
+    }
+    repin_close(&repin);
+    return result;
 }

@@ -12,24 +12,27 @@
  *      supervisor                                  child
  *   1  launch_begin(): clones the child            maps its ids, makes namespaces and an empty root
  *      reads the policy, makes the plan            waits in handover_receive()
+ *                                                  (it has handed its namespaces over by then)
  *   2  launch_start(): joins plan and amendments,
  *      fills the control group, sends all of it    assembles the root, enters its network, raises the walls,
- *   3  reads frozen files, takes a snapshot        tries each wall; sends the listener of executions (log_exec);
- *      launch_take_listener() (log_exec)           waits for the first order
+ *   3  reads frozen files, takes a snapshot        tries each wall; hands over the listener of executions (log_exec);
+ *      launch_take_handed() (log_exec)             says that it has handed over all; waits for the first order
+ *      launch_hide_late() (where a snapshot found
+ *      a socket of the host)
  *   4  launch_go(): sends the first order          starts the command
  *   5  sends orders, reads reports                 passes signals on, reaps, reports
  *
  * Step 1 is skipped for real root: its ids are mapped and its trees opened from outside, with the plan. launch_start() then
  * clones the child, and the child waits for step 2 before it does anything, since it has no identity until then. Step 1 is
- * repeated in launch_start() where the child guessed the wrong kind of network, and by a caller who abandons a child because
- * there are new amendments.
+ * repeated in launch_start() where the child guessed the wrong kind of network.
  *
- * Descriptors. The supervisor owns launched->pid_fd, report_fd, control_fd, port_fd and the control group; launch_release() closes
- * them. The child owns the other ends. Trees that real root opens outside are inherited by the child and closed
+ * Descriptors. The supervisor owns launched->pid_fd, report_fd, control_fd, port_fd, inotify_fd and the control group; launch_release()
+ * closes them. The child owns the other ends. Trees that real root opens outside are inherited by the child and closed
  * outside once it is cloned. All are O_CLOEXEC, and the command's process closes whatever is left.
  *
  *   report_fd   pipe, child to supervisor: one struct report for each change
- *   control_fd  stream socket: the plan, then orders; descriptors that process 1 keeps come back on it
+ *   control_fd  stream socket: the plan, then orders. What process 1 hands over (launch.h) comes back on it, all of it before the
+ *               command begins
  *   port_fd     packet socket: sockets of the sandbox's network come out
  *
  * Invariants.
@@ -39,7 +42,8 @@
  *   2. The end of control_fd means that the supervisor is dead: process 1 ends, and the kernel ends the sandbox with it.
  *   3. Each failure inside is one REPORT_FAILED. A broken control_fd is therefore no error outside: the report has the reason.
  *   4. Neither side waits for the other at the same time. The child reads the plan as soon as it has an empty root, and the
- *      supervisor waits for the listener only after the plan is sent; a dead child ends that wait.
+ *      supervisor waits for what is handed over only after the plan is sent; a dead child ends that wait. Once the command runs, the
+ *      supervisor waits for nothing from process 1.
  *   5. The child decides nothing. It carries out operations and fails where it cannot.
  */
 #include <errno.h>
@@ -49,6 +53,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -150,14 +155,19 @@ static struct rlimit raise_descriptor_limit(void)
 
 void launch_release(struct launched *launched)
 {
-    launch_forget_namespaces(launched);
+    for (size_t i = 0; i < HANDED_COUNT; i++)
+        fd_close(launched->handed[i]);
+    fd_close(launched->inotify_fd);
+    if (launched->pid > 0) {
+        shutdown(launched->control_fd, SHUT_RDWR); /* a child of the supervisor may have it open as well */
+        close(launched->control_fd);
+    }
     if (launched->pid > 0 && launched->cgroup.fd >= 0)
         waitpid(launched->pid, NULL, 0); /* a control group can be removed once no process is in it */
     cgroup_remove(&launched->cgroup);
     if (launched->pid > 0) {
         close(launched->pid_fd);
         close(launched->report_fd);
-        close(launched->control_fd);
         close(launched->port_fd);
     }
     *launched = LAUNCHED_NONE;
@@ -202,13 +212,15 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
     child->report_fd = reports[1];
     child->control_fd = control[0];
     child->descriptors = raise_descriptor_limit();
-    struct launched launched = {.pid_fd = -1,
-                                .report_fd = reports[0],
-                                .control_fd = control[1],
-                                .port_fd = ports[0],
-                                .host_network = child->host_network,
-                                .cgroup = CGROUP_NONE,
-                                .namespaces = {-1, -1}};
+    struct launched launched = LAUNCHED_NONE;
+    launched.report_fd = reports[0];
+    launched.control_fd = control[1];
+    launched.port_fd = ports[0];
+    launched.host_network = child->host_network;
+    /* Process 1 keeps it open too: closing the last one may take the kernel milliseconds, for which nobody waits there. */
+    launched.inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    struct rlimit shares[LIMITS_SHARED];
+    limits_leave_share(shares);
     launched.pid = process_fork(CLONE_NEWUSER | CLONE_NEWPID, child->cgroup_fd, &launched.pid_fd);
     if (launched.pid == 0) {
         close(reports[0]);
@@ -217,6 +229,7 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
         child_run(child);
     }
     int clone_errno = errno;
+    limits_take_share(shares);
     close(reports[1]);
     close(control[0]);
     close(ports[1]);
@@ -225,6 +238,7 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
         close(reports[0]);
         close(control[1]);
         close(ports[0]);
+        fd_close(launched.inotify_fd);
         return explain_clone(clone_errno, child->cgroup_fd >= 0, err);
     }
     *ret_launched = launched;

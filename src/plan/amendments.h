@@ -34,12 +34,6 @@ void amend_copy(struct amendments *amendments, size_t number, const char *folder
 /* Also hides a path in a tree that is shown. */
 void amend_hide(struct amendments *amendments, const char *path);
 
-/* The number of amendments: equal before and after means that nothing was amended. */
-static inline size_t amendments_count(const struct amendments *amendments)
-{
-    return amendments->changes.count + amendments->hidden.count;
-}
-
 /* The number of operations with the amendments, and one of them. `amendments` may be NULL. */
 size_t amended_count(const struct operations *planned, const struct amendments *amendments);
 struct operation amended_operation(const struct operations *planned, const struct amendments *amendments,

@@ -173,7 +173,7 @@ const char *command_name(struct policy *policy, const char *const *words)
     for (unsigned i = 0; words && *words && i < FRONTS_MOST; i++) {
         const char *name = last_name(*words);
         const struct fs_place *place = find_command(policy, *words);
-        if (place && lies_in_workspace(policy, place->real))
+        if (place && policy_in_workspace(policy, place->real))
             return NULL;
         if (strcmp(name, "env") != 0)
             return name;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "hold/hold.h"
 #include "home/home.h"
 #include "report/messages.h"
@@ -236,18 +237,17 @@ static void end_checkpoints(struct run *run)
 }
 
 /*
- * The snapshot is taken while the child raises its walls. Whatever it amends, such as a socket to hide, the child was not told:
- * another child is started, with the amendments as they are now.
+ * The snapshot is taken while the child raises its walls. The child was not told of what it amends, a socket of the host that is to be hidden:
+ * that is hidden from outside, before the command begins.
  */
 static int capture_after_launch(struct run *run, struct err *err)
 {
-    size_t known = amendments_count(&run->amendments);
+    size_t known = amended_count(run->launch.operations, &run->amendments);
     if (begin_capture(run, err) < 0)
         return -1;
-    if (amendments_count(&run->amendments) == known)
+    if (amended_count(run->launch.operations, &run->amendments) == known)
         return 0;
-    launch_abandon(&run->launched);
-    return launch_start(&run->launch, &run->launched, err);
+    return launch_hide_late(&run->launch, &run->launched, known, err);
 }
 
 int run_start(struct run *run, struct err *err)
@@ -263,10 +263,11 @@ int run_start(struct run *run, struct err *err)
     network_watch(&run->network, &run->launched, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
-    int listener_fd = run->launch.log_exec ? launch_take_listener(&run->launched) : -1;
-    if (listener_fd >= 0) /* else the child failed and reports why */
-        execs_begin(&run->execs, listener_fd, command_text(run->loaded.policy.arena, run->request.command),
-                    &run->session.journal, &run->loop);
+    if (run->launch.log_exec &&
+        launch_take_handed(&run->launched, true) > 0) /* else the child reports why it failed */
+        execs_begin(&run->execs, fd_take(&run->launched.handed[HANDED_LISTENER]),
+                    command_text(run->loaded.policy.arena, run->request.command), &run->session.journal,
+                    &run->loop);
     set_timer(run, 1);
     return 0;
 }

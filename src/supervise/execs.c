@@ -96,7 +96,6 @@ static int somebody_executes(void *self, short events, struct err *err)
     int result = (events & POLLIN) ? exec_notice_take(execs->listener_fd, &notice) : 0;
     if (result < 0) /* who asked would wait for ever */
         return err_sys(err, errno, "it cannot be heard any more what the command executes");
-    execs->has_heard = true;
     if (result == 0 || !notice.is_there)
         return 0;
     /* The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */
@@ -125,11 +124,6 @@ void execs_begin(struct execs *execs, int listener_fd, const char *command, stru
     execs->lines = must_realloc(NULL, 1, sizeof(*execs->lines));
     execs->lines->count = 0;
     loop_add(loop, listener_fd, POLLIN, somebody_executes, execs);
-}
-
-bool execs_await_first(const struct execs *execs)
-{
-    return execs->listener_fd >= 0 && !execs->has_heard;
 }
 
 void execs_end(struct execs *execs)

@@ -23,7 +23,6 @@ struct execs {
     int listener_fd;     /* -1: nothing is recorded */
     const char *command; /* what the run is about, as it was typed */
     pid_t first;         /* who became that; 0: not yet */
-    bool has_heard;      /* of any execution, the first of which is the command's */
     struct {
         int pid_fd; /* 0: none */
         pid_t pid;
@@ -34,9 +33,6 @@ struct execs {
 /* The listener becomes the execs' own. */
 void execs_begin(struct execs *execs, int listener_fd, const char *command, struct journal *journal,
                  struct loop *loop);
-
-/* Is the command yet to be executed, and will that wait for execs? */
-bool execs_await_first(const struct execs *execs);
 
 /* The program that was executed so many before the last one, with its arguments on one line; NULL: it is not known. */
 const char *execs_line(const struct execs *execs, size_t back);

@@ -1,10 +1,7 @@
 #include "supervise/guard.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -12,29 +9,20 @@
 
 enum { BEGIN_MILLISECONDS = 50 };
 
-/*
- * Is process 1 locked down (seccomp is the last wall) and able to answer? Until the command is executed it waits in
- * state D; with --log-exec that execution waits for this loop, so a question now would deadlock.
- */
-static bool is_ready(pid_t pid)
-{
-    char path[64], status[4096];
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
-    status[size < 0 ? 0 : size] = '\0';
-    return strstr(status, "\nSeccomp:\t2") && !strstr(status, "\nState:\tD");
-}
-
 static int time_has_come(void *self, short events not_used, struct err *err)
 {
     struct guard *guard = self;
     uint64_t expirations;
-    if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0 || execs_await_first(guard->execs) ||
-        !is_ready(guard->pins.launched->pid))
+    if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0)
+        return 0;
+    int taken = launch_take_handed(guard->pins.launched, false);
+    if (taken < 0 && errno != ESRCH)
+        return err_set(err, "bawn has no descriptor left for the sandbox's namespaces: the run was ended");
+    if (taken <= 0)
         return 0;
     loop_remove(guard->loop, guard->timer_fd);
-    pins_begin(&guard->pins, guard->loop);
+    if (pins_begin(&guard->pins, guard->loop, err) < 0)
+        return -1;
     return watch_begin(&guard->watch, guard->loop, err);
 }
 
@@ -44,7 +32,8 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
     struct itimerspec soon = {.it_value = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L},
                               .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
     guard->loop = loop;
-    guard->pins = (struct pins){&guard->hold, launch, launched, .mountinfo_fd = -1, .timer_fd = -1};
+    guard->pins = (struct pins){&guard->hold,       launch,         launched,
+                                .mountinfo_fd = -1, .timer_fd = -1, .repin = REPIN_NONE};
     guard->watch =
         (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1, .timer_fd = -1};
     guard->tripwires = TRIPWIRES_NONE;

@@ -15,7 +15,7 @@ struct guard {
     struct pins pins;
     struct watch watch;
     struct tripwires tripwires;
-    const struct execs *execs; /* the caller's; the guard asks it only whether the command began */
+    const struct execs *execs; /* the caller's, for the tripwires */
     struct loop *loop;
     int timer_fd;
 };

@@ -6,16 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/map.h"
+#include "base/timespec.h"
 #include "kernel/mounts.h"
 
-enum { RETRY_MILLISECONDS = 20, MOST_RETRIES = 50 };
+/*
+ * A look at the pins is a process of its own (launch/repin.c), and the loop goes on meanwhile. States:
+ *
+ *   HELD     all pins hold, as far as is known
+ *   LOOKING  that process is under way; `is_wanted_again` if something happened since it began
+ *   WAITING  a pin is down and could not be made again: the next look follows when the timer rings
+ *
+ * From the moment at which a pin is known to be down, everything inside stands still, until all pins hold: the file is also compared and
+ * restored before anything goes on. A pin that is not made again within a second is reported as lost. Everything stands still
+ * for nine seconds more, for a host that is busy or replaces the object again and again; then the run is ended.
+ */
+enum { RETRY_MILLISECONDS = 20, SECONDS_TO_SAY = 1, SECONDS_TO_END = 10 };
 
-static void retry_soon(const struct pins *pins)
+static void ring_soon(const struct pins *pins)
 {
     struct itimerspec soon = {.it_value = {.tv_nsec = RETRY_MILLISECONDS * 1000000L}};
     timerfd_settime(pins->timer_fd, 0, &soon, NULL);
@@ -33,73 +46,143 @@ static void say_lost(struct pins *pins, const struct operation *operation)
                                                         : "made read-only"));
 }
 
-/* Returns whether every pin holds or no further try follows. A path that is gone and gets no stub is reported. */
+static bool is_down_for(const struct pins *pins, int seconds)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return pins->is_down && timespec_between(pins->fell, now) >= seconds * INT64_C(1000000000);
+}
+
+/* Returns whether every pin holds. A path that is gone gets a stub at the second look: the host may be about to make it. */
 static bool take_stock(struct pins *pins)
 {
-    bool is_whole = true;
-    bool is_last = pins->retries + 1 >= MOST_RETRIES;
-    for (size_t i = 0; i < amended_count(&pins->hold->plan->operations, pins->hold->amendments); i++) {
+    bool is_whole = true, any_again = false, shall_say = !pins->is_said && is_down_for(pins, SECONDS_TO_SAY);
+    for (size_t i = 0; i < pins->repin.count; i++) {
         struct operation operation = hold_operation(pins->hold, i);
-        bool is_frozen = operation.kind == OP_FREEZE, is_gone = pins->states[i] == PIN_MISSING;
-        if (pins->states[i] == PIN_AGAIN)
+        enum pin_state state = pins->repin.states[i];
+        bool is_frozen = operation.kind == OP_FREEZE, is_gone = state == PIN_MISSING;
+        any_again |= state == PIN_AGAIN;
+        if (state == PIN_AGAIN)
             hold_fell(pins->hold, i);
-        if (pins->states[i] != PIN_LOST && !(is_gone && is_frozen))
+        if (state != PIN_LOST && !(is_gone && is_frozen))
             continue; /* a hidden or read-only path that is gone shows nothing; the watch reports when it comes back */
         is_whole = false;
-        if (is_gone && pins->retries > 0)
+        if (is_gone && pins->tries > 0)
             hold_stand_in(pins->hold, i);
-        if (is_last)
+        if (shall_say)
             say_lost(pins, &operation);
+        pins->is_said |= shall_say;
     }
-    return is_whole || is_last;
+    if (any_again && pins->pinned_again)
+        pins->pinned_again(pins->context);
+    pins->tries = is_whole ? 0 : pins->tries + 1;
+    return is_whole;
 }
 
-/* Which pins have fallen is unknown: the mount table could not be read completely. */
-static void give_up(struct pins *pins, const struct err *err)
+/* A pin is down, or may be: nothing inside goes on until all of them hold. */
+static void stand_still(struct pins *pins)
 {
-    hold_note(
-        pins->hold, "pin-lost", "",
-        arena_printf(pins->hold->arena,
-                     "what the host replaced while the command ran could not be pinned again, because %s: "
-                     "frozen paths are compared at the end, and what is hidden may have been seen",
-                     err->message));
+    if (!pins->is_down)
+        clock_gettime(CLOCK_MONOTONIC, &pins->fell);
+    pins->is_down = true;
+    standstill_begin(&pins->standstill, pins->launched);
 }
 
-static void pin_again(struct pins *pins)
+static void go_on(struct pins *pins)
 {
-    struct err err = {0};
-    bool is_in_reach = launch_repin(pins->launch, pins->launched, pins->states, &err) == 0;
-    bool is_done = is_in_reach && take_stock(pins);
-    if (!is_in_reach && pins->retries + 1 >= MOST_RETRIES) {
-        give_up(pins, &err);
-        is_done = true;
+    pins->is_down = pins->is_said = false;
+    standstill_end(&pins->standstill, pins->launched);
+}
+
+/* No look was possible: which pins have fallen is not known. */
+static void say_unreachable(struct pins *pins, const struct err *why)
+{
+    if (pins->is_said || !is_down_for(pins, SECONDS_TO_SAY))
+        return;
+    hold_note(pins->hold, "pin-lost", "",
+              arena_printf(pins->hold->arena,
+                           "what the host replaced while the command ran could not be pinned again within a "
+                           "second: %s. Nothing ran inside until it was",
+                           why->message));
+    pins->is_said = true;
+}
+
+/* A pin is down: the next look follows soon, or the run is ended. */
+static int wait_or_end(struct pins *pins, struct err *err)
+{
+    stand_still(pins);
+    ring_soon(pins);
+    if (!is_down_for(pins, SECONDS_TO_END))
+        return 0;
+    return err_set(
+        err, "what the host replaced while the command ran could not be pinned again: the run was ended");
+}
+
+static int look(struct pins *pins, struct err *err)
+{
+    struct err why = {0};
+    if (pins->repin.child > 0) {
+        pins->is_wanted_again = true;
+        return 0;
     }
-    pins->retries = is_done ? 0 : pins->retries + 1;
-    if (!is_done)
-        retry_soon(pins);
+    pins->is_wanted_again = false;
+    ring_soon(pins); /* the child may die without a word */
+    if (repin_begin(pins->launch, pins->launched, &pins->repin, &why) == 0)
+        return 0;
+    say_unreachable(pins, &why);
+    return wait_or_end(pins, err);
 }
 
-void pins_check(struct pins *pins)
+/* Takes the result of a look, if there is one by now. */
+static int take_result(struct pins *pins, struct err *err)
 {
-    if (pins->mountinfo_fd >= 0)
-        pin_again(pins);
+    struct err why = {.message = "the file system does not answer"};
+    int result = repin_end(&pins->repin, false, &why);
+    if (result > 0 && take_stock(pins)) {
+        if (pins->is_wanted_again)
+            return look(pins, err);
+        go_on(pins);
+        return 0;
+    }
+    if (result <= 0)
+        say_unreachable(pins, &why);
+    return wait_or_end(pins, err);
 }
 
-static int mounts_changed(void *self, short events, struct err *err not_used)
+int pins_check(struct pins *pins, struct err *err)
+{
+    return pins->mountinfo_fd >= 0 ? look(pins, err) : 0;
+}
+
+/* The kernel has taken a mount away: a pin is down. It is made again while everything inside is being stopped. */
+static int mounts_changed(void *self, short events, struct err *err)
 {
     struct pins *pins = self;
-    if (events & (POLLPRI | POLLERR))
-        pin_again(pins);
-    return 0;
+    if (!(events & (POLLPRI | POLLERR)))
+        return 0;
+    int result = look(pins, err);
+    stand_still(pins);
+    return result;
 }
 
-static int time_is_over(void *self, short events not_used, struct err *err not_used)
+static int look_is_done(void *self, short events not_used, struct err *err)
+{
+    struct pins *pins = self;
+    uint64_t count;
+    return read(pins->repin.done_fd, &count, sizeof(count)) > 0 && pins->repin.child > 0
+               ? take_result(pins, err)
+               : 0;
+}
+
+static int time_is_over(void *self, short events not_used, struct err *err)
 {
     struct pins *pins = self;
     uint64_t expirations;
-    if (read(pins->timer_fd, &expirations, sizeof(expirations)) > 0)
-        pin_again(pins);
-    return 0;
+    if (read(pins->timer_fd, &expirations, sizeof(expirations)) < 0)
+        return 0;
+    if (pins->repin.child > 0)
+        return take_result(pins, err);
+    return pins->is_down || pins->is_wanted_again ? look(pins, err) : 0;
 }
 
 /* Is this what launch/root.c mounts over hidden paths: a file without a name, or the directory that /proc covers? */
@@ -158,7 +241,16 @@ static bool take_in_mounts(struct pins *pins)
     return has_fallen;
 }
 
-void pins_begin(struct pins *pins, struct loop *loop)
+static int note_unwatched(struct pins *pins, const char *what)
+{
+    hold_note(
+        pins->hold, "pins-unwatched", what,
+        "frozen paths that the host replaces during this run are noticed at its end only: the sandbox's "
+        "mounts cannot be watched");
+    return 0;
+}
+
+int pins_begin(struct pins *pins, struct loop *loop, struct err *err)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/mountinfo", pins->launched->pid);
@@ -166,31 +258,29 @@ void pins_begin(struct pins *pins, struct loop *loop)
     bool is_over =
         pins->mountinfo_fd < 0 && errno != EMFILE && errno != ENFILE && errno != EACCES && errno != EPERM;
     if (is_over)
-        return; /* the command has just ended, and process 1 with it */
+        return 0; /* the command has just ended, and process 1 with it */
     pins->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (pins->mountinfo_fd < 0 || pins->timer_fd < 0) {
-        hold_note(
-            pins->hold, "pins-unwatched", path,
-            "frozen paths that the host replaces during this run are noticed at its end only: the sandbox's "
-            "mounts cannot be watched");
-        return;
-    }
+    if (pins->mountinfo_fd < 0 || pins->timer_fd < 0)
+        return note_unwatched(pins, path);
     bool has_fallen = take_in_mounts(pins);
-    pins->states =
-        arena_alloc(pins->hold->arena, amended_count(&pins->hold->plan->operations, pins->hold->amendments) *
-                                           sizeof(*pins->states));
+    struct err ignored;
+    if (repin_open(pins->launch, &pins->repin, &ignored) < 0) {
+        close(pins->mountinfo_fd);
+        pins->mountinfo_fd = -1;
+        return note_unwatched(pins, path);
+    }
     loop_add(loop, pins->mountinfo_fd, POLLPRI, mounts_changed, pins);
     loop_add(loop, pins->timer_fd, POLLIN, time_is_over, pins);
-    if (has_fallen)
-        pin_again(pins);
+    loop_add(loop, pins->repin.done_fd, POLLIN, look_is_done, pins);
+    return has_fallen ? look(pins, err) : 0;
 }
 
 void pins_close(struct pins *pins)
 {
     if (!pins->launched)
         return; /* nothing was opened */
-    /* At once: the process that closes the mount namespace last waits until the kernel has taken it down. */
-    launch_forget_namespaces(pins->launched);
+    repin_close(&pins->repin);
+    vec_free(&pins->standstill.stopped);
     fd_close(pins->mountinfo_fd);
     fd_close(pins->timer_fd);
 }

@@ -7,19 +7,28 @@
 #include "hold/hold.h"
 #include "launch/launch.h"
 #include "supervise/loop.h"
+#include "supervise/standstill.h"
 
 struct pins {
     struct hold *hold;
     const struct launch *launch;
     struct launched *launched;
     int mountinfo_fd, timer_fd;
-    unsigned retries;
-    enum pin_state *states;
+    struct repin repin;
+    bool is_wanted_again; /* something happened since the look that is under way began */
+    bool is_down;         /* since `fell` */
+    bool is_said;         /* that it is */
+    unsigned tries;       /* looks that found it down */
+    struct timespec fell;
+    struct standstill standstill; /* while it is down */
+    void (*pinned_again)(
+        void *context); /* called after some were, before anything inside goes on; may be NULL */
+    void *context;
 };
 
-/* Once mounting is over inside. */
-void pins_begin(struct pins *pins, struct loop *loop);
+/* Once mounting is over inside, and what process 1 hands over is there. */
+int pins_begin(struct pins *pins, struct loop *loop, struct err *err) must_check;
 
 /* Something was created or renamed at a frozen path: a mount moves with the object below it. */
-void pins_check(struct pins *pins);
+int pins_check(struct pins *pins, struct err *err) must_check;
 void pins_close(struct pins *pins);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,8 +29,9 @@ struct supervision {
 static void pass_on(const struct launched *launched, int number, bool with_terminal)
 {
     struct order order = {number, with_terminal};
-    if (write_whole(launched->control_fd, &order, sizeof(order)) < 0)
-        return; /* process 1 is gone, and its last report is on the way */
+    /* Without waiting: process 1 may be gone, and its last report on the way; or so many signals wait that one more says nothing. */
+    if (send(launched->control_fd, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return;
 }
 
 /* Is bawn's job the one that the terminal listens to? */

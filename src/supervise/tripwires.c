@@ -159,8 +159,7 @@ void tripwires_touched(struct tripwires *tripwires, size_t decoy, bool is_by_com
 
 void tripwires_watch(struct tripwires *tripwires, int inotify_fd)
 {
-    struct err ignored; /* without this watch process 1 still tells of the first time */
-    tripwires->fd = launch_open_decoys(tripwires->launched, &ignored);
+    tripwires->fd = tripwires->launched->handed[HANDED_DECOYS];
     tripwires->inotify_fd = inotify_fd;
     for (size_t i = 0; i < DECOY_COUNT; i++) {
         char path[128];
@@ -187,7 +186,5 @@ bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *eve
 
 void tripwires_free(struct tripwires *tripwires)
 {
-    fd_close(tripwires->fd);
-    tripwires->fd = -1;
     vec_free(&tripwires->fired);
 }

@@ -36,7 +36,7 @@ enum {
 
 /*
  * Watches the directory that is there and in which the path, or the next directory on the way to it, would appear. Returns false
- * where that directory is closed to its owner: the kernel watches only what can be read.
+ * where that directory is closed to its owner, since the kernel watches only what can be read, and where this user has no watch left.
  */
 static bool watch_way_to(const struct watch *watch, const char *path)
 {
@@ -48,8 +48,7 @@ static bool watch_way_to(const struct watch *watch, const char *path)
             continue;
         snprintf(by_descriptor, sizeof(by_descriptor), "/proc/self/fd/%d", fd);
         return inotify_add_watch(watch->inotify_fd, by_descriptor,
-                                 IN_CREATE | IN_MOVED_TO | IN_MASK_ADD | IN_ONLYDIR) >= 0 ||
-               errno != EACCES;
+                                 IN_CREATE | IN_MOVED_TO | IN_MASK_ADD | IN_ONLYDIR) >= 0;
     }
     return true;
 }
@@ -82,9 +81,13 @@ static int look_again(struct watch *watch, struct err *err)
     return sweep(watch, err);
 }
 
-/* Once a pin has fallen, the file is watched for writes: a process inside may have it open. */
-static void watch_fallen(const struct watch *watch)
+/*
+ * Once a pin has fallen, the file is watched for writes: a process inside may have it open. Where no look at the pins stopped everything
+ * inside, it may have written already: so it is compared once more.
+ */
+static void watch_fallen(void *self)
 {
+    const struct watch *watch = self;
     vec_each (const struct frozen, frozen, &watch->hold->frozen) {
         char by_descriptor[64];
         auto_fd int fd = frozen->fell
@@ -94,6 +97,7 @@ static void watch_fallen(const struct watch *watch)
         if (fd >= 0)
             inotify_add_watch(watch->inotify_fd, by_descriptor, IN_MODIFY | IN_MASK_ADD);
     }
+    hold_look_at_fallen(watch->hold);
 }
 
 enum meaning { NOT_AWAITED, MUST_NOT_APPEAR, IS_PINNED };
@@ -151,11 +155,9 @@ static bool read_events(const struct watch *watch, struct wanted *wanted)
 /* Looks at whatever the events ask for. What cannot be moved aside, or comes back a thousand times, ends the run. */
 static int act(struct watch *watch, const struct wanted *wanted, struct err *err)
 {
-    if (wanted->pins)
-        pins_check(watch->pins);
+    if (wanted->pins && pins_check(watch->pins, err) < 0)
+        return -1;
     if (wanted->contents)
-        hold_look_at_fallen(watch->hold);
-    if (wanted->pins || wanted->contents)
         watch_fallen(watch);
     return wanted->sweep ? look_again(watch, err) : 0;
 }
@@ -204,8 +206,8 @@ static void begin_looking(struct watch *watch, int flooded)
 /* Watches the directory again. Inodes tell whether an object was replaced meanwhile. */
 static int end_looking(struct watch *watch, struct err *err)
 {
-    if (hold_was_replaced(watch->hold))
-        pins_check(watch->pins);
+    if (hold_was_replaced(watch->hold) && pins_check(watch->pins, err) < 0)
+        return -1;
     return look_again(watch, err);
 }
 
@@ -235,7 +237,6 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
 {
     const struct operations *planned = &watch->hold->plan->operations;
     size_t covered = 0;
-    watch->inotify_fd = watch->timer_fd = -1;
     for (size_t i = 0; i < amended_count(planned, watch->hold->amendments); i++) {
         struct operation operation = hold_operation(watch->hold, i);
         if (operation.kind == OP_FREEZE ||
@@ -244,21 +245,23 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     }
     if (!watch->awaited.count && !tripwires_are_set(watch->tripwires))
         return 0;
-    watch->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (watch->inotify_fd < 0) {
+    watch->inotify_fd = fd_take(&watch->pins->launched->inotify_fd);
+    watch->pins->pinned_again = watch_fallen;
+    watch->pins->context = watch;
+    if (watch->inotify_fd < 0)
         hold_note(
             watch->hold, "unwatched", "",
-            "what must not appear in the workspace is only looked for at the end: this user has no watch "
-            "left (sysctl fs.inotify.max_user_instances)");
-        return 0;
-    }
-    if (tripwires_are_set(watch->tripwires))
+            "what must not appear in the workspace was looked for every 10 milliseconds, and of a decoy "
+            "only the first touch was seen: this user has no watch left (sysctl "
+            "fs.inotify.max_user_instances)");
+    if (watch->inotify_fd >= 0 && tripwires_are_set(watch->tripwires))
         tripwires_watch(watch->tripwires, watch->inotify_fd);
     watch->loop = loop;
     watch->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (watch->timer_fd >= 0)
         loop_add(loop, watch->timer_fd, POLLIN, moment_is_over, watch);
-    loop_add(loop, watch->inotify_fd, POLLIN, something_appeared, watch);
+    if (watch->inotify_fd >= 0)
+        loop_add(loop, watch->inotify_fd, POLLIN, something_appeared, watch);
     return look_again(watch, err);
 }
 

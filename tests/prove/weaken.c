@@ -189,6 +189,11 @@ WRAP(int, mount_open_restricted, int directory, const char *path, bool read_only
     return __real_mount_open_restricted(directory, path, read_only && !lacks("read-only"), allow_devices, err);
 }
 
+WRAP(int, mount_make_read_only, int fd, struct err *err)
+{
+    return lacks("read-only") || lacks("proc") || lacks("pid") ? 0 : __real_mount_make_read_only(fd, err);
+}
+
 WRAP(int, mask_find, struct root *root, struct err *err)
 {
     return lacks("socket-masks") ? 0 : __real_mask_find(root, err);
@@ -212,7 +217,7 @@ WRAP(int, openat64, int directory, const char *path, int flags, ...)
     va_start(list, flags);
     mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;
     va_end(list);
-    if (lacks("namespace-limit") && strcmp(path, "proc/sys/user/max_user_namespaces") == 0)
+    if (lacks("namespace-limit") && strncmp(path, "proc/sys/user/", strlen("proc/sys/user/")) == 0)
         return __real_openat64(AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC);
     return __real_openat64(directory, path, flags, mode);
 }
