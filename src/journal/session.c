@@ -347,6 +347,14 @@ bool session_set_aside(struct arena *arena, const char *state_directory, const c
                                     mark_path(arena, state_directory, UNREPAIRED, name)) == 0;
 }
 
+bool session_mark_killed(struct arena *arena, const char *state_directory, const char *name)
+{
+    struct err ignored;
+    auto_fd int folder_fd = open_folder(arena, state_directory, RUNNING, &ignored);
+    auto_fd int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd >= 0;
+}
+
 void session_give_up(struct arena *arena, const char *state_directory, const char *name)
 {
     unlink(mark_path(arena, state_directory, UNREPAIRED, name));
