@@ -15,8 +15,8 @@
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "session/ask_git.h"
+#include "workspace/copy.h"
 #include "workspace/transition.h"
-#include "workspace/upper.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
 #define MADE_INDEX ".bawn-index" /* git writes the index here; move_index moves it */
@@ -442,7 +442,8 @@ int branch_end(struct arena *arena, const char *store_directory, struct captured
         if (record_save(folder_fd, record, err) < 0)
             return -1;
     }
-    return upper_remove(folder_fd, NULL, err);
+    captured->is_recorded = true;
+    return kept_aside_remove(folder_fd, NULL, err);
 }
 
 /* --- removing it -------------------------------------------------------------------------------------------------- */

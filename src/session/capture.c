@@ -195,6 +195,7 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     const struct loaded *loaded = capture->loaded;
     tree.is_own = capture->trees.count > 0;
     tree.session = *capture->session;
+    tree.session.journal = JOURNAL_NONE; /* a second writer would break the hash chain */
     if (tree.is_own) {
         if (session_begin(loaded->policy.arena, loaded->request.starts[START_STATE], tree.record.workspace,
                           &tree.session, err) < 0)
@@ -288,8 +289,8 @@ static int begin_branch(struct capture *capture, const char *branch, struct err 
 }
 
 int capture_begin(const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
-                  const struct session *session, const struct run_request *request,
-                  struct capture **ret_capture, struct err *err)
+                  struct session *session, const struct run_request *request, struct capture **ret_capture,
+                  struct err *err)
 {
     enum record_mode mode = RECORD_LIVE;
     if (request->discard)

@@ -336,6 +336,8 @@ void run_end(struct run *run, struct outcome outcome)
     struct capture_result captured = capture_end(run->capture, flags);
     result->changed.mode = captured.mode;
     result->changed.count = captured.changes;
+    if (captured.lacks_changes)
+        result->summary.status = EXIT_REFUSED;
     if (flags) {
         flagged_say_sightings(caller, flags);
         flags_free(flags);
