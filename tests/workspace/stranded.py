@@ -1,0 +1,129 @@
+"""Nothing is stranded: layers that a kill left, sessions that nobody repairs, a clock that is set back, links on the way to the state."""
+import json
+import os
+import shutil
+import subprocess
+
+import scratch
+from lab import Checkpointed, killed
+from scratch import PATIENCE, Project, same
+
+claim = scratch.Claims()
+
+
+def sessions(project):
+    return {entry["name"]: entry for entry in json.loads(project.bawn("sessions", "--all", "--json"))}
+
+
+def folder_of(project, name):
+    state = project.place.environment.get("XDG_STATE_HOME", f"{project.place.home}/.local/state")
+    return type(project.path)(state) / "bawn/sessions" / name
+
+
+def change_about(project, name, **fields):
+    """Sets fields of a session's record: mode, state, began, ended, changes."""
+    about = folder_of(project, name) / "about"
+    values = about.read_bytes().split(b"\0")
+    for field, value in fields.items():
+        values[("mode", "state", "began", "ended", "changes").index(field)] = value.encode()
+    about.write_bytes(b"\0".join(values))
+
+
+@claim("--review: 10,000 files are read with 14 MiB of memory, one by one")
+def test_little_memory(place):
+    if scratch.SANITIZED:
+        raise scratch.Skip("the sanitizers need more memory")
+    project = Project(place, "memory")
+    script = "ulimit -v 14336; exec \"$0\" --net off --review sh -ec 'mkdir new; cd new; seq 10000 | split -a 4 -l 1'"
+    done = subprocess.run(["sh", "-c", script, place.bawn], cwd=project.path, env=place.environment, capture_output=True,
+                          timeout=PATIENCE * 3, check=False)
+    same((done.returncode, sessions(project)["memory-1"]["state"]), (0, "waiting"))
+    same(sessions(project)["memory-1"]["files"], 10001)
+    project.bawn("discard")
+
+
+@claim("a review that an earlier bawn left as running, and that no mark names, is found by sessions --repair")
+def test_unmarked(place):
+    project = Project(place, "unmarked")
+    killed(project, "echo new >x; echo changed >a; echo up; sleep 60", "--review")
+    os.unlink(place.home / ".local/state/bawn/running/unmarked-1")
+    same(sessions(project)["unmarked-1"]["state"], "running")
+    assert "Repaired 1 session." in project.bawn("sessions", "--repair")
+    same(sessions(project)["unmarked-1"]["state"], "waiting")
+    project.bawn("apply")
+    same([project.read("x"), project.read("a")], ["new\n", "changed\n"])
+
+
+@claim("a review that is left as running and cannot be repaired can be given up")
+def test_give_up(place):
+    project = Project(place, "given-up")
+    killed(project, "echo new >x; echo up; sleep 60", "--review")
+    os.unlink(place.home / ".local/state/bawn/running/given-up-1")
+    assert "is given up" in project.bawn("discard", "given-up-1")
+    same(sorted(path.name for path in folder_of(project, "given-up-1").iterdir() if path.is_dir()), [])
+
+
+def leave_layer(project, name):
+    """What a bawn leaves that is killed while it removes the layer: a part of it, closed to its owner."""
+    upper = folder_of(project, name) / "upper/deep"
+    upper.mkdir(parents=True)
+    (upper / "big").write_bytes(b"x" * 3000000)
+    work = folder_of(project, name) / "work/work"
+    work.mkdir(parents=True)
+    work.chmod(0)
+
+
+@claim("a part of a layer that was left behind is shown by sessions --all, and goes with discard, repair and prune")
+def test_left_layer(place):
+    for number, words in enumerate((("discard", "layered-1"), ("sessions", "--repair"), ("undo", "--prune")), 1):
+        project = Project(place, "layered") if number == 1 else Project(place, f"layered{number}")
+        name = f"{project.path.name}-1"
+        project.inside("echo new >x", "--review")
+        leave_layer(project, name)
+        assert sessions(project)[name]["disk"] >= 3000000, sessions(project)[name]
+        assert f" on disk  ~/work/{project.path.name}" in project.bawn("sessions", "--all")
+        project.bawn(*words)
+        same(sorted(path.name for path in folder_of(project, name).iterdir() if path.is_dir()), [])
+        assert sessions(project)[name]["disk"] < 100000, sessions(project)[name]
+
+
+@claim("the latest session is the one with the highest number, whatever the clock said")
+def test_clock_back(place):
+    project = Project(place, "clock")
+    project.inside("echo first >a")
+    project.inside("echo second >b/c")
+    change_about(project, "clock-1", began="4000000000.0", ended="4000000001.0")  # the clock was ahead
+    assert "b/c" in project.bawn("diff", "--name-only")
+    same(project.bawn("sessions").splitlines()[0].split()[0], "clock-2")
+    project.bawn("undo")
+    same([project.read("a"), project.read("b/c")], ["first\n", "two\n"])
+
+
+@claim("undo --to says when the clock was set back, and goes to the last checkpoint with such a time")
+def test_clock_checkpoints(place):
+    project = Project(place, "clock-to")
+    run = Checkpointed(project)
+    run.step("echo early >b/c")
+    looks = run.step("echo middle >b/c")
+    run.run.stdin.write(b"echo late >b/c\n")
+    run.end()
+    change_about(project, "clock-to-1", began="4000000000.0")
+    times = run.times()
+    text = project.bawn("undo", "--to", times[-1], "--yes")
+    assert "the clock was set back during clock-to-1" in text, text
+    same(project.looks(), looks)
+
+
+@claim("undo after a run that changed nothing does not bring back what the last undo took away, unless that is named")
+def test_no_redo(place):
+    project = Project(place, "redo")
+    project.inside("echo inside >a")
+    project.bawn("undo")
+    project.inside("true")
+    text = project.bawn("undo", "--yes", status=2)
+    assert "redo-3 changed nothing" in text and "`bawn undo redo-2`" in text, text
+    same(project.read("a"), "one\n")
+    text, status = place.terminal(project.path, ["undo"], ("Bring the changes of redo-1 back?", b"n\n"))
+    same((project.read("a"), status), ("one\n", 2))
+    project.bawn("undo", "redo-2")
+    same(project.read("a"), "inside\n")
