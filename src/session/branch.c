@@ -29,11 +29,15 @@ const char *branch_worktree_name(struct arena *arena, const char *name)
     return slug;
 }
 
-/* The path of the worktree. It is computed and not read from the repository, which a command may have written. */
+/*
+ * The path of the worktree. It is computed and not read from the repository, which a command may have written. It leads through no
+ * symlink, so that git inside and bawn outside mean the same folder.
+ */
 static const char *tree_of(struct arena *arena, const char *state, const char *workspace, const char *name)
 {
-    return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", state, workspace_slug(arena, workspace),
-                        branch_worktree_name(arena, name), path_name(workspace));
+    return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", directories_resolve(arena, state),
+                        workspace_slug(arena, workspace), branch_worktree_name(arena, name),
+                        path_name(workspace));
 }
 
 /* The text of `.git` in the worktree. */

@@ -245,3 +245,19 @@ def test_overlay_on_overlay(place):
             raise scratch.Skip("needs an overlay above an overlay")
         assert "works in a copy of" in done.stderr and "takes no other" in done.stderr, done
         assert done.stdout.startswith("one\n") and done.stdout.endswith("one\nx\n"), done
+
+
+@claim("a ~/.local that is a link of another user is not followed to the state folder")
+def test_foreign_link(place):
+    other = 12345  # an id that is neither root's nor this user's
+    project = Project(place, "foreign-link")
+    home = place.folder("foreign-home")
+    (home / "real").mkdir()
+    (home / ".local").symlink_to(home / "real")
+    flags, environment = ("--net", "off", "--discard"), {"HOME": str(home)}
+    done = place.run("true", cwd=project.path, flags=flags, environment=environment)
+    same((done.returncode, done.stderr), (0, b""))  # the control: root's own link
+    os.lchown(home / ".local", other, other)
+    done = place.run("true", cwd=project.path, flags=flags, environment=environment)
+    assert b"lies behind a symbolic link of another user" in done.stderr, done.stderr
+    same(done.returncode, 125)

@@ -127,3 +127,27 @@ def test_no_redo(place):
     same((project.read("a"), status), ("one\n", 2))
     project.bawn("undo", "redo-2")
     same(project.read("a"), "inside\n")
+
+
+@claim("~/.local or ~/.local/state may be a link of the user's: review, discard, branch and repair work through it")
+def test_linked_state(place):
+    scratch.need("git")
+    for name, link, target in (("linked-local", ".local", "dots/local"), ("linked-state", ".local/state", "dots/state")):
+        home = place.folder(name)
+        (home / target).mkdir(parents=True)
+        (home / link).parent.mkdir(exist_ok=True)
+        (home / link).symlink_to(home / target)
+        there = scratch.Place(home, place.bawn)
+        project = Project(there, "app")
+        project.git("init", "-q", "-b", "main")
+        project.git("add", ".")
+        project.git("commit", "-qm", "one")
+        project.inside("echo thrown >a", "--discard")
+        project.inside("echo reviewed >a", "--review")
+        project.bawn("apply", "--yes")
+        same(project.read("a"), "reviewed\n")
+        killed(project, "echo repaired >a; echo up; sleep 60", "--review")
+        project.bawn("apply", "--yes")
+        same(project.read("a"), "repaired\n")
+        project.inside("echo branch >a; git -c user.name=t -c user.email=t@example.com commit -qam two", "--branch", "topic")
+        same(project.git("log", "--format=%s", "topic").split(), ["two", "one"])
