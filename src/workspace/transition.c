@@ -182,6 +182,9 @@ static struct decision decide(const struct transition *transition, const struct 
                  repository_stays(transition, change->path, git);
     if (judged->judgement == JUDGED_AS_AFTER || keeps) {
         decision.course = COURSE_DONE;
+    } else if (judged->judgement == JUDGED_DENIED) {
+        decision.course = COURSE_HELD;
+        decision.why = "its folder was closed to you: try again, or open it first (chmod u+rwx)";
     } else if (change->after && S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED &&
                change->what & (CHANGE_ADDED | CHANGE_CONTENT | CHANGE_KIND)) {
         decision.course = COURSE_HELD;
@@ -345,13 +348,28 @@ static void give_up(int folder_fd, struct record *record)
         record->state = STATE_SETTLING;
 }
 
+/* How many changes that are shown to a person were left alone: their files changed after it was decided about them. */
+static uint64_t count_left_alone(const struct execution *execution)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < execution->replaced->left_alone.count; i++) {
+        const char *path = execution->replaced->left_alone.at[i].path;
+        const struct entry *from = tree_find(execution->replacement.from, path),
+                           *to = tree_find(execution->replacement.to, path);
+        count += !from || !to || entries_differ(from, to) & ~(unsigned)CHANGE_TIME;
+    }
+    return count;
+}
+
 /* Goes forward and, if that fails, back. If this is killed, the state stays `settling`. */
 static int carry_out(struct execution *execution, int folder_fd, struct record *record, struct err *err)
 {
     int result = execute_in_namespace(execution, err);
     clock_gettime(CLOCK_REALTIME, &record->ended);
     if (result == 0) {
+        uint64_t left = count_left_alone(execution);
         record->state = STATE_DONE;
+        record->changes -= left < record->changes ? left : record->changes;
         return record_save(folder_fd, record, err);
     }
     struct replaced ignored = {0};

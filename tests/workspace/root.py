@@ -261,3 +261,31 @@ def test_foreign_link(place):
     done = place.run("true", cwd=project.path, flags=flags, environment=environment)
     assert b"lies behind a symbolic link of another user" in done.stderr, done.stderr
     same(done.returncode, 125)
+
+
+@claim("a state folder that is out of inodes refuses a review, and never makes it read-only without a word")
+def test_out_of_inodes(place):
+    project = Project(place, "inodes")
+    state = place.folder("inodes-state")
+    seen = set()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=200", "none", state], check=True)
+    try:
+        environment = {"XDG_STATE_HOME": str(state)}
+        place.out("true", cwd=project.path, flags=("--net", "off"), environment=environment)
+        for free in (*range(2, 14), 60):
+            room = [state / f"filler-{number}" for number in range(os.statvfs(state).f_ffree - free)]
+            for path in room:
+                path.touch()
+            done = place.run("sh", "-c", "echo x >new", cwd=project.path, flags=("--net", "off", "--review"),
+                             environment=environment)
+            seen.add(done.returncode)
+            assert b"Read-only file system" not in done.stderr, (free, done.stderr)
+            is_told = b"bawn: " in done.stderr if done.returncode == 125 else b"No space left on device" in done.stderr
+            assert done.returncode == 0 or is_told, (free, done)
+            for path in room:
+                path.unlink()
+            subprocess.run([place.bawn, "discard", "--yes"], cwd=project.path, env={**place.environment, **environment},
+                           capture_output=True, check=False)
+    finally:
+        subprocess.run(["umount", "-l", state], check=True)
+    assert {0, 125} <= seen, seen

@@ -1,6 +1,7 @@
 """Nothing is stranded: layers that a kill left, sessions that nobody repairs, a clock that is set back, links on the way to the state."""
 import json
 import os
+import resource
 import shutil
 import subprocess
 
@@ -151,3 +152,63 @@ def test_linked_state(place):
         same(project.read("a"), "repaired\n")
         project.inside("echo branch >a; git -c user.name=t -c user.email=t@example.com commit -qam two", "--branch", "topic")
         same(project.git("log", "--format=%s", "topic").split(), ["two", "one"])
+
+
+@claim("apply: a folder that is closed on the host holds back what lies in it, and nothing else")
+def test_closed_folder(place):
+    project = Project(place, "closed")
+    (project.path / "b").chmod(0)
+    project.inside("chmod 755 b; echo new >b/new; echo changed >a", "--review")
+    text = project.bawn("apply", "--yes", status=1)
+    assert "b/new: its folder was closed to you" in text and "2 files applied" in text, text
+    project.bawn("apply", "--yes")
+    same([project.read("a"), project.read("b/new"), project.read("b/c")], ["changed\n", "new\n", "two\n"])
+
+
+@claim("apply counts only what it applied: a file that changes while the person answers is left alone")
+def test_counts(place):
+    project = Project(place, "counts")
+    project.inside("echo x >>a; echo y >>b/c", "--review")
+    text, status = place.terminal(project.path, ["apply"],
+                                  ("b/c", b"", lambda: project.write("a", "host\n")), ("[y/N]", b"y\n"))
+    assert "1 file applied" in text, text
+    same([status, project.read("a"), project.read("b/c")], [1, "host\n", "two\ny\n"])
+    same(sessions(project)["counts-2"]["files"], 1)
+
+
+@claim("diff shows contents where bawn's folders can only be read")
+def test_read_only_store(place):
+    project = Project(place, "read-only-store")
+    folder = place.folder("read-only-data")
+    project.place = scratch.Place(place.home, place.bawn)
+    project.place.environment["XDG_DATA_HOME"] = str(folder)
+    project.inside("echo shown >x", "--review")
+    for path in (folder / "bawn/snapshots", *(folder / "bawn/snapshots").iterdir()):
+        path.chmod(path.stat().st_mode & ~0o222)
+    assert "+shown" in project.bawn("diff")
+    shutil.rmtree(folder / "bawn/snapshots/trees", ignore_errors=True)
+    (folder / "bawn/snapshots/index").chmod(0)
+    assert "cannot be read from the store" in project.bawn("diff")
+
+
+def limited(place, project, which, soft, *words):
+    """bawn with a limit of its own process, as a shell's ulimit sets it."""
+    return subprocess.run([place.bawn, *words], cwd=project.path, env=place.environment, stdin=subprocess.DEVNULL, check=False,
+                          capture_output=True, timeout=PATIENCE, preexec_fn=lambda: resource.setrlimit(which, (soft, soft)))
+
+
+@claim("a limit of the caller's that leaves bawn too little is named: file size, stack, processes")
+def test_limits(place):
+    if scratch.SANITIZED:
+        raise scratch.Skip("the sanitizers need more than that themselves")
+    project = Project(place, "limits")
+    words = ("--net", "off", "--", "sh", "-c", "echo ran")
+    for which, soft, said in ((resource.RLIMIT_FSIZE, 0, b"File too large"), (resource.RLIMIT_STACK, 65536, b"needs 512 KiB"),
+                              (resource.RLIMIT_NPROC, 1, b"`ulimit -u`")):
+        done = limited(place, project, which, soft, *words)
+        same((done.returncode, said in done.stderr, b"max_user_namespaces" in done.stderr), (125, True, False))
+    done = limited(place, project, resource.RLIMIT_STACK, 1 << 20, *words)
+    same((done.returncode, done.stdout), (0, b"ran\n"))
+    script = "exec 2>&-; head -c 100000 /dev/zero >big; echo $?"  # inside, the signal ends a program as ever
+    done = limited(place, project, resource.RLIMIT_FSIZE, 60000, "--net", "off", "--discard", "--", "sh", "-c", script)
+    same((done.returncode, done.stdout), (0, b"153\n"))
