@@ -1,4 +1,5 @@
 """Nothing is stranded: layers that a kill left, sessions that nobody repairs, a clock that is set back, links on the way to the state."""
+import contextlib
 import json
 import os
 import resource
@@ -212,3 +213,25 @@ def test_limits(place):
     script = "exec 2>&-; head -c 100000 /dev/zero >big; echo $?"  # inside, the signal ends a program as ever
     done = limited(place, project, resource.RLIMIT_FSIZE, 60000, "--net", "off", "--discard", "--", "sh", "-c", script)
     same((done.returncode, done.stdout), (0, b"153\n"))
+
+
+@claim("a standard error that nobody reads does not keep the end of a run from being written down")
+def test_full_pipe(place):
+    project = Project(place, "full-pipe")
+    project.write(".git/HEAD", "ref: refs/heads/main\n")
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    os.set_blocking(writer, True)
+    run = subprocess.Popen([place.bawn, "--net", "off", "--", "sh", "-c", "mkdir .vscode; echo '{}' >.vscode/tasks.json; echo x >a"],
+                           cwd=project.path, env=place.environment, stdin=subprocess.DEVNULL, stderr=writer)
+    os.close(writer)
+    running = place.home / ".local/state/bawn/running/full-pipe-1"
+    journal = folder_of(project, "full-pipe-1") / "journal.jsonl"
+    scratch.until(lambda: journal.exists() and b'"event":"end"' in journal.read_bytes() and not running.exists(), "the end")
+    same((sessions(project)["full-pipe-1"]["state"], run.poll()), ("done", None))  # it waits, with what it has to say
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read().lstrip(b"x")
+    same((run.wait(PATIENCE), b"held aside" in said), (0, True))
