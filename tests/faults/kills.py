@@ -111,6 +111,10 @@ class Shape:
     def prepare(self, lab):
         pass
 
+    def check_status(self, lab, has_ended, status):
+        """The same, before another command has run: of what bawn itself said."""
+        return ""
+
     def check(self, lab, has_ended, status):
         """What is wrong, or an empty text."""
         raise NotImplementedError
@@ -118,6 +122,12 @@ class Shape:
 
 class Review(Shape):
     words = ("--net", "off", "--review", "--", "sh", "-ec", SCRIPT)
+
+    def check_status(self, lab, has_ended, status):
+        """Where the record of the changes is missing, the run must end with 125, or by the kill."""
+        abouts = list(lab.state.glob("sessions/*/about"))
+        waits = any(about.read_bytes().split(b"\0")[1] == b"waiting" for about in abouts)
+        return "" if waits or not has_ended or status in (125, 137) else f"status {status}, and nothing is written down"
 
     def check(self, lab, has_ended, status):
         if plain(lab.work) != FILES:
@@ -223,8 +233,9 @@ def calls(report):
 
 def complaint(lab, *fault):
     has_ended, done = lab.killed(*fault)
+    found = list(filter(None, [SHAPES[lab.name].check_status(lab, has_ended, done.returncode)]))
     _, said = lab.sessions()
-    found = lab.stranded(said)
+    found += lab.stranded(said)
     try:
         found += list(filter(None, [SHAPES[lab.name].check(lab, has_ended, done.returncode)]))
     except AssertionError as why:
