@@ -166,7 +166,6 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
     bool is_copied = why && tree->record.mode != RECORD_BRANCH && begin_copy(capture, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
-        record_forget(folder_fd);
         err_set(err, "what is written to %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
                 *copying.message ? "; and " : "", copying.message);
         return err_hint(err,
@@ -209,10 +208,18 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     clock_gettime(CLOCK_REALTIME, &tree.record.began);
     vec_push(&capture->trees, tree);
     struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
-    if (added->record.mode != RECORD_LIVE)
-        return begin_aside(capture, added, err);
-    begin_live(capture, added);
-    return 0;
+    if (added->record.mode == RECORD_LIVE) {
+        begin_live(capture, added);
+        return 0;
+    }
+    if (begin_aside(capture, added, err) == 0)
+        return 0;
+    /* Nothing has run in it. What cannot be removed now, a prune removes. */
+    struct err ignored;
+    record_forget(added->session.folder_fd);
+    if (kept_aside_remove(added->session.folder_fd, NULL, &ignored) < 0)
+        journal_event(&capture->session->journal, "left", "path", added->session.folder);
+    return -1;
 }
 
 static bool is_captured(const struct capture *capture, const char *path)

@@ -266,6 +266,7 @@ def test_foreign_link(place):
 @claim("a state folder that is out of inodes refuses a review, and never makes it read-only without a word")
 def test_out_of_inodes(place):
     project = Project(place, "inodes")
+    layers = set(pathlib.Path("/var/tmp").glob("bawn-layer-*"))
     state = place.folder("inodes-state")
     seen = set()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=200", "none", state], check=True)
@@ -289,3 +290,4 @@ def test_out_of_inodes(place):
     finally:
         subprocess.run(["umount", "-l", state], check=True)
     assert {0, 125} <= seen, seen
+    same(set(pathlib.Path("/var/tmp").glob("bawn-layer-*")) - layers, set())
