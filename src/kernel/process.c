@@ -190,7 +190,7 @@ static int say_ended(const char *what, int status, const struct process_bounds *
         err_set(err, "%s was ended by signal %d (%s)", what, status - 128, strsignal(status - 128));
     else
         err_set(err, "%s ended with status %d", what, status);
-    err->errnum = status > 128 && status != 128 + SIGKILL ? 0 : EOWNERDEAD;
+    err->errnum = status == 128 + SIGKILL ? EOWNERDEAD : 0;
     return -1;
 }
 

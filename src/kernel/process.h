@@ -58,7 +58,7 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
 /*
  * Runs a function in a child with a user namespace of its own, in which this user's files can be read and written whatever
  * their modes say. Its result and error come back; nothing else does. If the child ends before it has answered, that is an
- * error: EOWNERDEAD if it was killed or had no memory, as another try may go better; 0 if it crashed.
+ * error: EOWNERDEAD if it was killed, as another try may go better; 0 if it crashed or had too little memory.
  */
 int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
     must_check;
