@@ -17,6 +17,13 @@ static bool is_agreed(const struct world *world, const struct args *args, const 
     return false;
 }
 
+/* The end of the run has removed it, unless it was killed. */
+static int remove_kept_aside(const struct choice *choice, const struct record *record, struct err *err)
+{
+    auto_fd int fd = session_open(choice->sessions_fd, record->name);
+    return fd >= 0 && kept_aside_is_there(fd) ? kept_aside_remove(fd, NULL, err) : 0;
+}
+
 static int discard_all(const struct world *world, const struct args *args, const struct choice *choice,
                        const struct record *record)
 {
@@ -26,6 +33,9 @@ static int discard_all(const struct world *world, const struct args *args, const
     if (!is_agreed(world, args, question))
         return EXIT_FINE;
     mark_state(choice, record->name, STATE_DISCARDED);
+    struct err err = {0};
+    if (remove_kept_aside(choice, record, &err) < 0)
+        return say_refused(world, &err);
     fprintf(world->out, "%s is discarded. The workspace was never changed by it.\n", record->name);
     return EXIT_FINE;
 }
@@ -96,7 +106,7 @@ static const char *why_stranded(const struct choice *choice, const struct record
         return NULL;
     if (lstat(record->workspace, &status) < 0)
         return arena_printf(arena, "Its workspace, %s, is not there", record->workspace);
-    return session_is_set_aside(arena, choice->state, record->name) ? "It could not be repaired" : NULL;
+    return "It could not be repaired"; /* or bawn would have done so before it came here */
 }
 
 static int discard_stranded(const struct world *world, const struct args *args, const struct choice *choice,
@@ -107,10 +117,9 @@ static int discard_stranded(const struct world *world, const struct args *args, 
         arena_printf(choice->loaded.policy.arena, "Give up what %s left? %s", record->name, why);
     if (!is_agreed(world, args, question))
         return EXIT_FINE;
-    auto_fd int fd = session_open(choice->sessions_fd, record->name);
-    if (fd >= 0 && (copy_is_there(fd) ? copy_remove(fd, NULL, &err) : upper_remove(fd, NULL, &err)) < 0)
-        return say_refused(world, &err);
     mark_state(choice, record->name, STATE_DISCARDED);
+    if (remove_kept_aside(choice, record, &err) < 0)
+        return say_refused(world, &err);
     session_give_up(choice->loaded.policy.arena, choice->state, record->name);
     fprintf(world->out, "%s is given up.\n", record->name);
     return EXIT_FINE;

@@ -4,7 +4,6 @@
 
 #include "base/fd.h"
 #include "base/json.h"
-#include "base/timespec.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
@@ -12,6 +11,7 @@
 #include "kernel/directories.h"
 #include "report/event.h"
 #include "session/repair.h"
+#include "workspace/layers.h"
 
 struct listed {
     const char *name;
@@ -20,6 +20,7 @@ struct listed {
     bool has_record;    /* it has changes to apply or undo */
     struct record record;
     struct glance glance;
+    uint64_t disk; /* bytes; only with --all */
 };
 
 typedef VEC(struct listed) listed_list;
@@ -29,9 +30,18 @@ static struct timespec began(const struct listed *listed)
     return listed->has_record ? listed->record.began : listed->glance.began;
 }
 
-static int later_first(const void *one, const void *two)
+static void sort_latest_first(listed_list *sessions)
 {
-    return timespec_order(began(two), began(one));
+    VEC(struct session_age) ages = {0};
+    listed_list sorted = {0};
+    for (size_t i = 0; i < sessions->count; i++)
+        vec_push(&ages, (struct session_age){sessions->at[i].name, began(&sessions->at[i]), i});
+    sessions_sort(ages.at, ages.count);
+    for (size_t i = ages.count; i--;)
+        vec_push(&sorted, sessions->at[ages.at[i].index]);
+    vec_free(&ages);
+    vec_free(sessions);
+    *sessions = sorted;
 }
 
 static const char *workspace_of(const struct listed *listed)
@@ -55,12 +65,12 @@ static void collect(const struct choice *choice, bool all, listed_list *ret_list
         if ((!has_journal && !listed.has_record) || !workspace ||
             (!all && strcmp(workspace, choice->workspace) != 0))
             continue;
+        listed.disk = all ? layers_disk_use(fd) : 0;
         listed.is_running = record_is_busy(choice->sessions_fd, entry->d_name);
         listed.is_unrepaired = session_is_set_aside(arena, choice->state, entry->d_name);
         vec_push(ret_listed, listed);
     }
-    if (ret_listed->count)
-        qsort(ret_listed->at, ret_listed->count, sizeof(*ret_listed->at), later_first);
+    sort_latest_first(ret_listed);
 }
 
 static const char *state_of(const struct listed *listed)
@@ -102,6 +112,8 @@ static void add_json(struct json *json, const struct listed *listed)
     if (listed->has_record && listed->record.ended.tv_sec)
         json_int(json, "ended", listed->record.ended.tv_sec);
     json_int(json, "files", listed->has_record ? (int64_t)listed->record.changes : 0);
+    if (listed->disk)
+        json_int(json, "disk", (int64_t)listed->disk);
     if (listed->has_record && *listed->record.of)
         json_str(json, "of", listed->record.of);
     json_str(json, "command", listed->glance.command);
@@ -132,7 +144,7 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
     if (listed->is_running && listed->glance.last.tv_sec)
         buf_printf(out, ", last heard of %s", age_text(arena, listed->glance.last));
     if (with_workspace) {
-        buf_add_str(out, "  ");
+        buf_printf(out, ", %s on disk  ", size_text(arena, listed->disk));
         style_add_path(style, out, COLOUR_DIM, workspace_of(listed));
     }
     buf_add_char(out, '\n');

@@ -9,121 +9,10 @@
 #include "cli/dialogue.h"
 #include "cli/say.h"
 #include "cli/undo_latest.h"
+#include "cli/undo_list.h"
 #include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
-
-/* Are its changes in the workspace, so that they can be taken back? */
-static bool undo_is_possible(const struct record *record)
-{
-    bool has_changed =
-        record->mode == RECORD_LIVE || record->mode == RECORD_APPLY || record->mode == RECORD_UNDO;
-    return has_changed && record->state == STATE_DONE && record->changes;
-}
-
-/* --- --list ------------------------------------------------------------------------------------------------------- */
-
-static uint64_t bytes_in(const struct tree *tree)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < tree->entries.count; i++)
-        sum += tree->entries.at[i].content == CONTENT_STORED ? tree->entries.at[i].size : 0;
-    return sum;
-}
-
-struct undo_line {
-    const char *name;
-    enum colour colour;
-    struct timespec moment;
-    uint64_t files;
-    const struct tree *before, *after;
-    const char *remark;
-};
-
-static void add_line(struct arena *arena, const struct style *style, struct buf *out,
-                     const struct undo_line *line)
-{
-    size_t start = out->size;
-    style_add(style, out, line->colour, line->name);
-    buf_pad(out, start, style->colours && line->colour != COLOUR_PLAIN ? 32 : 24);
-    buf_printf(out, "%-16s  %5llu file%s  %9s%s%s\n", age_text(arena, line->moment),
-               (unsigned long long)line->files, line->files == 1 ? " " : "s",
-               size_text(arena, bytes_in(line->before) + bytes_in(line->after)), *line->remark ? "  " : "",
-               line->remark);
-}
-
-static void add_checkpoints(struct arena *arena, const struct style *style, struct buf *out, int folder_fd,
-                            const checkpoint_list *checkpoints)
-{
-    for (size_t i = checkpoints->count; i--;) {
-        const struct checkpoint *checkpoint = &checkpoints->at[i];
-        auto_tree struct tree before = {0}, after = {0};
-        struct err ignored;
-        if (checkpoint_load(folder_fd, checkpoint->number, &before, &after, &ignored) <= 0)
-            continue;
-        struct undo_line line = {
-            .name = arena_printf(arena, "  %s", time_text(arena, checkpoint->taken)),
-            .moment = checkpoint->taken,
-            .files = record_count_changes(&before, &after),
-            .before = &before,
-            .after = &after,
-            .remark = "",
-        };
-        add_line(arena, style, out, &line);
-    }
-}
-
-static const char *remark_on(struct arena *arena, const struct record *record)
-{
-    if (record->state == STATE_RUNNING)
-        return "it runs";
-    if (record->state == STATE_UNDONE)
-        return "undone";
-    return *record->of ? arena_printf(arena, "%s of %s", record_mode_name(record->mode), record->of) : "";
-}
-
-/* Adds a session that can be undone or has checkpoints, with its checkpoints. */
-static void add_session(const struct choice *choice, const struct style *style, struct buf *out,
-                        const struct record *record)
-{
-    struct arena *arena = choice->loaded.policy.arena;
-    auto_fd int fd = session_open(choice->sessions_fd, record->name);
-    auto_tree struct tree before = {0}, after = {0};
-    struct err ignored;
-    auto_vec checkpoint_list checkpoints = {0};
-    if (fd >= 0 && record->mode == RECORD_LIVE)
-        checkpoint_list_all(fd, &checkpoints);
-    bool has_trees = fd >= 0 && tree_load(fd, "before", &before, &ignored) > 0 &&
-                     tree_load(fd, "after", &after, &ignored) > 0;
-    if ((has_trees && undo_is_possible(record)) || checkpoints.count) {
-        struct undo_line line = {
-            .name = record->name,
-            .colour = COLOUR_BOLD,
-            .moment = record->state == STATE_RUNNING ? record->began : record->ended,
-            .files = record->changes,
-            .before = &before,
-            .after = &after,
-            .remark = remark_on(arena, record),
-        };
-        add_line(arena, style, out, &line);
-        add_checkpoints(arena, style, out, fd, &checkpoints);
-    }
-}
-
-static int undo_list(const struct world *world, struct choice *choice)
-{
-    struct style style = style_for_out(world, NULL);
-    auto_buf struct buf out = {0};
-    for (size_t i = choice->records.count; i--;)
-        add_session(choice, &style, &out, &choice->records.at[i]);
-    if (out.size == 0)
-        buf_add_str(&out, "Nothing can be undone here.\n");
-    else
-        buf_printf(&out, "The snapshots of all workspaces take %s.\n",
-                   size_text(choice->loaded.policy.arena, store_size(choice->store)));
-    put(world->out, &out);
-    return EXIT_FINE;
-}
 
 /* --- --to: back to a checkpoint ----------------------------------------------------------------------------------- */
 
@@ -192,29 +81,66 @@ static void follow_undos(const struct choice *choice, const struct record *recor
     }
 }
 
-/* The last checkpoint at or before the time; 0: all are later. */
+/* The last checkpoint with a time at or before the moment; 0: there is none. */
 static uint64_t find_checkpoint(int folder_fd, time_t moment, struct timespec *ret_taken)
 {
-    auto_vec checkpoint_list checkpoints = {0};
+    checkpoint_list checkpoints;
     uint64_t number = 0;
     checkpoint_list_all(folder_fd, &checkpoints);
-    for (size_t i = 0; i < checkpoints.count && checkpoints.at[i].taken.tv_sec <= moment; i++) {
+    for (size_t i = 0; i < checkpoints.count; i++) {
+        if (checkpoints.at[i].taken.tv_sec > moment)
+            continue; /* and the next one may be earlier, if the clock was set back */
         number = checkpoints.at[i].number;
         *ret_taken = checkpoints.at[i].taken;
     }
+    vec_free(&checkpoints);
     return number;
+}
+
+/* Compares a moment of a run with the one before it, and says if the clock was set back in between. */
+static void say_step(const struct world *world, struct arena *arena, const struct record *record,
+                     struct timespec before, struct timespec after)
+{
+    if (timespec_order(after, before) < 0)
+        say_problem(
+            world,
+            arena_printf(arena, "the clock was set back during %s, from %s to %s", record->name,
+                         time_text(arena, before), time_text(arena, after)),
+            "a time may be meant twice: the later one counts, and `bawn undo --list` shows their order");
+}
+
+/* Fills in the earliest and the latest time that the clock showed during the run, and says where it was set back. */
+static void find_bounds(const struct world *world, const struct choice *choice, const struct record *record,
+                        time_t *ret_first, time_t *ret_last)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    checkpoint_list moments;
+    checkpoint_list_all(choice->folder_fd, &moments);
+    vec_push(&moments, (struct checkpoint){.taken = record->ended});
+    struct timespec before = record->began;
+    *ret_first = *ret_last = before.tv_sec;
+    for (size_t i = 0; i < moments.count; i++) {
+        struct timespec now = moments.at[i].taken;
+        say_step(world, arena, record, before, now);
+        *ret_first = now.tv_sec < *ret_first ? now.tv_sec : *ret_first;
+        *ret_last = now.tv_sec > *ret_last ? now.tv_sec : *ret_last;
+        before = now;
+    }
+    vec_free(&moments);
 }
 
 static int check_moment(const struct world *world, const struct choice *choice, const struct record *record,
                         const char *to, time_t *ret_moment)
 {
     struct arena *arena = choice->loaded.policy.arena;
+    time_t first, last;
     if (!time_parse(to, time(NULL), ret_moment))
         return say_bad_input(world, arena_printf(arena, "'%s' is no time", to),
                              "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
-    if (*ret_moment >= record->began.tv_sec && *ret_moment <= record->ended.tv_sec + 59)
+    find_bounds(world, choice, record, &first, &last);
+    if (*ret_moment >= first && *ret_moment <= last + 59)
         return 0;
-    bool is_before = *ret_moment < record->began.tv_sec;
+    bool is_before = *ret_moment < first;
     return say_bad_input(world,
                          arena_printf(arena, "%s %s %s, and that is %s", record->name,
                                       is_before ? "began" : "ended",

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pwd.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -42,6 +44,28 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 }
 
+/* A handler does not outlive an exec, as "ignored" would: the command gets the signal as ever. */
+static void do_nothing(int signal_number)
+{
+    (void)signal_number;
+}
+
+/* With `ulimit -f`, a write that is too long fails and is reported, in place of a signal that ends bawn without a word. */
+static void survive_file_limit(void)
+{
+    struct sigaction before;
+    if (sigaction(SIGXFSZ, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = do_nothing}, NULL);
+}
+
+/* Buffers and walks of deep trees need so much. With less, bawn would end with a segmentation fault. */
+static bool has_stack(void)
+{
+    enum { STACK_LEAST = 512 * 1024 };
+    struct rlimit limit;
+    return getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= STACK_LEAST;
+}
+
 int main(int argument_count, char **arguments)
 {
     keep_memory();
@@ -67,6 +91,12 @@ int main(int argument_count, char **arguments)
         .err_is_terminal = isatty(STDERR_FILENO),
     };
     world_set_speaker(&world);
+    survive_file_limit();
+    if (!has_stack()) {
+        say_problem(&world, "the stack may be at most a few KiB large here, and bawn needs 512 KiB",
+                    "`ulimit -s 8192` before it gives bawn the usual amount");
+        return EXIT_REFUSED;
+    }
     if (!has_streams || root_fd < 0) {
         say_problem(&world, root_fd < 0 ? "/ cannot be opened" : "/dev/null cannot be opened",
                     "look whether the machine has memory and descriptors left");

@@ -96,7 +96,11 @@ static int open_own(const struct store *store, const char *name, int *fd)
 
 static int open_index(struct store *store)
 {
-    return open_own(store, "index", &store->index_fd);
+    if (open_own(store, "index", &store->index_fd) == 0)
+        return 0;
+    if (errno == EACCES || errno == EROFS) /* it can still be read; who writes fails at the lock */
+        store->index_fd = openat(store->folder_fd, "index", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    return store->index_fd < 0 ? -1 : 0;
 }
 
 static void forget_index(struct store *store)

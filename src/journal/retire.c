@@ -8,29 +8,20 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/timespec.h"
 #include "base/vec.h"
 #include "journal/session.h"
 #include "kernel/directories.h"
 
 enum { MOST_SESSIONS = 300 };
 
+/* cppcheck-suppress unusedStructMember; vec_push uses it */
 struct aged {
-    const char *name;
-    struct timespec time; /* of its latest record */
-    uint64_t size;        /* of its journal */
+    VEC(struct session_age) sorted; /* by the time of the latest record */
+    VEC(uint64_t) sizes;            /* of the journals, by the `index` of a session */
 };
 
-typedef VEC(struct aged) aged_list;
-
-static int older_first(const void *one, const void *two)
-{
-    const struct aged *a = one, *b = two;
-    return timespec_order(a->time, b->time);
-}
-
 /* A session without a journal is one that is just beginning, or one of which only the folder is left. */
-static void list_sessions(struct arena *arena, int sessions_fd, aged_list *ret_sessions)
+static void list_sessions(struct arena *arena, int sessions_fd, struct aged *ret_sessions)
 {
     auto_dir DIR *directory = directories_list(sessions_fd);
     for (const struct dirent *entry; directory && (entry = readdir(directory));) {
@@ -39,12 +30,13 @@ static void list_sessions(struct arena *arena, int sessions_fd, aged_list *ret_s
         if (*entry->d_name == '.')
             continue;
         bool has_journal = fstatat(sessions_fd, journal, &status, AT_SYMLINK_NOFOLLOW) == 0;
-        if (has_journal || fstatat(sessions_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-            vec_push(ret_sessions, (struct aged){arena_str(arena, entry->d_name), status.st_mtim,
-                                                 has_journal ? (uint64_t)status.st_size : 0});
+        if (!has_journal && fstatat(sessions_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        vec_push(&ret_sessions->sorted, (struct session_age){arena_str(arena, entry->d_name), status.st_mtim,
+                                                             ret_sessions->sizes.count});
+        vec_push(&ret_sessions->sizes, has_journal ? (uint64_t)status.st_size : 0);
     }
-    if (ret_sessions->count)
-        qsort(ret_sessions->at, ret_sessions->count, sizeof(*ret_sessions->at), older_first);
+    sessions_sort(ret_sessions->sorted.at, ret_sessions->sorted.count);
 }
 
 static bool has_journal_alone(int folder_fd)
@@ -68,19 +60,22 @@ static bool forget(int sessions_fd, const char *name)
 void sessions_retire(struct arena *arena, int sessions_fd, uint64_t most_bytes, struct retired *ret_retired)
 {
     *ret_retired = (struct retired){0};
-    auto_vec aged_list sessions = {0};
+    struct aged sessions = {0};
     list_sessions(arena, sessions_fd, &sessions);
     uint64_t bytes = 0;
-    size_t count = sessions.count;
-    for (size_t i = 0; i < sessions.count; i++)
-        bytes += sessions.at[i].size;
-    for (size_t i = 0;
-         i + SESSIONS_ALWAYS_KEPT < sessions.count && (count > MOST_SESSIONS || bytes > most_bytes); i++) {
-        if (!forget(sessions_fd, sessions.at[i].name))
+    const size_t all = sessions.sorted.count;
+    size_t count = all;
+    for (size_t i = 0; i < all; i++)
+        bytes += sessions.sizes.at[i];
+    for (size_t i = 0; i + SESSIONS_ALWAYS_KEPT < all && (count > MOST_SESSIONS || bytes > most_bytes); i++) {
+        const struct session_age *oldest = &sessions.sorted.at[i];
+        if (!forget(sessions_fd, oldest->name))
             continue;
         count--;
-        bytes -= sessions.at[i].size;
+        bytes -= sessions.sizes.at[oldest->index];
         ret_retired->sessions++;
-        ret_retired->bytes += sessions.at[i].size;
+        ret_retired->bytes += sessions.sizes.at[oldest->index];
     }
+    vec_free(&sessions.sorted);
+    vec_free(&sessions.sizes);
 }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,38 @@ static void close_alive_files(const struct alive_files *files)
     }
 }
 
+/* Is every link on the way to the path this user's or root's? Others could lead it elsewhere. */
+static bool links_are_own(struct arena *arena, const char *path)
+{
+    struct stat status;
+    for (; strcmp(path, "/") != 0; path = path_parent(arena, path)) {
+        if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid != geteuid() &&
+            status.st_uid != 0)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * The path of the session's folder without symlinks. The links on the way, such as a ~/.local that leads into a folder of dot files,
+ * were followed when the folder was opened, before the command runs. From then on nothing follows a link there.
+ */
+static const char *real_folder(struct arena *arena, int folder_fd, const char *path, struct err *err)
+{
+    char link[64];
+    not_zeroed char real[PATH_MAX];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", folder_fd);
+    ssize_t size = readlink(link, real, sizeof(real));
+    if (size <= 0 || (size_t)size >= sizeof(real))
+        return path;
+    const char *found = arena_copy(arena, real, (size_t)size);
+    if (strcmp(found, path) == 0 || links_are_own(arena, path))
+        return found;
+    err_set(err, "%s lies behind a symbolic link of another user", path);
+    err_hint(err, "set XDG_STATE_HOME to a folder of your own");
+    return NULL;
+}
+
 int session_begin(struct arena *arena, const char *state_directory, const char *directory,
                   struct session *ret_session, struct err *err)
 {
@@ -218,7 +251,8 @@ int session_begin(struct arena *arena, const char *state_directory, const char *
     session.folder = arena_printf(arena, "%s/bawn/sessions/%s", state_directory, session.name);
     session.tidies_up = others > SESSIONS_ALWAYS_KEPT;
     session.folder_fd = session_lock(sessions_fd, session.name, err);
-    if (session.folder_fd < 0)
+    if (session.folder_fd < 0 ||
+        !(session.folder = real_folder(arena, session.folder_fd, session.folder, err)))
         goto failed;
     if (journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) < 0 ||
         note_running(&session, err) < 0)
@@ -290,8 +324,10 @@ int session_repair_one(struct arena *arena, const char *state_directory, const c
         return 0;
     session.running_fd = open_folder(arena, state_directory, RUNNING, err);
     int result = is_gone || session.running_fd < 0 ? 0 : -1;
-    if (!is_gone && session.folder_fd >= 0 &&
-        journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) == 0)
+    const char *real =
+        session.folder_fd < 0 ? NULL : real_folder(arena, session.folder_fd, session.folder, err);
+    session.folder = real ? real : session.folder;
+    if (!is_gone && real && journal_open(session.folder_fd, SESSION_JOURNAL, &session.journal, err) == 0)
         result = repair(context, &session, err);
     if (result == 0 && session.running_fd >= 0)
         unlinkat(session.running_fd, name, 0);
@@ -342,6 +378,14 @@ bool session_set_aside(struct arena *arena, const char *state_directory, const c
     auto_fd int folder_fd = open_folder(arena, state_directory, UNREPAIRED, &ignored);
     return folder_fd >= 0 && rename(mark_path(arena, state_directory, RUNNING, name),
                                     mark_path(arena, state_directory, UNREPAIRED, name)) == 0;
+}
+
+bool session_mark_killed(struct arena *arena, const char *state_directory, const char *name)
+{
+    struct err ignored;
+    auto_fd int folder_fd = open_folder(arena, state_directory, RUNNING, &ignored);
+    auto_fd int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd >= 0;
 }
 
 void session_give_up(struct arena *arena, const char *state_directory, const char *name)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/vec.h"
@@ -69,8 +70,23 @@ bool session_set_aside(struct arena *arena, const char *state_directory, const c
 void session_give_up(struct arena *arena, const char *state_directory, const char *name);
 bool session_is_set_aside(struct arena *arena, const char *state_directory, const char *name);
 
+/* Counts a session among those that were killed. Returns false if it is there already. */
+bool session_mark_killed(struct arena *arena, const char *state_directory, const char *name);
+
 /* The sessions that were set aside are among those that were killed again. Returns how many. */
 size_t session_take_up(struct arena *arena, const char *state_directory);
+
+/*
+ * Sorts sessions, oldest first. The number in a session's name only grows, and the clock may be set back: among the sessions of
+ * one name the number decides, and no time counts as earlier than that of a lower number. Sessions of different names are
+ * sorted by these times.
+ */
+struct session_age {
+    const char *name;
+    struct timespec time;
+    size_t index; /* the caller's */
+};
+void sessions_sort(struct session_age *ages, size_t count);
 
 struct retired {
     uint64_t sessions, bytes; /* that were removed */

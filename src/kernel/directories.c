@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,16 @@ int directories_make(const char *path, struct err *err)
         part[i] = next;
     }
     return 0;
+}
+
+const char *directories_resolve(struct arena *arena, const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *found = real ? arena_str(arena, real) : path;
+    free(real);
+    if (real || errno != ENOENT || strcmp(path, "/") == 0)
+        return found;
+    return path_join(arena, directories_resolve(arena, path_parent(arena, path)), path_name(path));
 }
 
 int directories_open_made(const char *path, struct err *err)

@@ -13,6 +13,9 @@
 /* Makes the directory and its missing parents. The path is absolute, and may contain the user's own symlinks. */
 int directories_make(const char *path, struct err *err) must_check;
 
+/* The path without the symlinks of its directories that exist. What is missing at its end stays as it is. */
+const char *directories_resolve(struct arena *arena, const char *path);
+
 /* Opens the directory for reading, and makes it first if it is missing. */
 int directories_open_made(const char *path, struct err *err) must_check;
 

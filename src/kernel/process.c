@@ -180,13 +180,17 @@ static void bound_self(const struct process_bounds *bounds)
     alarm(bounds->seconds);
 }
 
-static int say_ended(int status, const struct process_bounds *bounds, struct err *err)
+/* `bounds` may be NULL. */
+static int say_ended(const char *what, int status, const struct process_bounds *bounds, struct err *err)
 {
-    if (status == 128 + SIGALRM)
+    if (status == 128 + SIGALRM && bounds)
         return err_set(err, "it took longer than %u seconds", bounds->seconds);
     if (status > 128)
-        return err_set(err, "it was ended by signal %d (%s)", status - 128, strsignal(status - 128));
-    return err_set(err, "it ended with status %d", status);
+        err_set(err, "%s was ended by signal %d (%s)", what, status - 128, strsignal(status - 128));
+    else
+        err_set(err, "%s ended with status %d", what, status);
+    err->errnum = status == 128 + SIGKILL ? EOWNERDEAD : 0;
+    return -1;
 }
 
 int process_in_bounds(const struct process_bounds *bounds, int (*run)(void *context, struct err *err),
@@ -210,7 +214,7 @@ int process_in_bounds(const struct process_bounds *bounds, int (*run)(void *cont
     }
     int status = process_wait(child);
     if (read(told_read, &outcome, sizeof(outcome)) != sizeof(outcome))
-        return say_ended(status, bounds, err);
+        return say_ended("it", status, bounds, err);
     if (outcome.result < 0)
         *err = outcome.err;
     return outcome.result;
@@ -244,11 +248,11 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
         mapped = err_sys(err, errno, "cannot begin in a user namespace");
     close(fd_take(&go_write));
     ssize_t got = read(told_read, &outcome, sizeof(outcome));
-    waitpid(child, NULL, 0);
+    int status = process_wait(child);
     if (mapped < 0)
         return -1;
     if (got != sizeof(outcome))
-        return err_set(err, "the part that works in a user namespace was ended");
+        return say_ended("the process that works in a user namespace", status, NULL, err);
     if (outcome.result < 0)
         *err = outcome.err;
     return outcome.result;

@@ -54,7 +54,8 @@ int process_enter(int user_namespace_fd, int mount_namespace_fd, struct err *err
 
 /*
  * Runs a function in a child with its own user namespace, in which this user's files can be read and written whatever their
- * modes. Only the function's result and error come back.
+ * modes. Only the function's result and error come back. If the child ends before it has answered, that is an error:
+ * EOWNERDEAD if it was killed, as another try may go better; 0 if it crashed or had too little memory.
  */
 int process_in_own_namespace(int (*run)(void *context, struct err *err), void *context, struct err *err)
     must_check;

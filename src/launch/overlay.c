@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <sys/mount.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "kernel/mounts.h"
@@ -50,9 +52,18 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
         return err_hint(err,
                         "`bawn doctor` tells what this machine can hold; without --review the workspace is "
                         "written directly, and `bawn undo` takes it back");
-    if (let_go(err) < 0) {
+    /* Where it cannot make a folder of its own in `work`, the kernel mounts the overlay read-only and says nothing. */
+    struct statfs status;
+    if (let_go(err) < 0 || fstatfs(overlay, &status) < 0) {
         close(overlay);
-        return -1;
+        return *err->message ? -1 : err_sys(err, errno, "cannot look at the overlay");
+    }
+    if (status.f_flags & ST_RDONLY) {
+        close(overlay);
+        err_set(err, "what is written cannot be kept aside: the kernel made the overlay read-only");
+        return err_hint(
+            err, "the file system of bawn's state folder may be out of room or of inodes (`df -i`): make "
+                 "room, or set XDG_STATE_HOME to a folder elsewhere");
     }
     return overlay;
 }

@@ -186,6 +186,13 @@ static int explain_clone(int errnum, bool into_cgroup, struct err *err)
 {
     if (into_cgroup && (errnum == EOPNOTSUPP || errnum == EBUSY || errnum == ENODEV))
         return err_sys(err, errnum, "cannot start the sandbox in the control group that was made for it");
+    if (errnum == EAGAIN || errnum == ENOMEM) {
+        err_sys(err, errnum, "cannot start a process for the sandbox");
+        return err_hint(err, errnum == EAGAIN
+                                 ? "too many processes run: look at `ulimit -u` and the limits of the "
+                                   "control group (pids.max)"
+                                 : "close programs that need much memory");
+    }
     err_sys(err, errnum, "this machine does not let bawn make namespaces");
     return explain_namespaces(err);
 }

@@ -24,7 +24,7 @@ static int read_content(void *context, const struct entry *entry, size_t most, s
     }
     if (entry->content != CONTENT_STORED)
         return 0;
-    return store_read(patch->store, &entry->blob, most, ret_bytes, &ignored) == 1;
+    return store_read(patch->store, &entry->blob, most, ret_bytes, &ignored);
 }
 
 gate_reasons patch_reasons(const struct patch *patch, const struct change *change)
@@ -139,9 +139,11 @@ const char *patch_read(const struct patch *patch, const struct change *change, s
         const struct entry *entry = sides[i];
         if (!entry || S_ISDIR(entry->mode))
             continue;
-        if (read_content(&copy, entry, SHOWN_MOST, contents[i]) != 1)
-            return entry->content == CONTENT_STORED ? "is too large to be shown"
-                                                    : "has a content that was not kept";
+        int result = read_content(&copy, entry, SHOWN_MOST, contents[i]);
+        if (result != 1)
+            return entry->content != CONTENT_STORED ? "has a content that was not kept"
+                   : result < 0                     ? "cannot be read from the store of contents"
+                                                    : "is too large to be shown";
         if (!lines_are_text(buf_text(contents[i]), contents[i]->size))
             return "is binary";
     }

@@ -15,8 +15,8 @@
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "session/ask_git.h"
+#include "workspace/copy.h"
 #include "workspace/transition.h"
-#include "workspace/upper.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
 #define MADE_INDEX ".bawn-index" /* git writes the index here; move_index moves it */
@@ -30,11 +30,15 @@ static const char *worktree_name(struct arena *arena, const char *name)
     return slug;
 }
 
-/* The path of the worktree. It is computed and not read from the repository, which a command may have written. */
+/*
+ * The path of the worktree. It is computed and not read from the repository, which a command may have written. It leads through no
+ * symlink, so that git inside and bawn outside mean the same folder.
+ */
 static const char *tree_of(struct arena *arena, const char *state, const char *workspace, const char *name)
 {
-    return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", state, workspace_slug(arena, workspace),
-                        worktree_name(arena, name), path_name(workspace));
+    return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", directories_resolve(arena, state),
+                        workspace_slug(arena, workspace), worktree_name(arena, name),
+                        path_name(workspace));
 }
 
 /* The text of `.git` in the worktree. */
@@ -442,7 +446,8 @@ int branch_end(struct arena *arena, const char *store_directory, struct captured
         if (record_save(folder_fd, record, err) < 0)
             return -1;
     }
-    return upper_remove(folder_fd, NULL, err);
+    captured->is_recorded = true;
+    return kept_aside_remove(folder_fd, NULL, err);
 }
 
 /* --- removing it -------------------------------------------------------------------------------------------------- */

@@ -51,7 +51,8 @@ struct caller {
 enum exit_status {
     EXIT_FINE = 0,
     EXIT_BAD_INPUT = 2,
-    EXIT_REFUSED = 125, /* bawn refused or failed before it could run the command */
+    EXIT_REFUSED =
+        125, /* bawn refused, failed before it could run the command, or could not keep what it wrote */
 };
 
 /* The value of an environment variable, or NULL. */

@@ -166,7 +166,6 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
     bool is_copied = why && tree->record.mode != RECORD_BRANCH && begin_copy(capture, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
-        record_forget(folder_fd);
         err_set(err, "what is written to %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
                 *copying.message ? "; and " : "", copying.message);
         return err_hint(err,
@@ -195,6 +194,7 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     const struct loaded *loaded = capture->loaded;
     tree.is_own = capture->trees.count > 0;
     tree.session = *capture->session;
+    tree.session.journal = JOURNAL_NONE; /* a second writer would break the hash chain */
     if (tree.is_own) {
         if (session_begin(loaded->policy.arena, loaded->request.starts[START_STATE], tree.record.workspace,
                           &tree.session, err) < 0)
@@ -208,10 +208,18 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     clock_gettime(CLOCK_REALTIME, &tree.record.began);
     vec_push(&capture->trees, tree);
     struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
-    if (added->record.mode != RECORD_LIVE)
-        return begin_aside(capture, added, err);
-    begin_live(capture, added);
-    return 0;
+    if (added->record.mode == RECORD_LIVE) {
+        begin_live(capture, added);
+        return 0;
+    }
+    if (begin_aside(capture, added, err) == 0)
+        return 0;
+    /* Nothing has run in it. What cannot be removed now, a prune removes. */
+    struct err ignored;
+    record_forget(added->session.folder_fd);
+    if (kept_aside_remove(added->session.folder_fd, NULL, &ignored) < 0)
+        journal_event(&capture->session->journal, "left", "path", added->session.folder);
+    return -1;
 }
 
 static bool is_captured(const struct capture *capture, const char *path)
@@ -288,8 +296,8 @@ static int begin_branch(struct capture *capture, const char *branch, struct err 
 }
 
 int capture_begin(const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
-                  const struct session *session, const struct run_request *request,
-                  struct capture **ret_capture, struct err *err)
+                  struct session *session, const struct run_request *request, struct capture **ret_capture,
+                  struct err *err)
 {
     enum record_mode mode = RECORD_LIVE;
     if (request->discard)

@@ -13,11 +13,12 @@
 
 struct captured_tree {
     const char *covered;    /* the directory: the record's workspace, or the prefix inside it */
-    struct session session; /* its folder holds the record */
+    struct session session; /* its folder holds the record; without a journal if it is the run's own */
     bool is_own;            /* the session is for this tree alone */
     bool is_on;
     bool is_copied;       /* the command works in a copy of the tree */
     bool has_checkpoints; /* at least one was taken */
+    bool is_recorded;     /* its changes are written down, and only the overlay or copy may be left */
     const char *breaks;   /* why the branch was not moved: what would break the repository; or NULL */
     struct record record;
     struct tree start;
@@ -26,8 +27,8 @@ struct captured_tree {
 struct capture {
     const struct caller *caller; /* of the run; NULL in a repair */
     const struct loaded *loaded;
-    const struct session *session;
-    const char *store; /* absolute path of the content store */
+    struct session *session; /* the run's; its journal is written through this one alone */
+    const char *store;       /* absolute path of the content store */
     struct amendments *amendments;
     struct progress *progress; /* may be NULL */
     VEC(struct captured_tree) trees;
@@ -39,8 +40,8 @@ struct capture {
  * the command must not run.
  */
 int capture_begin(const struct caller *caller, const struct loaded *loaded, struct amendments *amendments,
-                  const struct session *session, const struct run_request *request,
-                  struct capture **ret_capture, struct err *err) must_check;
+                  struct session *session, const struct run_request *request, struct capture **ret_capture,
+                  struct err *err) must_check;
 
 /* Adds the stubs to copies of workspaces, so that the mounts find their targets. */
 int capture_add_places(const struct hold *hold, const struct capture *capture, struct err *err) must_check;
@@ -59,7 +60,9 @@ void capture_has_checkpoints(struct capture *capture); /* the child has saved so
 struct capture_result {
     enum record_mode mode;
     uint64_t changes;
-    bool is_unfinished; /* the record could not be written: the next bawn tries again */
+    bool is_unfinished; /* the record of the run's own tree could not be written: the next bawn tries again */
+    bool
+        lacks_changes; /* so it is with a tree whose changes are nowhere else: the run must not end as a success */
 };
 struct capture_result capture_end(struct capture *capture, struct flags *flags);
 

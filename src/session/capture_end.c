@@ -55,9 +55,10 @@ static int record_aside(const struct capture *capture, struct captured_tree *tre
     struct record *record = &tree->record;
     int folder_fd = tree->session.folder_fd;
     bool is_copied = copy_is_there(folder_fd);
+    bool is_read = record->mode == RECORD_REVIEW &&
+                   (is_copied ? copy_is_whole(folder_fd) : !upper_is_untouched(folder_fd));
     record->changes = 0;
-    if (record->mode == RECORD_REVIEW &&
-        (is_copied ? copy_is_whole(folder_fd) : !upper_is_untouched(folder_fd))) {
+    if (is_read) {
         struct upper_request request = {
             .directory = capture->store,
             .progress = capture->progress,
@@ -74,12 +75,13 @@ static int record_aside(const struct capture *capture, struct captured_tree *tre
         record->changes = record_count_changes(&before, &after);
     }
     clock_gettime(CLOCK_REALTIME, &record->ended);
-    record->state = STATE_WAITING;
-    if (record->changes &&
-        (record_save(folder_fd, record, err) < 0 || wait_for_disk(capture, folder_fd, err) < 0))
+    /* A kill during the removal leaves a part of the overlay, which must not be read again. */
+    record->state = record->changes ? STATE_WAITING : STATE_DISCARDED;
+    if ((is_read && record_save(folder_fd, record, err) < 0) ||
+        (record->changes && wait_for_disk(capture, folder_fd, err) < 0))
         return -1;
-    if ((is_copied ? copy_remove(folder_fd, capture->progress, err)
-                   : upper_remove(folder_fd, capture->progress, err)) < 0)
+    tree->is_recorded = true;
+    if (kept_aside_remove(folder_fd, capture->progress, err) < 0)
         return -1;
     if (!record->changes)
         record_forget(folder_fd);
@@ -132,23 +134,27 @@ static bool is_full(const struct err *err)
 }
 
 /*
- * Can the next bawn command finish this record? Yes if the disk is full, if memory or descriptors ran out, or if
- * the workspace is absent at the moment. Any other failure would happen again.
+ * The record stays in the state "running", with the snapshot or the layer that it is made from. The next bawn command
+ * finishes it. If that fails too, it sets the session aside and says so.
  */
-static bool can_retry(const struct err *err)
-{
-    return is_full(err) || errno_is_of_machine(err->errnum) || err->errnum == ENOENT ||
-           err->errnum == ENOTDIR;
-}
-
 static void say_unfinished(const struct caller *caller, struct arena *arena, const struct captured_tree *tree,
                            const struct err *err)
 {
     caller_say(caller,
-               arena_printf(arena, "what was changed in %s is not written down yet: %s", tree->covered,
-                            err->message),
+               tree->is_recorded
+                   ? arena_printf(arena, "what %s kept aside while it ran is not removed yet: %s",
+                                  tree->record.name, err->message)
+                   : arena_printf(arena, "what was changed in %s is not written down yet: %s", tree->covered,
+                                  err->message),
                is_full(err) ? "the next bawn command tries again, so make room for it first"
+               : *err->hint ? arena_printf(arena, "%s. Then the next bawn command tries again", err->hint)
                             : "the next bawn command tries again");
+}
+
+/* A review's changes are nowhere but in its layer, and a branch's commits too: the run has not ended well without them. */
+static bool is_needed(const struct captured_tree *tree)
+{
+    return !tree->is_recorded && (tree->record.mode == RECORD_REVIEW || tree->record.mode == RECORD_BRANCH);
 }
 
 struct capture_result capture_end(struct capture *capture, struct flags *flags)
@@ -165,28 +171,28 @@ struct capture_result capture_end(struct capture *capture, struct flags *flags)
         capture->progress = progress_begin(&line, caller->speaker, "looking at what was changed");
         bool is_done = !tree->is_on || finish(capture, tree, flags, &err) == 0;
         progress_end(&line);
-        bool waits = !is_done && can_retry(&err);
-        if (waits)
+        if (!is_done)
             say_unfinished(caller, arena, tree, &err);
-        else if (!is_done)
-            caller_say_err(caller, &err);
         else if (tree->is_on && *tree->record.of)
             say_branch(caller, arena, tree);
         else if (tree->is_on && tree->is_own)
             say_changes(caller, arena, tree);
-        else if (tree->is_on)
-            result = (struct capture_result){tree->record.mode, tree->record.changes, false};
+        if (tree->is_on && !tree->is_own && !*tree->record.of) {
+            result.mode = tree->record.mode;
+            result.changes = is_done || tree->is_recorded ? tree->record.changes : 0;
+        }
+        result.lacks_changes |= !is_done && is_needed(tree);
         tree_free(&tree->start);
         if (tree->is_own)
             journal_event(&tree->session.journal, "end");
-        if (tree->is_own && waits)
+        if (tree->is_own && !is_done)
             session_leave(&tree->session);
         else if (tree->is_own)
             session_end(&tree->session);
         else
-            result.is_unfinished = waits;
+            result.is_unfinished = !is_done;
         if (!tree->is_own && tree->is_on && is_done && tree->record.changes)
-            pruning_at_end(caller, capture->loaded, capture->store, &tree->session);
+            pruning_at_end(caller, capture->loaded, capture->store, capture->session);
     }
     vec_free(&capture->trees);
     return result;

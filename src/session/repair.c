@@ -5,16 +5,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "hold/aside.h"
 #include "home/home.h"
+#include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "report/event.h"
 #include "session/ask_git.h"
 #include "session/capture.h"
 #include "supervise/control.h"
+#include "workspace/copy.h"
 #include "workspace/transition.h"
 
 /* At the end of a run, git uses the run's own home; a repair gives it an empty one. */
@@ -149,6 +152,12 @@ static void move_policy_aside(struct session *session, const struct record *reco
         journal_event(&session->journal, "held", "path", now.path);
 }
 
+/* The killed bawn may have been removing the overlay or copy, or have just made it. Its changes are written down. */
+static int remove_rest(const struct session *session, struct err *err)
+{
+    return kept_aside_is_there(session->folder_fd) ? kept_aside_remove(session->folder_fd, NULL, err) : 0;
+}
+
 static int repair_record(const struct caller *caller, struct session *session, struct record *record,
                          struct err *err)
 {
@@ -166,8 +175,10 @@ static int repair_record(const struct caller *caller, struct session *session, s
                       session->name, record->workspace);
     if (result == 0 && record->state == STATE_SETTLING)
         result = finish_replacing(caller, &loaded, session, record, err);
-    else if (result == 0 && record->state == STATE_RUNNING)
+    if (result == 0 && record->state == STATE_RUNNING)
         result = finish_running(caller, &loaded, session, record, err);
+    if (result == 0)
+        result = remove_rest(session, err);
     return result;
 }
 
@@ -256,8 +267,10 @@ static int repair_one(void *context, struct session *session, struct err *err)
         say(caller, session,
             arena_printf(&arena, "%s is not there, so that what it left waits", record.workspace),
             arena_printf(&arena, "`bawn discard %s` gives it up", session->name));
-    if (found >= 0 && where == WORKSPACE_GONE)
+    if (found >= 0 && where == WORKSPACE_GONE) {
         record_forget(session->folder_fd);
+        result = remove_rest(session, err);
+    }
     if (found == 0) {
         say(caller, session, "there is no snapshot to tell what it left in flagged files",
             "look at them before you go on");
@@ -282,12 +295,13 @@ static int attempt_repair(void *context, struct err *err)
 }
 
 /*
- * A lack of memory or processes says nothing about the session: the next command tries again. Any other failure
+ * A lack of memory, processes or room says nothing about the session: the next command tries again. Any other failure
  * would happen at each command, so the session is set aside.
  */
 static void set_aside(const struct attempt *attempt, struct arena *arena, const struct err *why)
 {
-    bool can_retry = errno_is_of_machine(why->errnum) || why->errnum == EAGAIN;
+    bool can_retry = errno_is_of_machine(why->errnum) || why->errnum == EOWNERDEAD || why->errnum == ENOSPC ||
+                     why->errnum == EDQUOT;
     if (!can_retry && !session_set_aside(arena, attempt->state_directory, attempt->name))
         return; /* another bawn has reported it */
     caller_say(attempt->caller,
@@ -347,10 +361,33 @@ void repair_killed(const struct caller *caller)
         repair_all(caller, state, false);
 }
 
+/*
+ * Counts sessions among those that were killed that no mark names: their record says that they run, or a part of their layer
+ * is left, and no bawn works on them. Earlier versions of bawn could leave such. Returns how many.
+ */
+static size_t find_stranded(struct arena *arena, const char *state)
+{
+    const char *path = arena_printf(arena, "%s/bawn/sessions", state);
+    auto_dir DIR *sessions = opendir(path);
+    size_t count = 0;
+    int trouble = 0;
+    for (const struct dirent *entry; sessions && (entry = directories_next(sessions, &trouble));) {
+        struct record record;
+        struct err ignored;
+        auto_fd int fd = open_directory_at(dirfd(sessions), entry->d_name);
+        int found = fd < 0 ? -1 : record_load(fd, arena, &record, &ignored);
+        bool is_cut_off = found > 0 && (record.state == STATE_RUNNING || record.state == STATE_SETTLING);
+        if (found >= 0 && (is_cut_off || kept_aside_is_there(fd)) &&
+            !record_is_busy(dirfd(sessions), entry->d_name))
+            count += session_mark_killed(arena, state, entry->d_name);
+    }
+    return count;
+}
+
 bool repair_set_aside(const struct caller *caller, size_t *ret_count)
 {
     auto_arena struct arena arena = {0};
     const char *state = find_state(caller, &arena);
-    *ret_count = state ? session_take_up(&arena, state) : 0;
+    *ret_count = state ? session_take_up(&arena, state) + find_stranded(&arena, state) : 0;
     return !*ret_count || repair_all(caller, state, true);
 }

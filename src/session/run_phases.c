@@ -3,7 +3,8 @@
  *
  * run_end follows the dependencies. The guard ends first, so that no stub is in the workspace when the capture ends.
  * Flagged files are held aside before the capture ends, so that the record has the state after that. The home closes
- * after both, because git runs with it. Journal and session end last. A part that was not begun is skipped.
+ * after both, because git runs with it. Journal and session end last, and then everything is said that was found: a pipe that
+ * nobody reads blocks no part of the end. A part that was not begun is skipped.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -16,6 +17,7 @@
 #include "home/home.h"
 #include "report/messages.h"
 #include "session/hook.h"
+#include "session/later.h"
 #include "session/run_parts.h"
 
 /* If the session has no folder, the run goes on without a journal, and the user is told. */
@@ -305,6 +307,9 @@ void run_end(struct run *run, struct outcome outcome)
 {
     struct run_result *result = &run->result;
     const struct caller *caller = &run->caller;
+    const struct speaker *speaker = caller->speaker;
+    struct later later;
+    run->caller.speaker = later_begin(&later, speaker);
     result->summary = (struct run_summary){
         .plan = &run->loaded.plan,
         .session = run->session.name,
@@ -337,6 +342,8 @@ void run_end(struct run *run, struct outcome outcome)
     struct capture_result captured = capture_end(run->capture, flags);
     result->changed.mode = captured.mode;
     result->changed.count = captured.changes;
+    if (captured.lacks_changes)
+        result->summary.status = EXIT_REFUSED;
     if (flags) {
         flagged_say_sightings(caller, flags);
         flags_free(flags);
@@ -350,4 +357,6 @@ void run_end(struct run *run, struct outcome outcome)
         session_leave(&run->session);
     else
         session_end(&run->session);
+    run->caller.speaker = speaker;
+    later_end(&later);
 }

@@ -10,6 +10,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
+#include "workspace/layers.h"
 #include "workspace/record.h"
 #include "workspace/replace.h"
 #include "workspace/snapshot.h"
@@ -243,4 +244,24 @@ int copy_remove(int folder_fd, struct progress *progress, struct err *err)
     unlinkat(folder_fd, START, 0);
     unlinkat(folder_fd, "start", 0);
     return 0;
+}
+
+/* --- whatever is kept aside ---------------------------------------------------------------------------------------- */
+
+bool kept_aside_is_there(int folder_fd)
+{
+    static const char *const names[] = {COPY, "upper", "work", LAYERS_ELSEWHERE};
+    struct stat status;
+    for (size_t i = 0; i < array_len(names); i++) {
+        if (fstatat(folder_fd, names[i], &status, AT_SYMLINK_NOFOLLOW) == 0)
+            return true;
+    }
+    return false;
+}
+
+int kept_aside_remove(int folder_fd, struct progress *progress, struct err *err)
+{
+    if (copy_is_there(folder_fd) && copy_remove(folder_fd, progress, err) < 0)
+        return -1;
+    return upper_remove(folder_fd, progress, err);
 }

@@ -35,3 +35,10 @@ int copy_add_place(int folder_fd, const char *path, bool is_directory, struct er
 /* As upper_read and upper_remove. */
 int copy_read(const struct upper_request *request, struct err *err) must_check;
 int copy_remove(int folder_fd, struct progress *progress, struct err *err) must_check;
+
+/*
+ * What a session keeps aside while it runs: its copy, and the layers of its overlay wherever they are. A bawn that was killed
+ * may leave any of them, whole or in part. Removing them again and again is harmless.
+ */
+bool kept_aside_is_there(int folder_fd);
+int kept_aside_remove(int folder_fd, struct progress *progress, struct err *err) must_check;

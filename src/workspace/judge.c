@@ -159,7 +159,10 @@ int judge_changes(const struct replacement *replacement, judged_list *ret_judged
     for (size_t i = 0; result == 0 && i < changes.count; i++) {
         struct judged one = {.change = changes.at[i]};
         progress_tell(replacement->progress, i, changes.count);
-        if (scan_entry(replacement->top_fd, one.change.path, replacement->arena, &one.now, err) < 0)
+        int found = scan_entry(replacement->top_fd, one.change.path, replacement->arena, &one.now, err);
+        if (found < 0 && err->errnum == EACCES)
+            one.judgement = JUDGED_DENIED;
+        else if (found < 0)
             result = -1;
         else
             result = judge_one(replacement, looks_tell, &one, err);

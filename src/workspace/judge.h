@@ -11,6 +11,7 @@ enum judgement {
     JUDGED_AS_BEFORE, /* as before the change */
     JUDGED_RESTATED,  /* as before, except that git rewrote an index with the same meaning */
     JUDGED_AS_AFTER,  /* as after the change */
+    JUDGED_DENIED,    /* it lies in a directory that is closed to its owner */
 };
 
 struct judged {

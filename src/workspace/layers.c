@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/xattr.h>
@@ -20,14 +22,12 @@
 #include "kernel/mounts.h"
 #include "kernel/process.h"
 
-#define ELSEWHERE "elsewhere"
-
 /* --- where they lie ----------------------------------------------------------------------------------------------- */
 
 /* Opens the folder that `elsewhere` names, if it belongs to this user and nobody else can enter it. */
 static int open_elsewhere(int folder_fd, struct buf *ret_path)
 {
-    auto_fd int fd = openat(folder_fd, ELSEWHERE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    auto_fd int fd = openat(folder_fd, LAYERS_ELSEWHERE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || buf_read(ret_path, fd, PATH_LONGEST) < 0)
         return -1;
     auto_fd int there = open_absolute(buf_text(ret_path), O_RDONLY | O_DIRECTORY);
@@ -43,9 +43,33 @@ int layers_open(int folder_fd)
 {
     auto_buf struct buf path = {0};
     struct stat status;
-    if (fstatat(folder_fd, ELSEWHERE, &status, AT_SYMLINK_NOFOLLOW) == 0)
+    if (fstatat(folder_fd, LAYERS_ELSEWHERE, &status, AT_SYMLINK_NOFOLLOW) == 0)
         return open_elsewhere(folder_fd, &path);
     return open_directory_at(folder_fd, ".");
+}
+
+static uint64_t disk_use(int fd)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d/", fd);
+    char *const tops[] = {path, NULL};
+    FTS *walk = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    uint64_t bytes = 0;
+    for (const FTSENT *entry; walk && (entry = fts_read(walk));) {
+        bool has_status =
+            entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_ERR;
+        bytes += has_status ? (uint64_t)entry->fts_statp->st_blocks * 512 : 0;
+    }
+    if (walk)
+        fts_close(walk);
+    return bytes;
+}
+
+uint64_t layers_disk_use(int folder_fd)
+{
+    auto_buf struct buf path = {0};
+    auto_fd int elsewhere_fd = open_elsewhere(folder_fd, &path);
+    return disk_use(folder_fd) + (elsewhere_fd < 0 ? 0 : disk_use(elsewhere_fd));
 }
 
 void layers_forget(int folder_fd)
@@ -54,7 +78,7 @@ void layers_forget(int folder_fd)
     auto_fd int fd = open_elsewhere(folder_fd, &path);
     if (fd >= 0)
         rmdir(buf_text(&path));
-    unlinkat(folder_fd, ELSEWHERE, 0);
+    unlinkat(folder_fd, LAYERS_ELSEWHERE, 0);
 }
 
 /* --- what an overlay cannot do here ------------------------------------------------------------------------------- */
@@ -125,31 +149,54 @@ const char *layers_make_in(int fd)
     const char *unfit = unfit_file_system(fd);
     if (unfit)
         return unfit;
-    if (mkdirat(fd, "upper", 0700) < 0 || mkdirat(fd, "work", 0700) < 0)
-        return strerrordesc_np(errno);
-    auto_fd int upper = openat(fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (upper >= 0 && fsetxattr(upper, "user.bawn", "", 0, 0) == 0 && fremovexattr(upper, "user.bawn") == 0)
-        return NULL;
+    if (mkdirat(fd, "upper", 0700) == 0 && mkdirat(fd, "work", 0700) == 0) {
+        auto_fd int upper = openat(fd, "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (upper >= 0 && fsetxattr(upper, "user.bawn", "", 0, 0) == 0 &&
+            fremovexattr(upper, "user.bawn") == 0)
+            return NULL;
+        unfit = "one without extended attributes";
+    } else {
+        unfit = strerrordesc_np(errno);
+    }
     unlinkat(fd, "upper", AT_REMOVEDIR);
     unlinkat(fd, "work", AT_REMOVEDIR);
-    return "one without extended attributes";
+    return unfit;
 }
 
-/* Tries folders on other file systems. The session's file `elsewhere` names the one that works. */
+/*
+ * Makes a folder of that name for both layers. The session's file `elsewhere` names it before it exists: whenever bawn is
+ * killed, the next one finds it. Returns whether it works there.
+ */
+static bool make_at(int folder_fd, const char *path)
+{
+    const struct new_file note = {
+        .temporary = LAYERS_ELSEWHERE ".new", .bytes = path, .size = strlen(path), .mode = 0600};
+    if (replace_file(folder_fd, LAYERS_ELSEWHERE, &note) < 0)
+        return false;
+    auto_fd int fd = mkdir(path, 0700) < 0 ? -1 : open_directory_at(AT_FDCWD, path);
+    if (fd >= 0 && !layers_make_in(fd))
+        return true;
+    if (fd >= 0)
+        rmdir(path);
+    unlinkat(folder_fd, LAYERS_ELSEWHERE, 0);
+    return false;
+}
+
+/* Tries folders on other file systems. Their paths have no symlink, since the layers are opened through none. */
 static const char *make_elsewhere(int folder_fd, const char *runtime_folder, struct arena *arena)
 {
     const char *const places[] = {"/var/tmp", "/tmp", runtime_folder, "/dev/shm"};
     for (size_t i = 0; i < array_len(places); i++) {
-        char *path = places[i] ? arena_printf(arena, "%s/bawn-layer-XXXXXX", places[i]) : NULL;
-        if (!path || !mkdtemp(path))
+        uint64_t number;
+        char *place = places[i] ? realpath(places[i], NULL) : NULL;
+        if (!place || getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+            free(place);
             continue;
-        auto_fd int fd = open_directory_at(AT_FDCWD, path);
-        auto_fd int note =
-            openat(folder_fd, ELSEWHERE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd >= 0 && note >= 0 && write_whole(note, path, strlen(path)) == 0 && !layers_make_in(fd))
+        }
+        const char *path = arena_printf(arena, "%s/bawn-layer-%016" PRIx64, place, number);
+        free(place);
+        if (make_at(folder_fd, path))
             return path;
-        rmdir(path);
-        unlinkat(folder_fd, ELSEWHERE, 0);
     }
     return NULL;
 }

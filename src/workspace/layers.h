@@ -6,10 +6,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/err.h"
+
+#define LAYERS_ELSEWHERE "elsewhere"
 
 struct layers {
     const char *folder;  /* absolute; contains both layers */
@@ -27,6 +30,9 @@ int layers_make(int folder_fd, const char *folder, const char *covered, const ch
 
 /* Opens the folder that contains both layers, or returns -1. */
 int layers_open(int folder_fd);
+
+/* The disk space in bytes of the session's folder and of layers that are elsewhere. A folder that is closed to its owner counts as empty. */
+uint64_t layers_disk_use(int folder_fd);
 
 /* Removes `elsewhere` and the folder that it names, after both layers are gone. */
 void layers_forget(int folder_fd);

@@ -15,6 +15,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
+#include "workspace/copy.h"
 #include "workspace/record.h"
 #include "workspace/snapshot.h"
 
@@ -122,6 +123,9 @@ static int add_session(struct pruning *pruning, int sessions_fd, const char *nam
     int found = record_load(fd, pruning->arena, &record, &ignored);
     if (found == 0 && !is_busy)
         record_forget(fd); /* a crash left the rest of a session that was being forgotten */
+    bool needs_layer = found < 0 || (found > 0 && record.state == STATE_RUNNING);
+    if (!needs_layer && !is_busy && kept_aside_is_there(fd) && kept_aside_remove(fd, NULL, &ignored) < 0)
+        found = -1; /* it stays, and the next prune tries again */
     struct item item = {.name = arena_str(pruning->arena, name),
                         .is_session = true,
                         .stays = found <= 0 || is_busy || !record_is_over(&record),

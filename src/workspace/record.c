@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "base/timespec.h"
+#include "journal/session.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "workspace/checkpoint.h"
@@ -138,10 +138,18 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
     return 1;
 }
 
-static int older_first(const void *one, const void *two)
+static void sort(record_list *records)
 {
-    const struct record *a = one, *b = two;
-    return timespec_order(a->began, b->began);
+    VEC(struct session_age) ages = {0};
+    record_list sorted = {0};
+    for (size_t i = 0; i < records->count; i++)
+        vec_push(&ages, (struct session_age){records->at[i].name, records->at[i].began, i});
+    sessions_sort(ages.at, ages.count);
+    for (size_t i = 0; i < ages.count; i++)
+        vec_push(&sorted, records->at[ages.at[i].index]);
+    vec_free(&ages);
+    vec_free(records);
+    *records = sorted;
 }
 
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
@@ -164,8 +172,7 @@ int record_list_all(int sessions_fd, struct arena *arena, const char *workspace,
         vec_push(ret_records, record);
     }
     closedir(directory);
-    if (ret_records->count)
-        qsort(ret_records->at, ret_records->count, sizeof(*ret_records->at), older_first);
+    sort(ret_records);
     return 0;
 }
 

@@ -58,7 +58,7 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
 
 typedef VEC(struct record) record_list;
 
-/* Lists the records of all sessions in a folder, oldest first. `workspace` limits the list to one workspace; NULL: all. */
+/* Lists the records of all sessions in a folder, oldest first (sessions_sort). `workspace` limits the list to one workspace; NULL: all. */
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
                     struct err *err) must_check;
 

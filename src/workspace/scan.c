@@ -18,7 +18,6 @@
 #include "kernel/beneath.h"
 
 enum {
-    MOST_ENTRIES = 2000000,
     /*
      * The kernel stamps files with the time of its last tick. A file that changed this shortly before a walk may have
      * changed again after it, with the same stamp.
@@ -153,7 +152,7 @@ void scan_attributes(int fd, struct arena *arena, struct entry *entry)
 
 static size_t most_entries(const struct walk *walk)
 {
-    return walk->request->most_entries ? walk->request->most_entries : (size_t)MOST_ENTRIES;
+    return walk->request->most_entries ? walk->request->most_entries : (size_t)SCAN_MOST_ENTRIES;
 }
 
 /* Lists the names of a directory, each ended by a NUL, with a child for each. Stops if there are too many. */

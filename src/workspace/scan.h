@@ -37,12 +37,14 @@ void skips_free(struct skips *skips);
 
 /* --- the walk --- */
 
+enum { SCAN_MOST_ENTRIES = 2000000 };
+
 struct scan_request {
     const struct tree *before; /* an earlier walk; may be NULL */
     const struct skips *skips; /* may be NULL */
     const struct tree *
         start; /* the first walk of this session: directories that it left out are left out again; may be NULL */
-    size_t most_entries;       /* 0: two million */
+    size_t most_entries;       /* 0: SCAN_MOST_ENTRIES */
     struct timespec deadline;  /* of CLOCK_MONOTONIC; zero: none */
     struct progress *progress; /* may be NULL */
 };

@@ -12,8 +12,8 @@
  *   4. Carry out the changes (replace.c): removals, then new and changed files, then modes and times of directories.
  *   5. Save `about` with the state `done`.
  *
- * If step 4 fails, the same changes are carried out backwards and the session is forgotten. If that fails too, the state stays
- * `settling`. Then the next bawn command calls transition_finish, which repeats steps 4 and 5 from the saved trees.
+ * If step 4 fails, the same changes are carried out backwards and the session is forgotten. If that fails too, and always for
+ * the commits of a branch, the state stays `settling`. Then the next bawn command calls transition_finish, which repeats steps 4 and 5 from the saved trees.
  *
  * Invariants:
  *
@@ -84,6 +84,9 @@ static struct decision decide(const struct transition *transition, const struct 
                  positions_repository_stays(transition, change->path);
     if (judged->judgement == JUDGED_AS_AFTER || keeps) {
         decision.course = COURSE_DONE;
+    } else if (judged->judgement == JUDGED_DENIED) {
+        decision.course = COURSE_HELD;
+        decision.why = "its folder was closed to you: try again, or open it first (chmod u+rwx)";
     } else if (change->after && S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED &&
                change->what & (CHANGE_ADDED | CHANGE_CONTENT | CHANGE_KIND)) {
         decision.course = COURSE_HELD;
@@ -237,13 +240,42 @@ static int execute_in_namespace(struct execution *execution, struct err *err)
     return result;
 }
 
+/*
+ * Nothing was changed, and the session is forgotten. But that of a branch runs again: its commits are in the layer of its overlay,
+ * from which the next bawn command takes them. If that cannot be saved, the state stays `settling`.
+ */
+static void give_up(int folder_fd, struct record *record)
+{
+    struct err ignored;
+    record->state = record->mode == RECORD_BRANCH ? STATE_RUNNING : STATE_UNDONE;
+    if (record->mode != RECORD_BRANCH)
+        record_forget(folder_fd);
+    else if (record_save(folder_fd, record, &ignored) < 0)
+        record->state = STATE_SETTLING;
+}
+
+/* How many changes that are shown to a person were left alone: their files changed after it was decided about them. */
+static uint64_t count_left_alone(const struct execution *execution)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < execution->replaced->left_alone.count; i++) {
+        const char *path = execution->replaced->left_alone.at[i].path;
+        const struct entry *from = tree_find(execution->replacement.from, path),
+                           *to = tree_find(execution->replacement.to, path);
+        count += !from || !to || entries_differ(from, to) & ~(unsigned)CHANGE_TIME;
+    }
+    return count;
+}
+
 /* Goes forward and, if that fails, back. If this is killed, the state stays `settling`. */
 static int carry_out(struct execution *execution, int folder_fd, struct record *record, struct err *err)
 {
     int result = execute_in_namespace(execution, err);
     clock_gettime(CLOCK_REALTIME, &record->ended);
     if (result == 0) {
+        uint64_t left = count_left_alone(execution);
         record->state = STATE_DONE;
+        record->changes -= left < record->changes ? left : record->changes;
         return record_save(folder_fd, record, err);
     }
     struct replaced ignored = {0};
@@ -253,9 +285,9 @@ static int carry_out(struct execution *execution, int folder_fd, struct record *
     back.replacement.to = execution->replacement.from;
     back.replacement.again = true;
     back.replaced = &ignored;
-    if (execute_in_namespace(&back, &second) == 0) {
-        record_forget(folder_fd);
-        record->state = STATE_UNDONE;
+    /* A ref that was taken back would look as if its user had set it: commits of a branch only go forward. */
+    if (record->mode != RECORD_BRANCH && execute_in_namespace(&back, &second) == 0) {
+        give_up(folder_fd, record);
         err_hint(err, "nothing was changed: what was done has been taken back");
     } else {
         err_hint(err, "some files are done and others not; the next bawn command finishes it");
@@ -282,7 +314,6 @@ static int write_down(const struct transition *transition, struct arena *arena,
         tree_save(&ret_states->to, folder_fd, "after", err) == 0 &&
         record_save(folder_fd, record, err) == 0 && record_wait_for_disk(&store, folder_fd, err) == 0)
         return 0;
-    record_forget(folder_fd);
     return -1;
 }
 
@@ -310,7 +341,7 @@ int transition_run(const struct transition *transition, struct arena *arena, con
     if (result == 0)
         result = carry_out(&execution, folder_fd, record, err);
     else
-        record->state = STATE_UNDONE;
+        give_up(folder_fd, record);
     tree_free(&states.from);
     tree_free(&states.to);
     return result;
@@ -325,7 +356,7 @@ int transition_finish(const char *directory, int folder_fd, struct arena *arena,
         return -1;
     *ret_replaced = (struct replaced){0};
     if (!has_from || !has_to) {
-        record_forget(folder_fd);
+        give_up(folder_fd, record);
         return 0;
     }
     struct execution execution = {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -117,22 +118,93 @@ static void add_entry(struct buf *out, const struct entry *entry)
     buf_add(out, zeros, 1 + padded(size) - size);
 }
 
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+enum { WAITING_MOST = 256 * 1024 };
+
+static void name_temporary(const char *name, char ret_temporary[NAME_MAX + 1])
+{
+    snprintf(ret_temporary, NAME_MAX + 1, "%s.new", name);
+}
+
+static int say_unwritten(const struct tree_writer *writer, struct err *err)
+{
+    return err_sys(err, errno, "cannot write %s in bawn's own folder", writer->name);
+}
+
+int tree_writer_begin(struct tree_writer *writer, int folder_fd, const char *name, struct err *err)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const struct header empty = {0};
+    char temporary[NAME_MAX + 1];
+    *writer = (struct tree_writer){.folder_fd = folder_fd, .name = name};
+    name_temporary(name, temporary);
+    writer->fd = openat(folder_fd, temporary, flags, 0600);
+    if (writer->fd < 0 && errno == EEXIST && unlinkat(folder_fd, temporary, 0) == 0)
+        writer->fd = openat(folder_fd, temporary, flags, 0600);
+    buf_add(&writer->waiting, (const char *)&empty, sizeof(empty));
+    return writer->fd < 0 ? say_unwritten(writer, err) : 0;
+}
+
+static int write_waiting(struct tree_writer *writer, struct err *err)
+{
+    if (write_whole(writer->fd, writer->waiting.bytes, writer->waiting.size) < 0)
+        return say_unwritten(writer, err);
+    writer->waiting.size = 0;
+    writer->has_written = true;
+    return 0;
+}
+
+int tree_writer_add(struct tree_writer *writer, const struct entry *entry, struct err *err)
+{
+    add_entry(&writer->waiting, entry);
+    writer->count++;
+    return writer->waiting.size < WAITING_MOST ? 0 : write_waiting(writer, err);
+}
+
+int tree_writer_finish(struct tree_writer *writer, struct timespec taken, struct err *err)
+{
+    struct header header = {.count = writer->count, .seconds = taken.tv_sec, .nanoseconds = taken.tv_nsec};
+    char temporary[NAME_MAX + 1];
+    memcpy(header.magic, magic, sizeof(magic));
+    name_temporary(writer->name, temporary);
+    bool is_first = !writer->has_written;
+    if (is_first)
+        memcpy(writer->waiting.bytes, &header, sizeof(header));
+    if (write_waiting(writer, err) < 0)
+        return -1;
+    if ((!is_first && pwrite(writer->fd, &header, sizeof(header), 0) != sizeof(header)) ||
+        renameat(writer->folder_fd, temporary, writer->folder_fd, writer->name) < 0)
+        return say_unwritten(writer, err);
+    writer->is_finished = true;
+    return 0;
+}
+
+void tree_writer_close(struct tree_writer *writer)
+{
+    char temporary[NAME_MAX + 1];
+    if (writer->fd >= 0 && !writer->is_finished) {
+        name_temporary(writer->name, temporary);
+        unlinkat(writer->folder_fd, temporary, 0);
+    }
+    fd_close(writer->fd);
+    writer->fd = -1;
+    buf_free(&writer->waiting);
+}
+
 int tree_save(const struct tree *tree, int folder_fd, const char *name, struct err *err)
 {
-    struct header header = {
-        .count = tree->entries.count, .seconds = tree->taken.tv_sec, .nanoseconds = tree->taken.tv_nsec};
-    memcpy(header.magic, magic, sizeof(magic));
-    auto_buf struct buf out = {0};
-    buf_add(&out, (const char *)&header, sizeof(header));
-    for (size_t i = 0; i < tree->entries.count; i++)
-        add_entry(&out, &tree->entries.at[i]);
-    char temporary[NAME_MAX + 1];
-    snprintf(temporary, sizeof(temporary), "%s.new", name);
-    const struct new_file file = {.temporary = temporary, .bytes = out.bytes, .size = out.size, .mode = 0600};
-    return replace_file(folder_fd, name, &file) < 0
-               ? err_sys(err, errno, "cannot write %s in bawn's own folder", name)
-               : 0;
+    struct tree_writer writer;
+    int result = tree_writer_begin(&writer, folder_fd, name, err);
+    for (size_t i = 0; i < tree->entries.count && result == 0; i++)
+        result = tree_writer_add(&writer, &tree->entries.at[i], err);
+    if (result == 0)
+        result = tree_writer_finish(&writer, tree->taken, err);
+    tree_writer_close(&writer);
+    return result;
 }
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* A string of that size, ended by the only NUL in it. */
 static const char *take_text(const char **at, size_t size)

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "content/store.h"
@@ -68,6 +69,23 @@ bool tree_path_is_sound(const char *path);
 
 /* Saves the tree as `name`. A crash leaves the old file or the new one. */
 int tree_save(const struct tree *tree, int folder_fd, const char *name, struct err *err) must_check;
+
+/*
+ * Writes a tree entry by entry, in walk order, so that a tree that is larger than memory can be saved. The tree gets its
+ * name in tree_writer_finish. tree_writer_close removes what was not finished.
+ */
+struct tree_writer {
+    int folder_fd, fd;
+    const char *name;
+    uint64_t count;
+    struct buf waiting; /* entries that are not written yet */
+    bool has_written, is_finished;
+};
+int tree_writer_begin(struct tree_writer *writer, int folder_fd, const char *name, struct err *err)
+    must_check;
+int tree_writer_add(struct tree_writer *writer, const struct entry *entry, struct err *err) must_check;
+int tree_writer_finish(struct tree_writer *writer, struct timespec taken, struct err *err) must_check;
+void tree_writer_close(struct tree_writer *writer);
 
 /* Returns 1, or 0 if the file does not exist. */
 int tree_load(int folder_fd, const char *name, struct tree *ret_tree, struct err *err) must_check;

@@ -16,18 +16,16 @@
 #include "workspace/record.h"
 #include "workspace/scan.h"
 #include "workspace/snapshot.h"
+#include "workspace/stream.h"
 
-/* cppcheck-suppress unusedStructMember; vec_push uses it */
-typedef VEC(struct scan) scan_list;
-
+/* Both trees are written entry by entry: what a session wrote may be larger than memory. */
 struct reading {
+    const struct upper_request *request;
     struct store store;
     int upper_fd, lower_fd;
-    struct arena arena; /* of the entries from the lower tree */
-    scan_list scans;    /* of removed lower trees; `from` borrows their entries */
-    struct tree from, to;
-    struct progress *progress;
-    const char *covered; /* a directory whose whole lower tree is in `from` already */
+    struct arena arena; /* of the current entry from the lower tree */
+    struct tree_writer before, after;
+    struct buf covered; /* a directory whose whole lower tree is in `before` already */
 };
 
 /* A whiteout is overlayfs's mark for a removed file. */
@@ -47,64 +45,58 @@ static int is_opaque(const struct reading *reading, const char *path, struct err
     return size == 1 && value == 'y';
 }
 
-/* The layer is removed after it was read. So an incomplete read fails, and the next bawn command reads the layer again. */
-static int check_whole(const struct tree *tree, struct err *err)
-{
-    for (size_t i = 0; i < tree->entries.count; i++) {
-        if (tree->entries.at[i].content == CONTENT_LEFT_OUT)
-            return err_set(err, "cannot read what the session wrote: %s", tree->entries.at[i].path);
-    }
-    return 0;
-}
-
 static bool is_covered(const struct reading *reading, const char *path)
 {
-    size_t size = reading->covered ? strlen(reading->covered) : 0;
-    return size && strncmp(path, reading->covered, size) == 0 && path[size] == '/';
+    size_t size = reading->covered.size;
+    return size && strncmp(path, reading->covered.bytes, size) == 0 && path[size] == '/';
+}
+
+static int put(struct reading *reading, struct tree_writer *writer, struct entry entry, struct err *err)
+{
+    const char *prefix = reading->request->prefix;
+    if (*prefix)
+        entry.path = arena_printf(&reading->arena, "%s/%s", prefix, entry.path);
+    if (*prefix && *entry.linked_to)
+        entry.linked_to = arena_printf(&reading->arena, "%s/%s", prefix, entry.linked_to);
+    return tree_writer_add(writer, &entry, err);
+}
+
+static int put_lower(void *context, const struct entry *entry, struct err *err)
+{
+    struct reading *reading = context;
+    arena_free(&reading->arena);
+    return put(reading, &reading->before, *entry, err);
 }
 
 /* Adds the whole lower tree of a directory that was removed or replaced. */
 static int add_lower_tree(struct reading *reading, const char *path, struct err *err)
 {
-    auto_fd int fd = open_beneath(reading->lower_fd, path, O_RDONLY | O_DIRECTORY, 0);
-    if (fd < 0)
-        return err_sys(err, errno, "cannot look into %s", path);
-    struct scan_request request = {.progress = reading->progress};
-    struct scan scan = {0};
-    if (scan_tree(fd, &request, &scan, err) < 0)
-        return -1;
-    vec_push(&reading->scans, scan);
-    struct scan *last = &reading->scans.at[reading->scans.count - 1];
-    if (snapshot_contents(&reading->store, fd, &request, last, UINT64_MAX, err) < 0)
-        return -1;
-    for (size_t i = 0; i < last->tree.entries.count; i++) {
-        struct entry entry = last->tree.entries.at[i];
-        entry.path = arena_printf(&reading->arena, "%s/%s", path, entry.path);
-        if (*entry.linked_to)
-            entry.linked_to = arena_printf(&reading->arena, "%s/%s", path, entry.linked_to);
-        vec_push(&reading->from.entries, entry);
-    }
-    reading->covered = path;
-    return 0;
+    reading->covered.size = 0;
+    buf_add_str(&reading->covered, path);
+    const struct stream_request request = {.top_fd = reading->lower_fd,
+                                           .start = buf_text(&reading->covered),
+                                           .store = &reading->store,
+                                           .visit = put_lower,
+                                           .context = reading,
+                                           .progress = reading->request->progress};
+    return stream_tree(&request, err);
 }
 
-/* Adds what the workspace has at a path of the upper layer. Returns 1, or 0 if it has nothing. */
-static int add_lower(struct reading *reading, const struct entry *upper, struct entry *ret_lower,
-                     struct err *err)
+/* Reads what the workspace has at a path of the upper layer. Returns 1, or 0 if it has nothing. */
+static int read_lower(struct reading *reading, const char *path, struct entry *ret_lower, struct err *err)
 {
     bool was_denied = false;
-    int found = scan_entry(reading->lower_fd, upper->path, &reading->arena, ret_lower, err);
+    int found = scan_entry(reading->lower_fd, path, &reading->arena, ret_lower, err);
     if (found <= 0)
         return found;
     if (S_ISREG(ret_lower->mode) &&
         snapshot_one(&reading->store, reading->lower_fd, &reading->arena, ret_lower, &was_denied, err) < 0)
         return -1;
     if (S_ISDIR(ret_lower->mode)) {
-        auto_fd int fd = open_beneath(reading->lower_fd, upper->path, O_RDONLY | O_DIRECTORY, 0);
+        auto_fd int fd = open_beneath(reading->lower_fd, path, O_RDONLY | O_DIRECTORY, 0);
         if (fd >= 0)
             scan_attributes(fd, &reading->arena, ret_lower);
     }
-    vec_push(&reading->from.entries, *ret_lower);
     return 1;
 }
 
@@ -116,28 +108,42 @@ struct entry upper_made_harmless(struct entry entry, const struct entry *lower)
     return entry;
 }
 
-static int read_one(struct reading *reading, const struct entry *upper, struct err *err)
+/* Writes the change of one path. A file that is the same in both trees is no change. */
+static int put_change(struct reading *reading, const struct entry *lower, const struct entry *upper,
+                      struct err *err)
 {
+    bool is_removed = is_whiteout(upper);
+    struct entry after = upper_made_harmless(*upper, lower);
+    if (lower && !is_removed && entries_differ(lower, &after) == 0)
+        return 0;
+    if (lower && put(reading, &reading->before, *lower, err) < 0)
+        return -1;
+    return is_removed ? 0 : put(reading, &reading->after, after, err);
+}
+
+static int read_one(void *context, const struct entry *upper, struct err *err)
+{
+    struct reading *reading = context;
     struct entry lower;
-    int found = is_covered(reading, upper->path) ? 0 : add_lower(reading, upper, &lower, err);
+    arena_free(&reading->arena);
+    /* The layer is removed after it was read. So an incomplete read fails, and the next bawn command reads it again. */
+    if (upper->content == CONTENT_LEFT_OUT)
+        return err_set(err, "cannot read what the session wrote: %s", upper->path);
+    int found = is_covered(reading, upper->path) ? 0 : read_lower(reading, upper->path, &lower, err);
     if (found < 0)
         return -1;
     int lower_goes = found && S_ISDIR(lower.mode);
     if (lower_goes && S_ISDIR(upper->mode))
         lower_goes = is_opaque(reading, upper->path, err);
-    if (lower_goes < 0)
+    if (lower_goes < 0 || put_change(reading, found ? &lower : NULL, upper, err) < 0)
         return -1;
-    if (lower_goes && add_lower_tree(reading, upper->path, err) < 0)
-        return -1;
-    if (!is_whiteout(upper))
-        vec_push(&reading->to.entries, upper_made_harmless(*upper, found ? &lower : NULL));
-    return 0;
+    return lower_goes ? add_lower_tree(reading, upper->path, err) : 0;
 }
 
-static int read_all(struct reading *reading, const struct upper_request *request, struct err *err)
+static int read_all(struct reading *reading, struct err *err)
 {
+    const struct upper_request *request = reading->request;
     auto_fd int layers_fd = layers_open(request->folder_fd);
-    reading->progress = request->progress;
     reading->upper_fd = layers_fd < 0 ? -1 : open_directory_at(layers_fd, "upper");
     auto_fd int top_fd = workspace_open(request->workspace, err);
     if (top_fd < 0)
@@ -145,40 +151,38 @@ static int read_all(struct reading *reading, const struct upper_request *request
     reading->lower_fd = open_beneath(top_fd, request->prefix, O_RDONLY | O_DIRECTORY, 0);
     if (reading->upper_fd < 0 || reading->lower_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
-    auto_scan struct scan scan = {0};
-    struct scan_request all = {.progress = request->progress};
+    const struct stream_request all = {.top_fd = reading->upper_fd,
+                                       .start = "",
+                                       .store = &reading->store,
+                                       .visit = read_one,
+                                       .context = reading,
+                                       .progress = request->progress};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     if (store_open(request->directory, &reading->store, err) < 0 ||
-        scan_tree(reading->upper_fd, &all, &scan, err) < 0 ||
-        snapshot_contents(&reading->store, reading->upper_fd, &all, &scan, UINT64_MAX, err) < 0 ||
-        check_whole(&scan.tree, err) < 0)
+        tree_writer_begin(&reading->before, request->folder_fd, "before", err) < 0 ||
+        tree_writer_begin(&reading->after, request->folder_fd, "after", err) < 0 ||
+        stream_tree(&all, err) < 0 || store_flush(&reading->store, err) < 0)
         return -1;
-    for (size_t i = 0; i < scan.tree.entries.count; i++) {
-        progress_tell(request->progress, i, scan.tree.entries.count);
-        if (read_one(reading, &scan.tree.entries.at[i], err) < 0)
-            return -1;
-    }
-    reading->from.taken = request->began;
-    reading->to.taken = scan.tree.taken;
-    if (store_flush(&reading->store, err) < 0)
-        return -1;
-    tree_add_prefix(&reading->arena, request->prefix, &reading->from);
-    tree_add_prefix(&reading->arena, request->prefix, &reading->to);
-    return record_save_changes(request->folder_fd, &reading->from, &reading->to, err);
+    return tree_writer_finish(&reading->before, request->began, err) < 0
+               ? -1
+               : tree_writer_finish(&reading->after, now, err);
 }
 
 static int read_inside(void *context, struct err *err)
 {
-    struct reading reading = {.store = STORE_NONE, .upper_fd = -1, .lower_fd = -1};
-    int result = read_all(&reading, context, err);
-    if (reading.upper_fd >= 0)
-        close(reading.upper_fd);
-    if (reading.lower_fd >= 0)
-        close(reading.lower_fd);
-    for (size_t i = 0; i < reading.scans.count; i++)
-        scan_free(&reading.scans.at[i]);
-    vec_free(&reading.scans);
-    tree_free(&reading.from);
-    tree_free(&reading.to);
+    struct reading reading = {.request = context,
+                              .store = STORE_NONE,
+                              .upper_fd = -1,
+                              .lower_fd = -1,
+                              .before = {.fd = -1},
+                              .after = {.fd = -1}};
+    int result = read_all(&reading, err);
+    fd_close(reading.upper_fd);
+    fd_close(reading.lower_fd);
+    tree_writer_close(&reading.before);
+    tree_writer_close(&reading.after);
+    buf_free(&reading.covered);
     arena_free(&reading.arena);
     store_close(&reading.store);
     return result;

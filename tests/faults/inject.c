@@ -1,8 +1,9 @@
 /*
- * Runs a command and lets one system call of it fail, which the kernel then never sees.
+ * Runs a command and lets one system call of it fail, which the kernel then never sees; or kills who makes it.
  *
  *   faults-inject REPORT -- COMMAND…                      writes one line for each call: who, its number, which of that number, a path
  *   faults-inject REPORT WHO CALL NTH ERRNO -- COMMAND…   lets that one fail, and writes its line
+ *   faults-inject REPORT WHO CALL NTH KILL -- COMMAND…    kills the process that is about to make that call
  *
  * WHO is "launcher" (the command itself), "inside" (what it clones into a pid namespace), "thread" (of that one), "helper" (its
  * other children), "last" (the child of process 1 up to the execution). What executes another program is let go: it runs untraced. strace
@@ -29,6 +30,11 @@
 
 /* The calls that are counted, and where each has a path: the number of that argument, or NONE. */
 enum { NONE = -1 };
+#ifdef SYS_unlink /* newer architectures have only those that take a folder */
+#define OLD_CALLS(X) X(unlink, 0) X(rmdir, 0) X(rename, 0) X(mkdir, 0) X(link, 1)
+#else
+#define OLD_CALLS(X)
+#endif
 #define CALLS(X) \
     X(openat, 1) X(openat2, 1) X(open_tree, 1) X(open_tree_attr, 1) X(mount_setattr, 1) X(move_mount, 3) X(fsopen, 0) \
     X(fsconfig, 2) X(fsmount, NONE) X(fspick, 1) X(pivot_root, NONE) X(mount, 1) X(umount2, 0) X(mkdirat, 1) X(mknodat, 1) \
@@ -45,7 +51,7 @@ enum { NONE = -1 };
     X(epoll_ctl, NONE) X(epoll_pwait, NONE) X(ppoll, NONE) X(signalfd4, NONE) X(timerfd_create, NONE) X(timerfd_settime, NONE) X(eventfd2, NONE) \
     X(pidfd_open, NONE) X(pidfd_getfd, NONE) X(pidfd_send_signal, NONE) X(waitid, NONE) X(wait4, NONE) X(sched_getaffinity, NONE) \
     X(sched_setaffinity, NONE) X(rt_sigaction, NONE) X(rt_sigprocmask, NONE) X(close_range, NONE) X(getrandom, NONE) X(memfd_create, 0) \
-    X(uname, NONE) X(sysinfo, NONE) X(getgroups, NONE) X(process_vm_readv, NONE) X(kill, NONE)
+    OLD_CALLS(X) X(uname, NONE) X(sysinfo, NONE) X(getgroups, NONE) X(process_vm_readv, NONE) X(kill, NONE)
 static const struct call {
     const char *name;
     unsigned long number;
@@ -78,6 +84,7 @@ static struct {
     const char *call;
     unsigned long nth;
     int errnum;
+    bool kills;
 } wanted = {.role = ROLES};
 
 static struct process *find(pid_t pid)
@@ -171,7 +178,10 @@ static void enter_call(struct process *process)
     describe(process, &calls[i], text, sizeof(text));
     fprintf(report, "%s %s %lu %s\n", role_names[process->role], calls[i].name, nth, text);
     fflush(report);
-    process->is_refused = is_wanted && forget_call(process->pid);
+    if (is_wanted && wanted.kills)
+        kill(process->pid, SIGKILL);
+    else
+        process->is_refused = is_wanted && forget_call(process->pid);
 }
 
 static void leave_call(struct process *process)
@@ -263,7 +273,7 @@ static int follow(pid_t first)
 
 static int usage(void)
 {
-    fputs("usage: faults-inject REPORT [WHO CALL NTH ERRNO] -- COMMAND...\n", stderr);
+    fputs("usage: faults-inject REPORT [WHO CALL NTH ERRNO|KILL] -- COMMAND...\n", stderr);
     return 2;
 }
 
@@ -280,6 +290,7 @@ int main(int argc, char **argv)
             wanted.role++;
         wanted.call = argv[3];
         wanted.nth = strtoul(argv[4], NULL, 10);
+        wanted.kills = strcmp(argv[5], "KILL") == 0;
         wanted.errnum = atoi(argv[5]);
         if (wanted.role == ROLES)
             return usage();

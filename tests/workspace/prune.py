@@ -62,6 +62,20 @@ def test_prune_by_size(place):
         assert wrong == "size 10" or "snapshot-keep, line 2" in text, text
 
 
+@claim("a run that prunes old snapshots at its end leaves an intact journal, which says so")
+def test_prune_journal(place):
+    project = Project(scratch.Place(place.home, place.bawn), "chained")
+    folder = place.folder("chained")
+    project.place.environment.update({f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "STATE", "DATA")})
+    kept = folder / "CONFIG/bawn/snapshot-keep"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("age none\nsize 1K\n")
+    for number in range(1, 4):
+        project.inside(f"head -c 100000 /dev/urandom >big; echo {number} >a")
+        project.bawn("log", "--verify", f"chained-{number}")  # or it ends with another status
+    assert "pruned" in project.bawn("log", "chained-3"), project.bawn("log", "chained-3")
+
+
 @claim("undo --prune keeps what checkpoints need")
 def test_prune_checkpoints(place):
     project = Project(place, "pruned-checkpoint")

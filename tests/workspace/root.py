@@ -253,3 +253,49 @@ def test_overlay_on_overlay(place):
             raise scratch.Skip("needs an overlay above an overlay")
         assert "works in a copy of" in done.stderr and "takes no other" in done.stderr, done
         assert done.stdout.startswith("one\n") and done.stdout.endswith("one\nx\n"), done
+
+
+@claim("a ~/.local that is a link of another user is not followed to the state folder")
+def test_foreign_link(place):
+    other = 12345  # an id that is neither root's nor this user's
+    project = Project(place, "foreign-link")
+    home = place.folder("foreign-home")
+    (home / "real").mkdir()
+    (home / ".local").symlink_to(home / "real")
+    flags, environment = ("--net", "off", "--discard"), {"HOME": str(home)}
+    done = place.run("true", cwd=project.path, flags=flags, environment=environment)
+    same((done.returncode, done.stderr), (0, b""))  # the control: root's own link
+    os.lchown(home / ".local", other, other)
+    done = place.run("true", cwd=project.path, flags=flags, environment=environment)
+    assert b"lies behind a symbolic link of another user" in done.stderr, done.stderr
+    same(done.returncode, 125)
+
+
+@claim("a state folder that is out of inodes refuses a review, and never makes it read-only without a word")
+def test_out_of_inodes(place):
+    project = Project(place, "inodes")
+    layers = set(pathlib.Path("/var/tmp").glob("bawn-layer-*"))
+    state = place.folder("inodes-state")
+    seen = set()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=200", "none", state], check=True)
+    try:
+        environment = {"XDG_STATE_HOME": str(state)}
+        place.out("true", cwd=project.path, flags=("--net", "off"), environment=environment)
+        for free in (*range(2, 14), 60):
+            room = [state / f"filler-{number}" for number in range(os.statvfs(state).f_ffree - free)]
+            for path in room:
+                path.touch()
+            done = place.run("sh", "-c", "echo x >new", cwd=project.path, flags=("--net", "off", "--review"),
+                             environment=environment)
+            seen.add(done.returncode)
+            assert b"Read-only file system" not in done.stderr, (free, done.stderr)
+            is_told = b"bawn: " in done.stderr if done.returncode == 125 else b"No space left on device" in done.stderr
+            assert done.returncode == 0 or is_told, (free, done)
+            for path in room:
+                path.unlink()
+            subprocess.run([place.bawn, "discard", "--yes"], cwd=project.path, env={**place.environment, **environment},
+                           capture_output=True, check=False)
+    finally:
+        subprocess.run(["umount", "-l", state], check=True)
+    assert {0, 125} <= seen, seen
+    same(set(pathlib.Path("/var/tmp").glob("bawn-layer-*")) - layers, set())

@@ -1,0 +1,237 @@
+"""Nothing is stranded: layers that a kill left, sessions that nobody repairs, a clock that is set back, links on the way to the state."""
+import contextlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+
+import scratch
+from lab import Checkpointed, killed
+from scratch import PATIENCE, Project, same
+
+claim = scratch.Claims()
+
+
+def sessions(project):
+    return {entry["name"]: entry for entry in json.loads(project.bawn("sessions", "--all", "--json"))}
+
+
+def folder_of(project, name):
+    state = project.place.environment.get("XDG_STATE_HOME", f"{project.place.home}/.local/state")
+    return type(project.path)(state) / "bawn/sessions" / name
+
+
+def change_about(project, name, **fields):
+    """Sets fields of a session's record: mode, state, began, ended, changes."""
+    about = folder_of(project, name) / "about"
+    values = about.read_bytes().split(b"\0")
+    for field, value in fields.items():
+        values[("mode", "state", "began", "ended", "changes").index(field)] = value.encode()
+    about.write_bytes(b"\0".join(values))
+
+
+@claim("--review: 10,000 files are read with 14 MiB of memory, one by one")
+def test_little_memory(place):
+    if scratch.SANITIZED:
+        raise scratch.Skip("the sanitizers need more memory")
+    project = Project(place, "memory")
+    script = "ulimit -v 14336; exec \"$0\" --net off --review sh -ec 'mkdir new; cd new; seq 10000 | split -a 4 -l 1'"
+    done = subprocess.run(["sh", "-c", script, place.bawn], cwd=project.path, env=place.environment, capture_output=True,
+                          timeout=PATIENCE * 3, check=False)
+    same((done.returncode, sessions(project)["memory-1"]["state"]), (0, "waiting"))
+    same(sessions(project)["memory-1"]["files"], 10001)
+    project.bawn("discard")
+
+
+@claim("a review that an earlier bawn left as running, and that no mark names, is found by sessions --repair")
+def test_unmarked(place):
+    project = Project(place, "unmarked")
+    killed(project, "echo new >x; echo changed >a; echo up; sleep 60", "--review")
+    os.unlink(place.home / ".local/state/bawn/running/unmarked-1")
+    same(sessions(project)["unmarked-1"]["state"], "running")
+    assert "Repaired 1 session." in project.bawn("sessions", "--repair")
+    same(sessions(project)["unmarked-1"]["state"], "waiting")
+    project.bawn("apply")
+    same([project.read("x"), project.read("a")], ["new\n", "changed\n"])
+
+
+@claim("a review that is left as running and cannot be repaired can be given up")
+def test_give_up(place):
+    project = Project(place, "given-up")
+    killed(project, "echo new >x; echo up; sleep 60", "--review")
+    os.unlink(place.home / ".local/state/bawn/running/given-up-1")
+    assert "is given up" in project.bawn("discard", "given-up-1")
+    same(sorted(path.name for path in folder_of(project, "given-up-1").iterdir() if path.is_dir()), [])
+
+
+def leave_layer(project, name):
+    """What a bawn leaves that is killed while it removes the layer: a part of it, closed to its owner."""
+    upper = folder_of(project, name) / "upper/deep"
+    upper.mkdir(parents=True)
+    (upper / "big").write_bytes(b"x" * 3000000)
+    work = folder_of(project, name) / "work/work"
+    work.mkdir(parents=True)
+    work.chmod(0)
+
+
+@claim("a part of a layer that was left behind is shown by sessions --all, and goes with discard, repair and prune")
+def test_left_layer(place):
+    for number, words in enumerate((("discard", "layered-1"), ("sessions", "--repair"), ("undo", "--prune")), 1):
+        project = Project(place, "layered") if number == 1 else Project(place, f"layered{number}")
+        name = f"{project.path.name}-1"
+        project.inside("echo new >x", "--review")
+        leave_layer(project, name)
+        assert sessions(project)[name]["disk"] >= 3000000, sessions(project)[name]
+        assert f" on disk  ~/work/{project.path.name}" in project.bawn("sessions", "--all")
+        project.bawn(*words)
+        same(sorted(path.name for path in folder_of(project, name).iterdir() if path.is_dir()), [])
+        assert sessions(project)[name]["disk"] < 100000, sessions(project)[name]
+
+
+@claim("the latest session is the one with the highest number, whatever the clock said")
+def test_clock_back(place):
+    project = Project(place, "clock")
+    project.inside("echo first >a")
+    project.inside("echo second >b/c")
+    change_about(project, "clock-1", began="4000000000.0", ended="4000000001.0")  # the clock was ahead
+    assert "b/c" in project.bawn("diff", "--name-only")
+    same(project.bawn("sessions").splitlines()[0].split()[0], "clock-2")
+    project.bawn("undo")
+    same([project.read("a"), project.read("b/c")], ["first\n", "two\n"])
+
+
+@claim("undo --to says when the clock was set back, and goes to the last checkpoint with such a time")
+def test_clock_checkpoints(place):
+    project = Project(place, "clock-to")
+    run = Checkpointed(project)
+    run.step("echo early >b/c")
+    looks = run.step("echo middle >b/c")
+    run.run.stdin.write(b"echo late >b/c\n")
+    run.end()
+    change_about(project, "clock-to-1", began="4000000000.0")
+    times = run.times()
+    text = project.bawn("undo", "--to", times[-1], "--yes")
+    assert "the clock was set back during clock-to-1" in text, text
+    same(project.looks(), looks)
+
+
+@claim("undo after a run that changed nothing does not bring back what the last undo took away, unless that is named")
+def test_no_redo(place):
+    project = Project(place, "redo")
+    project.inside("echo inside >a")
+    project.bawn("undo")
+    project.inside("true")
+    text = project.bawn("undo", "--yes", status=2)
+    assert "redo-3 changed nothing" in text and "`bawn undo redo-2`" in text, text
+    same(project.read("a"), "one\n")
+    text, status = place.terminal(project.path, ["undo"], ("Bring the changes of redo-1 back?", b"n\n"))
+    same((project.read("a"), status), ("one\n", 2))
+    project.bawn("undo", "redo-2")
+    same(project.read("a"), "inside\n")
+
+
+@claim("~/.local or ~/.local/state may be a link of the user's: review, discard, branch and repair work through it")
+def test_linked_state(place):
+    scratch.need("git")
+    for name, link, target in (("linked-local", ".local", "dots/local"), ("linked-state", ".local/state", "dots/state")):
+        home = place.folder(name)
+        (home / target).mkdir(parents=True)
+        (home / link).parent.mkdir(exist_ok=True)
+        (home / link).symlink_to(home / target)
+        there = scratch.Place(home, place.bawn)
+        project = Project(there, "app")
+        project.git("init", "-q", "-b", "main")
+        project.git("add", ".")
+        project.git("commit", "-qm", "one")
+        project.inside("echo thrown >a", "--discard")
+        project.inside("echo reviewed >a", "--review")
+        project.bawn("apply", "--yes")
+        same(project.read("a"), "reviewed\n")
+        killed(project, "echo repaired >a; echo up; sleep 60", "--review")
+        project.bawn("apply", "--yes")
+        same(project.read("a"), "repaired\n")
+        project.inside("echo branch >a; git -c user.name=t -c user.email=t@example.com commit -qam two", "--branch", "topic")
+        same(project.git("log", "--format=%s", "topic").split(), ["two", "one"])
+
+
+@claim("apply: a folder that is closed on the host holds back what lies in it, and nothing else")
+def test_closed_folder(place):
+    project = Project(place, "closed")
+    (project.path / "b").chmod(0)
+    project.inside("chmod 755 b; echo new >b/new; echo changed >a", "--review")
+    text = project.bawn("apply", "--yes", status=1)
+    assert "b/new: its folder was closed to you" in text and "2 files applied" in text, text
+    project.bawn("apply", "--yes")
+    same([project.read("a"), project.read("b/new"), project.read("b/c")], ["changed\n", "new\n", "two\n"])
+
+
+@claim("apply counts only what it applied: a file that changes while the person answers is left alone")
+def test_counts(place):
+    project = Project(place, "counts")
+    project.inside("echo x >>a; echo y >>b/c", "--review")
+    text, status = place.terminal(project.path, ["apply"],
+                                  ("b/c", b"", lambda: project.write("a", "host\n")), ("[y/N]", b"y\n"))
+    assert "1 file applied" in text, text
+    same([status, project.read("a"), project.read("b/c")], [1, "host\n", "two\ny\n"])
+    same(sessions(project)["counts-2"]["files"], 1)
+
+
+@claim("diff shows contents where bawn's folders can only be read")
+def test_read_only_store(place):
+    project = Project(place, "read-only-store")
+    folder = place.folder("read-only-data")
+    project.place = scratch.Place(place.home, place.bawn)
+    project.place.environment["XDG_DATA_HOME"] = str(folder)
+    project.inside("echo shown >x", "--review")
+    for path in (folder / "bawn/snapshots", *(folder / "bawn/snapshots").iterdir()):
+        path.chmod(path.stat().st_mode & ~0o222)
+    assert "+shown" in project.bawn("diff")
+    shutil.rmtree(folder / "bawn/snapshots/trees", ignore_errors=True)
+    (folder / "bawn/snapshots/index").chmod(0)
+    assert "cannot be read from the store" in project.bawn("diff")
+
+
+def limited(place, project, which, soft, *words):
+    """bawn with a limit of its own process, as a shell's ulimit sets it."""
+    return subprocess.run([place.bawn, *words], cwd=project.path, env=place.environment, stdin=subprocess.DEVNULL, check=False,
+                          capture_output=True, timeout=PATIENCE, preexec_fn=lambda: resource.setrlimit(which, (soft, soft)))
+
+
+@claim("a limit of the caller's that leaves bawn too little is named: file size, stack, processes")
+def test_limits(place):
+    if scratch.SANITIZED:
+        raise scratch.Skip("the sanitizers need more than that themselves")
+    project = Project(place, "limits")
+    words = ("--net", "off", "--", "sh", "-c", "echo ran")
+    for which, soft, said in ((resource.RLIMIT_FSIZE, 0, b"File too large"), (resource.RLIMIT_STACK, 65536, b"needs 512 KiB"),
+                              (resource.RLIMIT_NPROC, 1, b"`ulimit -u`")):
+        done = limited(place, project, which, soft, *words)
+        same((done.returncode, said in done.stderr, b"max_user_namespaces" in done.stderr), (125, True, False))
+    done = limited(place, project, resource.RLIMIT_STACK, 1 << 20, *words)
+    same((done.returncode, done.stdout), (0, b"ran\n"))
+    script = "exec 2>&-; head -c 100000 /dev/zero >big; echo $?"  # inside, the signal ends a program as ever
+    done = limited(place, project, resource.RLIMIT_FSIZE, 60000, "--net", "off", "--discard", "--", "sh", "-c", script)
+    same((done.returncode, done.stdout), (0, b"153\n"))
+
+
+@claim("a standard error that nobody reads does not keep the end of a run from being written down")
+def test_full_pipe(place):
+    project = Project(place, "full-pipe")
+    project.write(".git/HEAD", "ref: refs/heads/main\n")
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    os.set_blocking(writer, True)
+    run = subprocess.Popen([place.bawn, "--net", "off", "--", "sh", "-c", "mkdir .vscode; echo '{}' >.vscode/tasks.json; echo x >a"],
+                           cwd=project.path, env=place.environment, stdin=subprocess.DEVNULL, stderr=writer)
+    os.close(writer)
+    running = place.home / ".local/state/bawn/running/full-pipe-1"
+    journal = folder_of(project, "full-pipe-1") / "journal.jsonl"
+    scratch.until(lambda: journal.exists() and b'"event":"end"' in journal.read_bytes() and not running.exists(), "the end")
+    same((sessions(project)["full-pipe-1"]["state"], run.poll()), ("done", None))  # it waits, with what it has to say
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read().lstrip(b"x")
+    same((run.wait(PATIENCE), b"held aside" in said), (0, True))
