@@ -5,7 +5,7 @@
  *   flags.c   which names are flagged, and what they held at the start
  *   seek.c    at the end: looks through the trees for what is new
  *   nested.c  repositories, whose own files git runs
- *   commits.c commits that change flagged files
+ *   commits.c commits that change flagged files, and refs that lead to something missing or damaged
  *   programs.c new programs
  *   past.c    what lay there at the start, as far as there is a snapshot
  */
@@ -22,7 +22,9 @@ struct new_content {
     const struct file_content *now;
     const struct file_content *before; /* NULL: it is new, or what it held at the start is not known */
     const char *runs;                  /* what git would run because of it, where that is known */
-    bool may_be_old;                   /* it counts only if the repository never had it */
+    const char
+        *breaks;     /* what it would break in a repository: then it is held aside whatever the user says */
+    bool may_be_old; /* it counts only if the repository never had it */
 };
 
 typedef VEC(struct new_content) new_contents;
@@ -92,7 +94,7 @@ void nested_look_at_own(struct flags *flags);
 
 /*
  * commits.c: reports commits of this run that change flagged files. They stay: nothing runs them before a checkout, a merge
- * or a push. The list comes from git, and is reported only; nothing is done because of it.
+ * or a push. Refs that lead to an object that is missing or damaged are held aside, with the damaged objects that are new.
  */
 void commits_look(struct flags *flags);
 
