@@ -1,5 +1,6 @@
 /* `bawn apply`: brings the changes of a session with --review into the workspace. */
 #include "cli/commands.h"
+#include "cli/commits.h"
 #include "cli/dialogue.h"
 #include "cli/review.h"
 #include "cli/say.h"
@@ -30,6 +31,27 @@ static const char *needs_approval(void *context, const struct change *change)
             return NULL;
     }
     return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", why);
+}
+
+/* The same for commits. Asked whatever was said of the files: a commit may have them with another content. */
+static const char *commits_need_approval(void *context, const struct arrivals *arrivals,
+                                         const decision_list *decisions)
+{
+    const struct approval *approval = context;
+    const struct world *world = approval->world;
+    const char *why = commits_reason(&approval->patch, arrivals, decisions);
+    if (!why)
+        return NULL;
+    if (world->in_is_terminal && world->out_is_terminal) {
+        auto_buf struct buf shown = {0};
+        style_add(&approval->patch.style, &shown, COLOUR_YELLOW, "! the repository: ");
+        style_add(&approval->patch.style, &shown, COLOUR_YELLOW, why);
+        buf_add_char(&shown, '\n');
+        put(world->out, &shown);
+        if (ask(world, "Apply the commits all the same?"))
+            return NULL;
+    }
+    return arena_printf(approval->patch.arena, "risky, because: %s (--allow-risky applies it)", why);
 }
 
 static enum conflicts conflicts_of(const struct args *args)
@@ -77,6 +99,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
         .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : needs_approval,
+        .commits_need_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : commits_need_approval,
         .context = &approval,
     };
     status = dialogue_run(world, choice, &dialogue);

@@ -26,15 +26,15 @@ struct repository {
 /* --- commits that change flagged files ---------------------------------------------------------------------------- */
 
 /* Returns whether the commit changes a flagged file. Names the first commits with the first of their files. */
-static bool report_commit(const struct repository *repository, const struct new_commit *commit, size_t number)
+static bool report_commit(struct flags *flags, const char *work_tree, const struct new_commit *commit,
+                          size_t number)
 {
-    struct flags *flags = repository->flags;
     struct arena *arena = flags->hold->arena;
     const char *files = "";
     size_t count = 0;
     for (size_t i = 0; i < commit->files.count; i++) {
         const char *file = commit->files.at[i];
-        if (!*file || !flags_is_flagged(flags, path_join(arena, repository->work_tree, file)))
+        if (!*file || !flags_is_flagged(flags, path_join(arena, work_tree, file)))
             continue;
         if (count++ < MOST_FILES_NAMED)
             files = arena_printf(arena, "%s%s%s", files, *files ? ", " : "", file);
@@ -49,23 +49,22 @@ static bool report_commit(const struct repository *repository, const struct new_
     return count > 0;
 }
 
-static void report_commits(const struct repository *repository)
+void commits_report(struct flags *flags, const char *work_tree, const struct new_commits *found)
 {
-    struct arena *arena = repository->flags->hold->arena;
+    struct arena *arena = flags->hold->arena;
     size_t count = 0;
-    vec_each (const struct new_commit, commit, &repository->found.commits)
-        count += report_commit(repository, commit, count);
+    vec_each (const struct new_commit, commit, &found->commits)
+        count += report_commit(flags, work_tree, commit, count);
     if (count > MOST_COMMITS_NAMED)
-        flags_add_sighting(repository->flags, (struct sighting){"more commits that change flagged files",
-                                                                arena_printf(arena, "%zu in all", count),
-                                                                "`git log` shows them"});
-    if (repository->found.unchecked)
+        flags_add_sighting(flags, (struct sighting){"more commits that change flagged files",
+                                                    arena_printf(arena, "%zu in all", count),
+                                                    "`git log` shows them"});
+    if (found->unchecked)
         flags_add_sighting(
-            repository->flags,
-            (struct sighting){
-                "commits that were not checked for flagged files and damage",
-                arena_printf(arena, "%s (%s)", repository->git_dir, repository->found.unchecked),
-                "look through `git log --all --name-only` before you push or check out"});
+            flags,
+            (struct sighting){"commits that were not checked for flagged files and damage",
+                              arena_printf(arena, "%s (%s)", work_tree, found->unchecked),
+                              "look through `git log --all --name-only` before you push or check out"});
 }
 
 /* --- refs that lead to something missing or damaged --------------------------------------------------------------- */
@@ -218,7 +217,7 @@ static void look(struct repository *repository)
                                             .packs = repository->packs.at,
                                             .pack_count = repository->packs.count};
     new_commits_find(&question, &repository->found);
-    report_commits(repository);
+    commits_report(flags, repository->work_tree, &repository->found);
     if (repository->found.broken.count)
         hold_broken(repository);
     new_commits_free(&repository->found);

@@ -98,6 +98,10 @@ void nested_look_at_own(struct flags *flags);
  */
 void commits_look(struct flags *flags);
 
+/* The same for commits that were looked at elsewhere: adds a sighting for each that changes flagged files. */
+struct new_commits;
+void commits_report(struct flags *flags, const char *work_tree, const struct new_commits *found);
+
 /*
  * programs.c: reports programs that are new in a workspace, outside build directories (`artifacts` rules), and files that got
  * a set-id bit, one sighting for each kind. They stay, since nothing runs them by itself.

@@ -36,7 +36,7 @@ static const char script[] =
     "diagnose() {\n"
     "    objects=$(git rev-parse --git-path objects)\n"
     "    format=$(git rev-parse --show-object-format 2>/dev/null || echo sha1)\n"
-    "    git init -q --bare --template= --object-format=\"$format\" /tmp/empty &&\n"
+    "    (unset GIT_OBJECT_DIRECTORY; git init -q --bare --template= --object-format=\"$format\" /tmp/empty) &&\n"
     "        GIT_OBJECT_DIRECTORY=$objects git --git-dir=/tmp/empty fsck --no-full --no-dangling --no-progress 2>&1 |\n"
     "        sed -n -e 's,.*: object corrupt or missing: .*/\\(../[0-9a-f]*\\)$,damaged \\1,p' \\\n"
     "            -e 's,.*: hash-path mismatch\\, found at: .*/\\(../[0-9a-f]*\\)$,damaged \\1,p'\n"

@@ -8,6 +8,8 @@
 struct git_asker {
     const struct caller *caller;
     const struct launch *launch; /* of the run: its arguments are overwritten in git's sandbox as well */
+    const char *
+        arrived; /* a folder with objects/ (and perhaps `shallow`) that count as the repository's; NULL: none */
 };
 
 /* One call of git in a sandbox, without a session and without watches. */
