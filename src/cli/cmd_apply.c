@@ -1,58 +1,9 @@
 /* `bawn apply`: brings the changes of a session with --review into the workspace. */
+#include "cli/approval.h"
 #include "cli/commands.h"
-#include "cli/commits.h"
 #include "cli/dialogue.h"
 #include "cli/review.h"
 #include "cli/say.h"
-#include "report/patch.h"
-
-struct approval {
-    const struct world *world;
-    struct patch patch;
-};
-
-/* Why a change needs a person's approval. On a terminal the person is asked; elsewhere the change waits. */
-static const char *needs_approval(void *context, const struct change *change)
-{
-    const struct approval *approval = context;
-    const struct world *world = approval->world;
-    const struct patch *patch = &approval->patch;
-    reason_list reasons;
-    patch_reasons(patch, change, &reasons);
-    const char *why = reasons.count ? reasons.at[0] : NULL;
-    vec_free(&reasons);
-    if (!why)
-        return NULL;
-    if (world->in_is_terminal && world->out_is_terminal) {
-        auto_buf struct buf shown = {0};
-        patch_add_diff(patch, change, &shown);
-        put(world->out, &shown);
-        if (ask(world, "Apply this all the same?"))
-            return NULL;
-    }
-    return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", why);
-}
-
-/* The same for commits. Asked whatever was said of the files: a commit may have them with another content. */
-static const char *commits_need_approval(void *context, const struct arrivals *arrivals,
-                                         const decision_list *decisions)
-{
-    const struct approval *approval = context;
-    const struct world *world = approval->world;
-    const char *why = commits_reason(&approval->patch, arrivals, decisions);
-    if (!why)
-        return NULL;
-    if (world->in_is_terminal && world->out_is_terminal) {
-        auto_buf struct buf shown = {0};
-        style_add(&approval->patch.style, &shown, COLOUR_YELLOW, "! the repository: ");
-        style_add(&approval->patch.style, &shown, COLOUR_YELLOW, why);
-        buf_add_char(&shown, '\n');
-        put(world->out, &shown);
-        if (ask(world, "Apply the commits all the same?"))
-            return NULL;
-    }
-    return arena_printf(approval->patch.arena, "risky, because: %s (--allow-risky applies it)", why);
-}
 
 static enum conflicts conflicts_of(const struct args *args)
 {
@@ -79,6 +30,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         return say_refused(world, &err);
     struct approval approval = {
         .world = world,
+        .override = "--allow-risky applies it",
         .patch = {.policy = &choice->loaded.policy,
                   .style = style_for_out(world, NULL),
                   .store = &store,
@@ -98,8 +50,8 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .question =
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
-        .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : needs_approval,
-        .commits_need_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : commits_need_approval,
+        .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : approval_of_change,
+        .commits_need_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : approval_of_commits,
         .context = &approval,
     };
     status = dialogue_run(world, choice, &dialogue);

@@ -1,6 +1,6 @@
 /* `bawn review`: reports a session, then asks about its changes one by one. */
+#include "cli/approval.h"
 #include "cli/commands.h"
-#include "cli/commits.h"
 #include "cli/review.h"
 #include "cli/say.h"
 #include "report/summary.h"
@@ -144,7 +144,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
         return say_refused(world, &err);
     if (dialogue_look_at_commits(world, choice, &dialogue, &decisions, &err) < 0)
         return say_refused(world, &err);
-    review.commits = commits_reason(&patch, &dialogue.arrivals, &decisions);
+    review.commits = approval_reason_of_commits(&patch, &dialogue.arrivals, &decisions);
     review.decisions = &decisions;
     change_list changes;
     compare_trees(&choice->before, &choice->after, &changes);

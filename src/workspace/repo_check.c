@@ -12,6 +12,7 @@
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/future.h"
+#include "workspace/gate.h"
 
 enum {
     REF_LARGEST = 4096,
@@ -326,6 +327,24 @@ static const char *why_object(const struct check *check, const struct inner *inn
                                                       : NULL;
 }
 
+static int read_for_judge(void *context, const struct entry *entry, size_t most, struct buf *ret_bytes)
+{
+    return future_read_bytes(context, entry, most, ret_bytes);
+}
+
+/*
+ * What no git makes is held back whatever the user allows: links and pipes, and files that git reads as data and that do not have
+ * their form. What git makes and obeys, such as an unfinished rebase, is the user's decision (gate.c).
+ */
+static const char *why_not_data(struct check *check, const struct inner *inner, const struct change *change)
+{
+    struct gate_change judged = {change->path, change->before, change->after, read_for_judge, &check->future};
+    bool is_file = S_ISREG(change->after->mode);
+    bool is_data =
+        is_index(inner) || is_shallow(inner) || is_position(inner) || text_starts_with(inner->name, "logs/");
+    return !S_ISDIR(change->after->mode) && (!is_file || is_data) ? gate_judge_git(&judged) : NULL;
+}
+
 /* Returns why the change must be held back, or NULL. */
 static const char *why_broken(struct check *check, const struct inner *inner, const struct decision *decision)
 {
@@ -425,6 +444,9 @@ static void hold_all(struct check *check)
         struct inner inner = inner_of(decision->judged.change.path);
         bool goes = decision->course == COURSE_GO && inner.git_size;
         const char *why = goes ? why_broken(check, &inner, decision) : NULL;
+        unsigned of_content = CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET;
+        if (goes && !why && decision->judged.change.after && decision->judged.change.what & of_content)
+            why = why_not_data(check, &inner, &decision->judged.change);
         if (why)
             hold(check, &inner, decision, why);
     }
