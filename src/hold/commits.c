@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "base/timespec.h"
+#include "git/repo.h"
 #include "hold/flags.h"
 #include "hold/new_commits.h"
 #include "kernel/beneath.h"
@@ -16,7 +16,8 @@ enum { MOST_COMMITS_NAMED = 10, MOST_FILES_NAMED = 3, SHORT_HASH = 10, MOST_PACK
 /* The repository that is looked at. */
 struct repository {
     struct flags *flags;
-    const char *work_tree, *git_dir;
+    const char *asked_in;            /* where git is asked: the workspace */
+    const char *work_tree, *git_dir; /* of a submodule, where it lies as a rule: by its name */
     const struct git_refs *before;
     struct git_refs after;
     struct new_commits found;
@@ -208,14 +209,16 @@ static void look(struct repository *repository)
     struct flags *flags = repository->flags;
     git_refs_read(repository->git_dir, always, flags->hold->arena, &repository->after);
     find_new_packs(repository);
-    struct new_commits_question question = {.arena = flags->hold->arena,
-                                            .ask = flags->versions.ask,
-                                            .context = flags->versions.context,
-                                            .work_tree = repository->work_tree,
-                                            .before = repository->before,
-                                            .after = &repository->after,
-                                            .packs = repository->packs.at,
-                                            .pack_count = repository->packs.count};
+    struct new_commits_question question = {
+        .arena = flags->hold->arena,
+        .ask = flags->versions.ask,
+        .context = flags->versions.context,
+        .work_tree = repository->asked_in,
+        .git_dir = repository->asked_in == repository->work_tree ? NULL : repository->git_dir,
+        .before = repository->before,
+        .after = &repository->after,
+        .packs = repository->packs.at,
+        .pack_count = repository->packs.count};
     new_commits_find(&question, &repository->found);
     commits_report(flags, repository->work_tree, &repository->found);
     if (repository->found.broken.count)
@@ -229,10 +232,18 @@ void commits_look(struct flags *flags)
 {
     const struct policy *policy = flags->hold->plan->policy;
     vec_each (const struct workspace, workspace, &policy->workspaces) {
-        const char *git_dir = workspace->git.dirs.count ? workspace->git.dirs.at[0] : NULL;
-        struct repository repository = {.flags = flags, .work_tree = workspace->path, .git_dir = git_dir};
-        repository.before = git_dir ? versions_refs(&flags->versions, git_dir) : NULL;
-        if (repository.before)
-            look(&repository);
+        for (size_t i = 0; i < workspace->git.dirs.count; i++) {
+            const char *git_dir = workspace->git.dirs.at[i];
+            const char *module = i ? git_module_name(workspace->git.dirs.at[0], git_dir) : NULL;
+            struct repository repository = {
+                .flags = flags,
+                .asked_in = workspace->path,
+                .work_tree =
+                    module ? path_join(flags->hold->arena, workspace->path, module) : workspace->path,
+                .git_dir = git_dir,
+                .before = versions_refs(&flags->versions, git_dir)};
+            if (repository.before)
+                look(&repository);
+        }
     }
 }

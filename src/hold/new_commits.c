@@ -14,6 +14,7 @@ enum { MOST_COMMITS = 20000, MOST_BAD = 100 };
  * configuration says, what can be fetched may be missing.
  */
 static const char script[] =
+    "test $# -eq 0 || export GIT_DIR=\"$1\"\n"
     "sed -n -e '/^\\^/w /tmp/old' -e '/^[0-9a-f]/w /tmp/new' -e 's/^!//w /tmp/bad' -e 's/^+//w /tmp/packs' || exit\n"
     "walk() {\n"
     "    cat \"$1\" /tmp/old | git rev-list --objects --verify-objects \"$2\" $promised --stdin >/tmp/walked 2>/tmp/errors || return\n"
@@ -185,8 +186,8 @@ static void read_log(struct asking *asking, struct bytes text)
 /* Returns whether all is known: false where objects turned out to be bad, and the question must be asked again. */
 static bool ask_once(struct asking *asking)
 {
-    static const char *const command[] = {"sh", "-c", script, NULL};
     const struct new_commits_question *question = asking->question;
+    const char *const command[] = {"sh", "-c", script, "sh", question->git_dir, NULL};
     auto_buf struct buf output = {0};
     int result = question->ask(question->context, question->work_tree, command, &asking->input, &output);
     struct bytes text = bytes_of(buf_text(&output), output.size);

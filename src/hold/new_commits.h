@@ -23,6 +23,7 @@ struct new_commits_question {
     versions_ask *ask; /* NULL: nobody can be asked, and nothing is checked */
     void *context;
     const char *work_tree;
+    const char *git_dir; /* NULL: that of the work tree */
     const struct git_refs *before, *after;
     const char *const
         *packs; /* indexes of packs that are new, "pack-….idx": looked at only where something is broken */

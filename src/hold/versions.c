@@ -23,15 +23,21 @@ static void add_tip(struct versions *versions, const struct git_ref *ref)
         vec_push(&versions->tips, hash);
 }
 
+void versions_begin_part(struct versions *versions, struct arena *arena, const char *git_dir,
+                         struct timespec before)
+{
+    struct refs_at_start start = {.git_dir = git_dir};
+    git_refs_read(git_dir, before, arena, &start.refs);
+    vec_push(&versions->starts, start);
+}
+
 void versions_begin(struct versions *versions, struct arena *arena, const char *git_dir,
                     struct timespec before)
 {
-    struct refs_at_start start = {.git_dir = git_dir};
     versions->arena = arena;
-    git_refs_read(git_dir, before, arena, &start.refs);
-    vec_each (const struct git_ref, ref, &start.refs.list)
+    versions_begin_part(versions, arena, git_dir, before);
+    vec_each (const struct git_ref, ref, &versions->starts.at[versions->starts.count - 1].refs.list)
         add_tip(versions, ref);
-    vec_push(&versions->starts, start);
 }
 
 const struct git_refs *versions_refs(const struct versions *versions, const char *git_dir)

@@ -46,6 +46,10 @@ struct version {
 void versions_begin(struct versions *versions, struct arena *arena, const char *git_dir,
                     struct timespec before);
 
+/* The same for the repository of a submodule: what its branches had are no versions of the work tree's files. */
+void versions_begin_part(struct versions *versions, struct arena *arena, const char *git_dir,
+                         struct timespec before);
+
 /* All questions about a work tree at once: each round to git costs a sandbox. */
 void versions_find(struct versions *versions, const char *work_tree, struct version *wanted, size_t count);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "git/objects.h"
@@ -120,14 +121,14 @@ static int write_objects(struct looking *looking, int came_fd, struct err *err)
 
 static bool has_new_position(const struct looking *looking)
 {
-    vec_each (const struct git_ref, ref, &looking->after.list) {
-        bool is_known = false;
-        for (size_t i = 0; !is_known && i < looking->before.list.count; i++)
-            is_known = strcmp(looking->before.list.at[i].at.digits, ref->at.digits) == 0;
-        if (!is_known)
-            return true;
-    }
-    return false;
+    struct map known = {0};
+    bool has_new = false;
+    vec_each (const struct git_ref, ref, &looking->before.list)
+        *map_at(&known, ref->at.digits, strlen(ref->at.digits)) = &known;
+    vec_each (const struct git_ref, ref, &looking->after.list)
+        has_new |= !map_get(&known, ref->at.digits, strlen(ref->at.digits));
+    map_free(&known);
+    return has_new;
 }
 
 static int ask(struct looking *looking, struct new_commits *ret_found, struct err *err)

@@ -111,16 +111,19 @@ static const char *look_at_commits(const struct transition *transition, struct a
     return unchecked ? arena_printf(arena, "it could not be checked: %s", unchecked) : NULL;
 }
 
-/* Returns whether all of them can go. */
-static bool hold_what_breaks(struct captured_tree *captured, struct arena *arena,
-                             const decision_list *decisions)
+/* Returns whether all of them can go. Of what breaks the repository a ref is named rather than an object. */
+static bool can_go(struct captured_tree *captured, struct arena *arena, const decision_list *decisions)
 {
-    bool is_free = !captured->breaks;
+    bool is_free = !captured->breaks, names_object = false;
     for (size_t i = 0; i < decisions->count; i++) {
         const struct decision *decision = &decisions->at[i];
+        const char *path = decision->judged.change.path;
+        bool is_object = text_starts_with(path, ".git/objects/");
         is_free &= decision->course == COURSE_GO || decision->course == COURSE_DONE;
-        if (decision->breaks && !captured->breaks)
-            captured->breaks = arena_printf(arena, "%s: %s", decision->judged.change.path, decision->why);
+        if (!decision->breaks || (captured->breaks && (is_object || !names_object)))
+            continue;
+        captured->breaks = arena_printf(arena, "%s: %s", path, decision->why);
+        names_object = is_object;
     }
     return is_free;
 }
@@ -143,7 +146,7 @@ static int bring_in(struct arena *arena, const char *store, struct captured_tree
     captured->breaks = look_at_commits(&transition, arena, captured, flags, &decisions, &arrivals);
     int result = repo_check_hold_broken(&transition, arena, arrivals_findings(&arrivals), &decisions, err);
     arrivals_free(&arrivals);
-    if (result == 0 && hold_what_breaks(captured, arena, &decisions)) {
+    if (result == 0 && can_go(captured, arena, &decisions)) {
         struct replaced replaced = {0};
         result = transition_run(&transition, arena, &decisions, folder_fd, record, &replaced, err);
         vec_free(&replaced.left_alone);
