@@ -408,6 +408,8 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
 {
     struct err err = {0};
     choose_changes(choice, dialogue, decisions);
+    if (dialogue_look_at_commits(world, choice, dialogue, decisions, &err) < 0)
+        return say_refused(world, &err);
     const char *why = dialogue->commits_need_approval && dialogue->arrivals.are_asked_for
                           ? dialogue->commits_need_approval(dialogue->context, &dialogue->arrivals, decisions)
                           : NULL;
@@ -441,8 +443,6 @@ int dialogue_run(const struct world *world, struct choice *choice, struct dialog
     if (decided < 0)
         return say_refused(world, &err);
     int status = resolve_conflicts(world, choice, dialogue, &decisions);
-    if (status == 0 && dialogue_look_at_commits(world, choice, dialogue, &decisions, &err) < 0)
-        status = say_refused(world, &err);
     if (status == 0)
         status = dialogue_chosen(world, choice, dialogue, &decisions);
     vec_free(&decisions);

@@ -46,7 +46,7 @@ int dialogue_finish(const struct world *world, const struct choice *choice, stru
 /* Revises the record of the applied session after changes were dropped or merged. */
 int dialogue_revise(const struct choice *choice, struct dialogue *dialogue, struct err *err) must_check;
 
-/* Looks at the commits that an apply would bring, before anybody is asked. */
+/* Looks at the commits that the decisions to go would bring, if they are an apply's. */
 int dialogue_look_at_commits(const struct world *world, const struct choice *choice,
                              struct dialogue *dialogue, const decision_list *decisions, struct err *err)
     must_check;

@@ -171,6 +171,22 @@ static void read_loose(struct search *search, int parent_fd, const char *directo
         leave_unread(search, directory);
 }
 
+/* The HEAD of each linked worktree. One without is none: git passes it over. */
+static void read_worktrees(struct search *search, int git_fd)
+{
+    auto_fd int fd = open_beneath(git_fd, "worktrees", O_RDONLY | O_DIRECTORY, 0);
+    auto_dir DIR *list = fd < 0 ? NULL : directories_list(fd);
+    int trouble = fd < 0 && errno != ENOENT;
+    for (const struct dirent *entry; list && (entry = directories_next(list, &trouble));) {
+        auto_fd int worktree = open_directory_at(fd, entry->d_name);
+        if (worktree >= 0)
+            read_file(search, worktree, "HEAD",
+                      arena_printf(search->arena, "worktrees/%s/HEAD", entry->d_name));
+    }
+    if (trouble)
+        leave_unread(search, "worktrees");
+}
+
 /* Lines of "HASH NAME". A line "^HASH" says what the tag before it stands for, as somebody claims: git can tell. */
 static void read_packed(struct search *search, int git_fd)
 {
@@ -200,6 +216,7 @@ void git_refs_read(const char *git_dir, struct timespec before, struct arena *ar
         return;
     }
     read_file(&search, git_fd, "HEAD", "HEAD");
+    read_worktrees(&search, git_fd);
     read_loose(&search, git_fd, "refs", 0);
     read_packed(&search, git_fd);
     map_free(&search.names);

@@ -19,7 +19,7 @@ struct git_hash {
 typedef VEC(struct git_hash) git_hashes;
 
 struct git_ref {
-    const char *name; /* "HEAD" where it is detached, "refs/heads/main" */
+    const char *name; /* "HEAD" where it is detached, "worktrees/NAME/HEAD", "refs/heads/main" */
     struct git_position at;
     bool is_packed;
 };

@@ -82,7 +82,7 @@ static void hold_file(const struct repository *repository, const char *name, con
     const struct file_content *past = NULL;
     content_add(arena, path_join(arena, repository->git_dir, name), &found);
     bool is_new = found.count && flags_is_new(flags, &found.at[0], &past);
-    bool is_needed = strcmp(name, "HEAD") == 0 || strcmp(name, "index") == 0;
+    bool is_needed = strcmp(path_name(name), "HEAD") == 0 || strcmp(path_name(name), "index") == 0;
     const struct file_content *back = past && bytes_known(past->bytes) ? past : before;
     if (is_new && (back || !is_needed))
         flags_add_change(flags, (struct new_content){&found.at[0], back, .breaks = why});
@@ -103,10 +103,9 @@ static const struct file_content *make_content(const struct repository *reposito
 }
 
 /* A log that names a damaged commit would stop `git gc`, too. */
-static void hold_log(const struct repository *repository, const char *name, const char *digits)
+static void hold_log(const struct repository *repository, const char *log, const char *digits)
 {
     struct arena *arena = repository->flags->hold->arena;
-    const char *log = arena_printf(arena, "logs/%s", name);
     file_contents found = {0};
     content_add(arena, path_join(arena, repository->git_dir, log), &found);
     bool names = found.count && (!bytes_known(found.at[0].bytes) || strstr(found.at[0].bytes.at, digits));
@@ -123,8 +122,15 @@ static void hold_ref(const struct repository *repository, const struct git_ref *
     if (!ref->is_packed)
         hold_file(repository, ref->name, leads_to_damage,
                   text ? make_content(repository, ref->name, text, strlen(text)) : NULL);
-    hold_log(repository, ref->name, ref->at.digits);
-    hold_log(repository, "HEAD", ref->at.digits);
+    bool is_linked = text_starts_with(ref->name, "worktrees/");
+    hold_log(repository,
+             is_linked ? path_join(arena, path_parent(arena, ref->name), "logs/HEAD")
+                       : arena_printf(arena, "logs/%s", ref->name),
+             ref->at.digits);
+    hold_log(repository, "logs/HEAD", ref->at.digits);
+    /* A commit and its index name the same files. */
+    hold_file(repository, is_linked ? path_join(arena, path_parent(arena, ref->name), "index") : "index",
+              "may name an object that is missing or damaged", NULL);
 }
 
 /* The packed refs that lead to damage stand again where they stood, or are gone; the others stay as they are. */
@@ -178,8 +184,6 @@ static void hold_broken(const struct repository *repository)
     vec_free(&packed);
     for (size_t i = 0; i < repository->found.damaged.count; i++)
         hold_damaged(repository, repository->found.damaged.at[i]);
-    /* A commit and its index name the same files. */
-    hold_file(repository, "index", "may name an object that is missing or damaged", NULL);
 }
 
 /* --- a repository ------------------------------------------------------------------------------------------------- */

@@ -73,6 +73,9 @@ def test_flagged(place):
         project.bawn("apply", "--allow-risky")
         same(project.git("log", "-1", "--format=%s"), "two\n")
         project.git("fsck", "--strict")
+    project = repository(place, "path-alone")
+    project.inside(f"echo evil >CLAUDE.md; echo more >>a; git add .; {ME} commit -qm two", "--review")
+    same("commits" in project.bawn("apply", "a"), False)  # which are none of it
     project = repository(place, "unflagged")  # the control
     project.inside(f"echo more >>a; {ME} commit -qam two", "--review")
     project.bawn("apply")
