@@ -1,33 +1,9 @@
 /* `bawn apply`: brings the changes of a session with --review into the workspace. */
+#include "cli/approval.h"
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/review.h"
 #include "cli/say.h"
-#include "report/patch.h"
-
-struct approval {
-    const struct world *world;
-    struct patch patch;
-};
-
-/* Why a change needs a person's approval. On a terminal the person is asked; elsewhere the change waits. */
-static const char *needs_approval(void *context, const struct change *change)
-{
-    const struct approval *approval = context;
-    const struct world *world = approval->world;
-    const struct patch *patch = &approval->patch;
-    auto_vec gate_reasons reasons = patch_reasons(patch, change);
-    if (!reasons.count)
-        return NULL;
-    if (world->in_is_terminal && world->out_is_terminal) {
-        auto_buf struct buf shown = {0};
-        patch_add_diff(patch, change, &shown);
-        put(world->out, &shown);
-        if (ask(world, "Apply this all the same?"))
-            return NULL;
-    }
-    return arena_printf(patch->arena, "risky, because: %s (--allow-risky applies it)", reasons.at[0]);
-}
 
 static enum conflicts conflicts_of(const struct args *args)
 {
@@ -54,6 +30,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         return say_refused(world, &err);
     struct approval approval = {
         .world = world,
+        .override = "--allow-risky applies it",
         .patch = {.policy = &choice->loaded.policy,
                   .style = style_for_out(world, NULL),
                   .store = &store,
@@ -73,7 +50,8 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .question =
             arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
-        .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : needs_approval,
+        .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : approval_of_change,
+        .commits_need_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : approval_of_commits,
         .context = &approval,
     };
     status = dialogue_run(world, choice, &dialogue);

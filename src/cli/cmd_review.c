@@ -1,4 +1,5 @@
 /* `bawn review`: reports a session, then asks about its changes one by one. */
+#include "cli/approval.h"
 #include "cli/commands.h"
 #include "cli/review.h"
 #include "cli/say.h"
@@ -58,11 +59,30 @@ static bool confirm(struct review *review)
     return review_question(review, &nothing, question, "yn", "  y  do it       n  nothing happens\n") == 'y';
 }
 
+/* Taking commits while leaving out a file that they change must not pass silently. */
+static void say_commits(const struct review *review)
+{
+    bool takes_commits = false, leaves_risky = false;
+    vec_each (const struct item, item, &review->items) {
+        bool is_taken = item->answer == ANSWER_YES;
+        takes_commits |= item->is_repository && item->is_risky && is_taken;
+        leaves_risky |= item->is_risky && !is_taken;
+    }
+    if (review->commits && takes_commits && leaves_risky)
+        fputs(
+            "You take the commits, and leave out files that they change: a checkout or a push brings those.\n"
+            "n below, and the review once more, leaves the repository's changes out, too.\n",
+            review->world->out);
+}
+
 static int carry_out(struct review *review, const struct record *record)
 {
     const struct world *world = review->world;
     struct err err = {0};
-    if (!review_ask(review) || !confirm(review)) {
+    bool is_answered = review_ask(review);
+    if (is_answered)
+        say_commits(review);
+    if (!is_answered || !confirm(review)) {
         fputs("Nothing was changed.\n", world->out);
         return EXIT_FINE;
     }
@@ -120,6 +140,9 @@ int review_session(const struct world *world, const struct args *args, struct ch
     if (store_open(choice->store, &store, &err) < 0 ||
         transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0)
         return say_refused(world, &err);
+    if (dialogue_look_at_commits(world, choice, &dialogue, &decisions, &err) < 0)
+        return say_refused(world, &err);
+    review.commits = approval_reason_of_commits(&patch, &dialogue.arrivals, &decisions);
     review.decisions = &decisions;
     auto_vec change_list changes = {0};
     compare_trees(&choice->before, &choice->after, &changes);

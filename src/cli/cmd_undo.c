@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/timespec.h"
+#include "cli/approval.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/dialogue.h"
@@ -336,9 +337,24 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     if (target->is_checkpoint)
         fprintf(world->out, "The last checkpoint of %s by then is that of %s, %s.\n", record->name,
                 time_text(arena, target->taken), age_text(arena, target->taken));
+    auto_store struct store store = STORE_NONE;
+    struct err err = {0};
+    if (target->is_checkpoint && store_open(choice->store, &store, &err) < 0)
+        return say_refused(world, &err);
+    /* A checkpoint is from the middle of the run: what was settled at its end must not come back unseen. */
+    struct approval approval = {.world = world,
+                                .override = "--force takes it all the same",
+                                .known = &choice->before,
+                                .patch = {.policy = &choice->loaded.policy,
+                                          .style = style_for_out(world, NULL),
+                                          .store = &store,
+                                          .arena = arena}};
+    bool needs_approval = target->is_checkpoint && !(args->flags & FLAG(THEIRS));
     struct dialogue dialogue = {
         .mode = RECORD_UNDO,
         .of = record,
+        .needs_approval = needs_approval ? approval_of_change : NULL,
+        .context = &approval,
         .transition = {.directory = choice->store,
                        .workspace = choice->workspace,
                        .from = &target->way.from,

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/say.h"
 #include "cli/undo_latest.h"
+#include "git/repo.h"
 #include "kernel/beneath.h"
 #include "session/caller.h"
 
@@ -199,11 +200,36 @@ static void choose_changes(const struct choice *choice, const struct dialogue *d
     }
 }
 
+/* Leaves out the refs, and with them all that belongs to the repository: objects, logs and index mean nothing without. */
+static void leave_commits(decision_list *decisions, const char *why)
+{
+    vec_each (struct decision, decision, decisions) {
+        const char *path = decision->judged.change.path;
+        if (decision->course != COURSE_GO || !arrivals_concern(path))
+            continue;
+        bool is_ref = git_is_position(path) && !text_starts_with(path, ".git/logs/");
+        decision->course = is_ref ? COURSE_HELD : COURSE_DONE;
+        decision->why = why;
+    }
+}
+
+int dialogue_look_at_commits(const struct world *world, const struct choice *choice,
+                             struct dialogue *dialogue, const decision_list *decisions, struct err *err)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    if (dialogue->mode != RECORD_APPLY)
+        return 0;
+    const char *folder = arena_printf(arena, "%s/bawn/sessions/%s", choice->state, dialogue->of->name);
+    return arrivals_find(&world->caller, arena, &dialogue->transition, decisions, folder, choice->folder_fd,
+                         &dialogue->arrivals, err);
+}
+
 int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *dialogue,
                             decision_list *decisions, struct err *err)
 {
     if (dialogue->mode == RECORD_APPLY &&
-        repo_check_hold_broken(&dialogue->transition, choice->loaded.policy.arena, decisions, err) < 0)
+        repo_check_hold_broken(&dialogue->transition, choice->loaded.policy.arena,
+                               arrivals_findings(&dialogue->arrivals), decisions, err) < 0)
         return -1;
     dialogue_fit_directories(decisions);
     return 0;
@@ -393,6 +419,7 @@ void dialogue_free(struct dialogue *dialogue)
 {
     vec_free(&dialogue->befores);
     vec_free(&dialogue->afters);
+    arrivals_free(&dialogue->arrivals);
 }
 
 static int dialogue_chosen(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
@@ -400,6 +427,13 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
 {
     struct err err = {0};
     choose_changes(choice, dialogue, decisions);
+    if (dialogue_look_at_commits(world, choice, dialogue, decisions, &err) < 0)
+        return say_refused(world, &err);
+    const char *why = dialogue->commits_need_approval && dialogue->arrivals.are_asked_for
+                          ? dialogue->commits_need_approval(dialogue->context, &dialogue->arrivals, decisions)
+                          : NULL;
+    if (why)
+        leave_commits(decisions, why);
     if (dialogue_exclude_broken(choice, dialogue, decisions, &err) < 0)
         return say_refused(world, &err);
     struct tally tally = count_changes(choice, decisions);

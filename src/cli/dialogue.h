@@ -3,6 +3,7 @@
 
 #include "base/style.h"
 #include "cli/choose.h"
+#include "session/arrivals.h"
 #include "workspace/reconcile.h"
 #include "workspace/transition.h"
 
@@ -24,7 +25,11 @@ struct dialogue {
     const char *done; /* "taken back", "applied" */
     /* Why a change must wait for approval, or NULL. A NULL callback approves all. */
     const char *(*needs_approval)(void *context, const struct change *change);
+    /* The same for the commits, of which all or none are applied. Called where a ref moves. */
+    const char *(*commits_need_approval)(void *context, const struct arrivals *arrivals,
+                                         const decision_list *decisions);
     void *context;
+    struct arrivals arrivals;      /* what an apply would bring into the repository */
     revision_list befores, afters; /* to the record of the applied session, made at the end */
     bool leaves;                   /* some changes are conflicts, or held back */
     bool is_complete;              /* result: no change was left alone, and no path was left out */
@@ -41,6 +46,11 @@ int dialogue_finish(const struct world *world, const struct choice *choice, stru
 
 /* Revises the record of the applied session after changes were dropped or merged. */
 int dialogue_revise(const struct choice *choice, struct dialogue *dialogue, struct err *err) must_check;
+
+/* Looks at the commits that the decisions to go would bring, if they are an apply's. */
+int dialogue_look_at_commits(const struct world *world, const struct choice *choice,
+                             struct dialogue *dialogue, const decision_list *decisions, struct err *err)
+    must_check;
 
 /* Excludes changes that would break a repository, and fits the directories to the rest. */
 int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *dialogue,

@@ -150,6 +150,11 @@ static void add_repository(const struct review *review, const struct item *item,
     buf_add_str(out, "The repository in ");
     style_add(&review->patch->style, out, COLOUR_BOLD, git);
     buf_printf(out, ", %zu file%s:\n", item->members.count, item->members.count == 1 ? "" : "s");
+    if (review->commits && arrivals_concern(path)) {
+        style_add(&review->patch->style, out, COLOUR_YELLOW, "! risky: ");
+        style_add(&review->patch->style, out, COLOUR_YELLOW, review->commits);
+        buf_add_char(out, '\n');
+    }
     for (size_t i = 0; i < item->members.count; i++) {
         struct change change = review_change(review, item->members.at[i]);
         auto_buf struct buf old = {0}, new = {0};

@@ -36,8 +36,9 @@ struct review {
     const struct patch *patch;
     struct dialogue *dialogue;
     decision_list *decisions;
-    bool is_live;  /* the session wrote the workspace directly: changes are kept or taken back */
-    bool by_hunks; /* begin each file with its hunks */
+    const char *commits; /* why the commits of the session need approval, or NULL */
+    bool is_live;        /* the session wrote the workspace directly: changes are kept or taken back */
+    bool by_hunks;       /* begin each file with its hunks */
     struct keys keys;
     VEC(struct item) items;
 };

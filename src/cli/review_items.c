@@ -137,7 +137,7 @@ void review_collect(struct review *review)
         }
         item = add_item(review, i);
         item->is_repository = in_git;
-        item->is_risky = risky;
+        item->is_risky = risky || (in_git && review->commits && arrivals_concern(change->path));
         if (made.renamed)
             add_member(review, item, index_of(review, made.renamed->path));
         else

@@ -97,3 +97,12 @@ bool git_has_lock(const char *path)
                                         "config", "shallow",   "refs/"};
     return is_one_of(path, names, array_len(names));
 }
+
+const char *git_module_name(const char *git_dir, const char *part)
+{
+    static const char modules[] = "/modules/";
+    size_t size = strlen(git_dir);
+    bool is_module = text_starts_with(part, git_dir) && text_starts_with(part + size, modules) &&
+                     !strstr(part + size, "/worktrees/");
+    return is_module ? part + size + strlen(modules) : NULL;
+}

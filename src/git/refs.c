@@ -1,19 +1,22 @@
 #include "git/refs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
-
-enum { PACKED_LARGEST = 4 * 1024 * 1024, DEEPEST = 8, MOST_FILES = 4000 };
+#include "kernel/directories.h"
 
 static int digit_value(char digit)
 {
@@ -43,81 +46,198 @@ void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_ha
     sha1_of(head, (size_t)head_size, content.at, content.size, ret_hash->bytes);
 }
 
-struct search {
-    struct timespec before;
-    size_t most, files;
-    git_hashes *hashes;
-};
-
-static void add_hash(struct search *search, const char *text)
+bool git_object_is(const char *kind, struct bytes content, const char *name, size_t digits)
 {
-    struct git_hash hash;
-    if (!git_hash_parse(text, &hash))
-        return;
-    for (size_t i = 0; i < search->hashes->count; i++) {
-        if (memcmp(&search->hashes->at[i], &hash, sizeof(hash)) == 0)
-            return;
+    char found[SHA256_HEX_SIZE];
+    if (digits == SHA1_DIGITS) {
+        struct git_hash hash;
+        git_hash_of(kind, content, &hash);
+        git_hash_format(&hash, found);
+    } else {
+        auto_buf struct buf whole = {0};
+        buf_printf(&whole, "%s %zu", kind, content.size);
+        buf_add_char(&whole, '\0');
+        buf_add(&whole, content.at, content.size);
+        sha256_hex(whole.bytes, whole.size, found);
     }
-    if (search->hashes->count < search->most)
-        vec_push(search->hashes, hash);
+    return strncmp(found, name, digits) == 0;
 }
 
-/* Reads a file that has not been changed since, into a text of at most `size` - 1 bytes. Returns how many. */
-static size_t read_old(const struct search *search, int directory_fd, const char *name, char *text,
-                       size_t size)
+/* --- refs --------------------------------------------------------------------------------------------------------- */
+
+enum { DEEPEST = 100, MOST_REFS = 100000, REF_LARGEST = 4096 };
+
+struct search {
+    const char *git_dir;
+    struct timespec before;
+    struct arena *arena;
+    struct git_refs *refs;
+    struct map names; /* those in the list */
+};
+
+static void leave_unread(const struct search *search, const char *name)
+{
+    if (!search->refs->unread)
+        search->refs->unread = arena_printf(search->arena, "%s/%s", search->git_dir, name);
+}
+
+/* git takes digits in either case, and ignores what follows them and a space. Returns false for anything else. */
+static bool parse_position(const char *text, struct git_position *ret_position)
+{
+    size_t digits = strspn(text, "0123456789abcdefABCDEF");
+    if ((digits != SHA1_DIGITS && digits != SHA256_DIGITS) ||
+        (text[digits] && !strchr(" \t\n\r", text[digits])))
+        return false;
+    for (size_t i = 0; i < digits; i++)
+        ret_position->digits[i] = (char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+    ret_position->digits[digits] = '\0';
+    return true;
+}
+
+static void add_ref(struct search *search, const char *name, const char *text, bool is_packed)
+{
+    struct git_ref ref = {.is_packed = is_packed};
+    if (map_get(&search->names, name, strlen(name)) || !parse_position(text, &ref.at))
+        return; /* what is no position to git leads it nowhere */
+    if (search->refs->list.count >= MOST_REFS) {
+        leave_unread(search, name);
+        return;
+    }
+    ref.name = arena_str(search->arena, name);
+    *map_at(&search->names, ref.name, strlen(ref.name)) = search;
+    vec_push(&search->refs->list, ref);
+}
+
+/*
+ * Reads a file that has not been changed since. Returns 1; 0 if it is missing or too new; -1 if it is not a file or cannot be
+ * read.
+ */
+static int read_old(const struct search *search, int directory_fd, const char *name, size_t most,
+                    struct buf *ret_text)
 {
     struct stat status;
     auto_fd int fd = openat(directory_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-    bool is_old = got > 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                  timespec_order(status.st_ctim, search->before) < 0;
-    text[is_old ? got : 0] = '\0';
-    return is_old ? (size_t)got : 0;
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+        return -1;
+    if (timespec_order(status.st_ctim, search->before) >= 0)
+        return 0;
+    return buf_read(ret_text, fd, most) < 0 ? -1 : 1;
 }
 
-static void read_loose(struct search *search, int parent_fd, const char *name, unsigned depth)
+static void read_file(struct search *search, int directory_fd, const char *file, const char *name)
 {
-    int fd = open_directory_at(parent_fd, name);
-    auto_dir DIR *directory = fd < 0 || depth > DEEPEST ? NULL : fdopendir(fd);
-    if (!directory && fd >= 0)
-        close(fd);
-    for (const struct dirent *entry;
-         directory && search->files < MOST_FILES && (entry = readdir(directory));) {
-        char text[SHA1_DIGITS + 2];
-        if (*entry->d_name == '.')
-            continue;
-        search->files++;
-        if (entry->d_type == DT_DIR)
-            read_loose(search, fd, entry->d_name, depth + 1);
-        else if (read_old(search, fd, entry->d_name, text, sizeof(text)) >= SHA1_DIGITS)
-            add_hash(search, text);
-    }
+    static const char symbolic[] = "ref:";
+    auto_buf struct buf text = {0};
+    int got = read_old(search, directory_fd, file, REF_LARGEST, &text);
+    if (got < 0)
+        leave_unread(search, name);
+    if (got <= 0)
+        return;
+    const char *target = buf_text(&text) + strlen(symbolic);
+    if (!text_starts_with(buf_text(&text), symbolic))
+        add_ref(search, name, buf_text(&text), false);
+    else if (!text_starts_with(target + strspn(target, " \t"), "refs/"))
+        leave_unread(search, name); /* git would look for it outside refs/ */
 }
 
+static void read_loose(struct search *search, int parent_fd, const char *directory, unsigned depth)
+{
+    int fd = open_directory_at(parent_fd, path_name(directory)), trouble = 0;
+    auto_dir DIR *list = depth > DEEPEST ? NULL : directories_take(fd);
+    if (!list) {
+        if (depth > DEEPEST && fd >= 0)
+            close(fd);
+        leave_unread(search, directory);
+        return;
+    }
+    for (const struct dirent *entry;
+         search->refs->list.count < MOST_REFS && (entry = directories_next(list, &trouble));) {
+        if (*entry->d_name == '.')
+            continue; /* git passes it over, too */
+        const char *name = arena_printf(search->arena, "%s/%s", directory, entry->d_name);
+        struct stat status;
+        bool is_directory =
+            entry->d_type == DT_DIR ||
+            (entry->d_type == DT_UNKNOWN && fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+             S_ISDIR(status.st_mode));
+        if (is_directory)
+            read_loose(search, fd, name, depth + 1);
+        else
+            read_file(search, fd, entry->d_name, name);
+    }
+    if (trouble || search->refs->list.count >= MOST_REFS)
+        leave_unread(search, directory);
+}
+
+/* The HEAD of each linked worktree. One without is none: git passes it over. */
+static void read_worktrees(struct search *search, int git_fd)
+{
+    auto_fd int fd = open_beneath(git_fd, "worktrees", O_RDONLY | O_DIRECTORY, 0);
+    auto_dir DIR *list = fd < 0 ? NULL : directories_list(fd);
+    int trouble = fd < 0 && errno != ENOENT;
+    for (const struct dirent *entry; list && (entry = directories_next(list, &trouble));) {
+        auto_fd int worktree = open_directory_at(fd, entry->d_name);
+        if (worktree >= 0)
+            read_file(search, worktree, "HEAD",
+                      arena_printf(search->arena, "worktrees/%s/HEAD", entry->d_name));
+    }
+    if (trouble)
+        leave_unread(search, "worktrees");
+}
+
+/* Lines of "HASH NAME". A line "^HASH" says what the tag before it stands for, as somebody claims: git can tell. */
 static void read_packed(struct search *search, int git_fd)
 {
-    auto_free char *text = must_realloc(NULL, PACKED_LARGEST, 1);
-    read_old(search, git_fd, "packed-refs", text, PACKED_LARGEST);
-    for (char *line = text, *end; *line; line = end + (*end != '\0')) {
-        end = line + strcspn(line, "\n");
-        bool is_peeled = *line == '^'; /* what the tag before it stands for */
-        if (end - line - is_peeled >= SHA1_DIGITS)
-            add_hash(search, line + is_peeled);
+    auto_buf struct buf text = {0};
+    int got = read_old(search, git_fd, "packed-refs", GIT_PACKED_REFS_MOST, &text);
+    if (got < 0)
+        leave_unread(search, "packed-refs");
+    for (const char *line = got > 0 ? buf_text(&text) : "", *end; *line; line = *end ? end + 1 : end) {
+        end = strchrnul(line, '\n');
+        const char *space = memchr(line, ' ', (size_t)(end - line));
+        if (*line == '#' || *line == '^')
+            continue;
+        if (!space)
+            leave_unread(search, "packed-refs");
+        else
+            add_ref(search, arena_copy(search->arena, space + 1, (size_t)(end - space) - 1), line, true);
     }
 }
 
-void git_refs_before(const char *git_dir, struct timespec before, size_t most, git_hashes *ret_hashes)
+void git_refs_read(const char *git_dir, struct timespec before, struct arena *arena, struct git_refs *refs)
 {
-    struct search search = {before, most, 0, ret_hashes};
-    char text[SHA1_DIGITS + 2];
+    struct search search = {git_dir, before, arena, refs, {0}};
+    struct stat status;
     auto_fd int git_fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
-    if (git_fd < 0)
+    if (git_fd < 0 || fstatat(git_fd, "reftable", &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        leave_unread(&search, git_fd < 0 ? "refs" : "reftable");
         return;
-    static const char *const heads[] = {"HEAD", "ORIG_HEAD"};
-    for (size_t i = 0; i < array_len(heads); i++) {
-        if (read_old(&search, git_fd, heads[i], text, sizeof(text)) >= SHA1_DIGITS)
-            add_hash(&search, text);
     }
+    read_file(&search, git_fd, "HEAD", "HEAD");
+    read_worktrees(&search, git_fd);
     read_loose(&search, git_fd, "refs", 0);
     read_packed(&search, git_fd);
+    map_free(&search.names);
+}
+
+void git_refs_free(struct git_refs *refs)
+{
+    vec_free(&refs->list);
+}
+
+const struct git_ref *git_refs_find(const struct git_refs *refs, const char *name)
+{
+    vec_each (const struct git_ref, ref, &refs->list) {
+        if (strcmp(ref->name, name) == 0)
+            return ref;
+    }
+    return NULL;
+}
+
+bool git_ref_is_branch_or_tag(const char *name)
+{
+    return strcmp(name, "HEAD") == 0 || text_starts_with(name, "refs/heads/") ||
+           text_starts_with(name, "refs/remotes/") || text_starts_with(name, "refs/tags/");
 }

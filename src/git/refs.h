@@ -1,13 +1,16 @@
-/* The commits that a repository's branches, tags and HEAD named before a moment, read from its files. */
+/* The refs of a repository, read from its files without git: "HEAD", and whatever lies below refs/ or in packed-refs. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/vec.h"
+#include "git/branch.h"
 
-enum { SHA1_SIZE = 20, SHA1_DIGITS = 40 };
+enum { SHA1_SIZE = 20, SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
 
 struct git_hash {
     unsigned char bytes[SHA1_SIZE];
@@ -15,8 +18,30 @@ struct git_hash {
 
 typedef VEC(struct git_hash) git_hashes;
 
-/* Files that were changed since are left out: somebody else may have written them. At most `most`, without repetition. */
-void git_refs_before(const char *git_dir, struct timespec before, size_t most, git_hashes *ret_hashes);
+struct git_ref {
+    const char *name; /* "HEAD" where it is detached, "worktrees/NAME/HEAD", "refs/heads/main" */
+    struct git_position at;
+    bool is_packed;
+};
+
+/* Each name once, as git reads it: a file of its own counts, not the line in packed-refs. */
+struct git_refs {
+    VEC(struct git_ref) list;
+    const char *unread; /* the first thing that a limit or an error cut off; NULL: all refs were read */
+};
+
+/*
+ * Files that were changed since `before` are left out: somebody else may have written them. A symbolic ref has no position
+ * of its own, and is left out. What git would follow and this function does not (a link, a reftable) is `unread`.
+ */
+void git_refs_read(const char *git_dir, struct timespec before, struct arena *arena, struct git_refs *refs);
+void git_refs_free(struct git_refs *refs);
+
+/* The ref of that name, or NULL. */
+const struct git_ref *git_refs_find(const struct git_refs *refs, const char *name);
+
+/* Is it HEAD, a branch (also a remote's) or a tag? Neither the stash nor what a tool keeps for itself below refs/. */
+bool git_ref_is_branch_or_tag(const char *name);
 
 /* Forty digits. Returns false for anything else. */
 int git_hash_parse(const char *text, struct git_hash *ret_hash);
@@ -24,6 +49,9 @@ void git_hash_format(const struct git_hash *hash, char ret_text[SHA1_DIGITS + 1]
 
 /* The name that git gives an object of this kind. */
 void git_hash_of(const char *kind, struct bytes content, struct git_hash *ret_hash);
+
+/* The same in digits, of either hash: `digits` is SHA1_DIGITS or SHA256_DIGITS. */
+bool git_object_is(const char *kind, struct bytes content, const char *name, size_t digits);
 
 /* SHA-1 (FIPS 180-4), because git names its objects by it. Nothing of bawn's own relies on it. */
 

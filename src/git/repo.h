@@ -52,6 +52,9 @@ size_t git_directory_size(const char *path);
 /* The same for the repository that the path belongs to: a submodule's repository is inside ".git/modules". */
 size_t git_repository_size(const char *path);
 
+/* The name of the submodule whose repository this is ("lib" of ".git/modules/lib"); NULL: it is a linked worktree's directory. */
+const char *git_module_name(const char *git_dir, const char *part);
+
 /* Is it one of HEAD, refs, packed-refs and their logs? */
 bool git_is_position(const char *path);
 

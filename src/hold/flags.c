@@ -6,6 +6,7 @@
 #include "base/pattern.h"
 #include "base/timespec.h"
 #include "git/index.h"
+#include "git/repo.h"
 #include "hold/aside.h"
 #include "policy/decide.h"
 
@@ -187,6 +188,10 @@ static void read_tips(struct flags *flags, struct timespec before)
     vec_each (const struct workspace, workspace, &policy->workspaces) {
         if (workspace->git.dirs.count)
             versions_begin(&flags->versions, flags->hold->arena, workspace->git.dirs.at[0], before);
+        for (size_t i = 1; i < workspace->git.dirs.count; i++) {
+            if (git_module_name(workspace->git.dirs.at[0], workspace->git.dirs.at[i]))
+                versions_begin_part(&flags->versions, flags->hold->arena, workspace->git.dirs.at[i], before);
+        }
     }
 }
 

@@ -6,7 +6,7 @@
  *   seek.c    at the end: looks through the trees for what is new
  *   nested.c  repositories: which there are, and whose own files git runs
  *   judged.c  whatever else is new in a git directory, and is not inert data
- *   commits.c commits that change flagged files
+ *   commits.c commits that change flagged files, and refs that lead to something missing or damaged
  *   programs.c new programs
  *   removed.c flagged files that are gone
  *   past.c    what lay there at the start, as far as there is a snapshot
@@ -26,6 +26,7 @@ struct new_content {
     const struct file_content *before; /* NULL: it is new, or what it held at the start is not known */
     const char *runs;                  /* what git would run because of it, where that is known */
     const char *why;                   /* why else it is to be held: what a sentence says of its path */
+    const char *breaks;                /* what it would break in a repository: then it is held whatever the user says */
     bool may_be_old;                   /* it counts only if the repository never had it */
     bool is_removed;                   /* it is gone; `now` has its path alone, and `before` what it was */
 };
@@ -127,9 +128,13 @@ void judged_bring_head_back(struct flags *flags, const char *git_dir);
 
 /*
  * commits.c: reports commits of this run that change flagged files. They stay: nothing runs them before a checkout, a merge
- * or a push. The list comes from git, and is reported only; nothing is done because of it.
+ * or a push. Refs that lead to an object that is missing or damaged are held aside, with the damaged objects that are new.
  */
 void commits_look(struct flags *flags);
+
+/* The same for commits that were looked at elsewhere: adds a sighting for each that changes flagged files. */
+struct new_commits;
+void commits_report(struct flags *flags, const char *work_tree, const struct new_commits *found);
 
 /*
  * programs.c: reports programs that are new in a workspace, outside build directories (`artifacts` rules), and files that got

@@ -74,9 +74,12 @@ enum past_answer past_find(struct past *past, struct arena *arena, const struct 
     if (S_ISLNK(entry->mode)) {
         before.length = strlen(entry->target);
         before.bytes = bytes_of(arena_str(arena, entry->target), strlen(entry->target));
-    } else if (entry->content == CONTENT_STORED &&
-               (!content_equal(&before, now) || is_doubted(past, entry, now->path))) {
-        read_bytes(past, arena, entry, &before);
+    } else if (S_ISREG(entry->mode)) {
+        bool is_in_doubt = is_doubted(past, entry, now->path);
+        if (entry->content == CONTENT_STORED && (is_in_doubt || !content_equal(&before, now)))
+            read_bytes(past, arena, entry, &before);
+        if (is_in_doubt && !bytes_known(before.bytes))
+            before.inode = 0; /* nothing tells that it is the same: it counts as changed */
     }
     *ret_before = before;
     return PAST_SOMETHING;

@@ -1,6 +1,5 @@
 #include "hold/versions.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -13,11 +12,41 @@ struct object {
     struct bytes content;
 };
 
+static void add_tip(struct versions *versions, const struct git_ref *ref)
+{
+    struct git_hash hash;
+    bool is_usable = git_ref_is_branch_or_tag(ref->name) && strlen(ref->at.digits) == SHA1_DIGITS &&
+                     versions->tips.count < MOST_TIPS && git_hash_parse(ref->at.digits, &hash);
+    for (size_t i = 0; is_usable && i < versions->tips.count; i++)
+        is_usable = memcmp(&versions->tips.at[i], &hash, sizeof(hash)) != 0;
+    if (is_usable)
+        vec_push(&versions->tips, hash);
+}
+
+void versions_begin_part(struct versions *versions, struct arena *arena, const char *git_dir,
+                         struct timespec before)
+{
+    struct refs_at_start start = {.git_dir = git_dir};
+    git_refs_read(git_dir, before, arena, &start.refs);
+    vec_push(&versions->starts, start);
+}
+
 void versions_begin(struct versions *versions, struct arena *arena, const char *git_dir,
                     struct timespec before)
 {
     versions->arena = arena;
-    git_refs_before(git_dir, before, MOST_TIPS, &versions->tips);
+    versions_begin_part(versions, arena, git_dir, before);
+    vec_each (const struct git_ref, ref, &versions->starts.at[versions->starts.count - 1].refs.list)
+        add_tip(versions, ref);
+}
+
+const struct git_refs *versions_refs(const struct versions *versions, const char *git_dir)
+{
+    vec_each (const struct refs_at_start, start, &versions->starts) {
+        if (strcmp(start->git_dir, git_dir) == 0)
+            return &start->refs;
+    }
+    return NULL;
 }
 
 static struct object *object_of(const struct versions *versions, const struct git_hash *hash)
@@ -40,36 +69,46 @@ static void keep_object(struct versions *versions, const struct git_hash *hash, 
     *map_at(&versions->objects, key, SHA1_SIZE) = object;
 }
 
-/* "HASH KIND SIZE\nBYTES\n", or "HASH missing\n", again and again. */
+/* "HASH KIND SIZE\nBYTES\n", or "HASH missing\n". */
+bool git_answer_take(struct arena *arena, struct bytes *text, struct git_answer *ret_answer)
+{
+    const char *end = text->size ? memchr(text->at, '\n', text->size) : NULL;
+    if (!end)
+        return false;
+    char *line = arena_copy(arena, text->at, (size_t)(end - text->at));
+    char *kind = strchrnul(line, ' '), *space = *kind ? strchr(kind + 1, ' ') : NULL;
+    const char *number = space ? space + 1 : "";
+    uint64_t size = 0;
+    struct bytes rest = bytes_of(end + 1, text->size - (size_t)(end + 1 - text->at));
+    bool is_there = space && text_take_number(&number, &size) && !*number;
+    if (is_there && size >= rest.size)
+        return false;
+    if (*kind)
+        *kind++ = '\0';
+    if (is_there)
+        *space = '\0';
+    *ret_answer =
+        (struct git_answer){line, kind, is_there ? bytes_of(rest.at, (size_t)size) : (struct bytes){0}};
+    *text = is_there ? bytes_of(rest.at + size + 1, rest.size - (size_t)size - 1) : rest;
+    return true;
+}
+
 static void read_answers(struct versions *versions, const struct buf *output)
 {
-    const char *at = output->bytes, *end = at + output->size;
-    while (at && end - at > SHA1_DIGITS) {
-        struct git_hash hash;
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        if (!line_end || !git_hash_parse(at, &hash))
-            return;
-        char line[128];
-        snprintf(line, sizeof(line), "%.*s", (int)(line_end - at), at);
-        char *kind = line + SHA1_DIGITS + (line[SHA1_DIGITS] == ' ');
-        char *space = strchr(kind, ' ');
-        const char *number = space ? space + 1 : "";
-        uint64_t size = 0;
-        at = line_end + 1;
-        if (!space || !text_take_number(&number, &size) || *number)
-            continue; /* missing */
-        *space = '\0';
-        if (size > OBJECT_LARGEST || size >= (uint64_t)(end - at))
-            return;
-        keep_object(versions, &hash, kind, bytes_of(at, (size_t)size));
-        at += size + 1;
+    struct bytes text = bytes_of(output->bytes, output->size);
+    struct git_answer answer;
+    struct git_hash hash;
+    while (git_answer_take(versions->arena, &text, &answer)) {
+        if (bytes_known(answer.content) && strlen(answer.name) == SHA1_DIGITS &&
+            answer.content.size <= OBJECT_LARGEST && git_hash_parse(answer.name, &hash))
+            keep_object(versions, &hash, answer.kind, answer.content);
     }
 }
 
 /* Asks git for all unknown hashes in one call. */
 static void fetch(struct versions *versions, const char *work_tree, const git_hashes *wanted)
 {
-    static const char *const command[] = {"cat-file", "--batch", NULL};
+    static const char *const command[] = {"git", "cat-file", "--batch", NULL};
     auto_buf struct buf input = {0}, output = {0};
     for (size_t i = 0; i < wanted->count; i++) {
         char text[SHA1_DIGITS + 1];
@@ -273,7 +312,8 @@ static void mark_ancestors(const struct versions *versions, struct map *reached)
 /* Keeps the hinted commits that are reachable from the tips. */
 static void keep_ancestors(struct versions *versions, const char *work_tree, git_hashes *commits)
 {
-    static const char *const command[] = {"rev-list", "--max-count=20000", "--stdin", NULL};
+    static const char *const command[] = {"git",     "rev-list", "--max-count=20000", "--ignore-missing",
+                                          "--stdin", NULL};
     auto_buf struct buf input = {0}, output = {0};
     git_hashes history = {0};
     struct map reached = {0};
@@ -295,7 +335,8 @@ static void keep_ancestors(struct versions *versions, const char *work_tree, git
 static void look_at_history(struct versions *versions, const char *work_tree, struct version *wanted,
                             size_t count)
 {
-    static const char *const command[] = {"--literal-pathspecs",
+    static const char *const command[] = {"git",
+                                          "--literal-pathspecs",
                                           "log",
                                           "--format=%H",
                                           "--raw",
@@ -306,6 +347,7 @@ static void look_at_history(struct versions *versions, const char *work_tree, st
                                           "--full-history",
                                           "-m",
                                           "--max-count=20000",
+                                          "--ignore-missing",
                                           "--stdin",
                                           NULL};
     auto_buf struct buf input = {0}, output = {0};
@@ -368,5 +410,8 @@ bool versions_lacks(struct versions *versions, const char *work_tree, const char
 void versions_free(struct versions *versions)
 {
     vec_free(&versions->tips);
+    vec_each (struct refs_at_start, start, &versions->starts)
+        git_refs_free(&start->refs);
+    vec_free(&versions->starts);
     map_free(&versions->objects);
 }

@@ -73,27 +73,65 @@ static int input_file(const struct buf *input)
     return is_written ? fd_take(&fd) : -1;
 }
 
-int ask_git(void *asker, const char *work_tree, const char *const *asked, const struct buf *input,
+/*
+ * Nothing in the repository changes what git reads: no replacement, no graft, no commit-graph and no fetch of what is
+ * missing.
+ */
+static const char *const plain_environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin",
+                                                "GIT_CONFIG_NOSYSTEM=1",
+                                                "GIT_CONFIG_PARAMETERS='core.commitgraph=false'",
+                                                "GIT_NO_REPLACE_OBJECTS=1",
+                                                "GIT_GRAFT_FILE=/dev/null",
+                                                "GIT_OPTIONAL_LOCKS=0",
+                                                "GIT_NO_LAZY_FETCH=1",
+                                                "LC_ALL=C",
+                                                NULL};
+
+/* The plain one, and what makes objects that have arrived count beside the repository's own. */
+static void make_environment(const struct git_asker *asker, const char *work_tree, struct arena *arena,
+                             const char **ret_environment)
+{
+    size_t count = 0;
+    for (; plain_environment[count]; count++)
+        ret_environment[count] = plain_environment[count];
+    if (!asker->arrived)
+        return;
+    const char *shallow = arena_printf(arena, "%s/shallow", asker->arrived);
+    ret_environment[count++] = arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s/objects", asker->arrived);
+    ret_environment[count++] =
+        arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s/.git/objects", work_tree);
+    if (access(shallow, F_OK) == 0)
+        ret_environment[count++] = arena_printf(arena, "GIT_SHALLOW_FILE=%s", shallow);
+}
+
+/* Reads all of the output, up to the limit. A program that has more to say is ended by SIGPIPE, and fails. */
+static void read_output(int fd, struct buf *ret_output)
+{
+    char part[65536];
+    for (ssize_t got; ret_output->size < OUTPUT_LARGEST &&
+                      ((got = read(fd, part, sizeof(part))) > 0 || (got < 0 && errno == EINTR));)
+        buf_add(ret_output, part, got > 0 ? (size_t)got : 0);
+}
+
+int ask_git(void *asker, const char *work_tree, const char *const *command, const struct buf *input,
             struct buf *ret_output)
 {
-    enum { MOST_WORDS = 32 };
     int output[2], status = 0;
     auto_fd int input_fd = input_file(input);
     if (input_fd < 0 || pipe2(output, O_CLOEXEC) < 0)
         return -1;
-    const char *command[MOST_WORDS + 1] = {"git", "--no-replace-objects", "-c", "core.commitGraph=false"};
-    for (size_t i = 0, at = 4; asked[i] && at < MOST_WORDS; i++)
-        command[at++] = asked[i];
-    static const char *const environment[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM=1",
-                                              "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", NULL};
-    const struct argument rules[] = {{VERB_WORKSPACE, work_tree}, {VERB_NET, "off"}};
     const struct git_asker *of = asker;
+    const struct argument rules[] = {
+        {VERB_WORKSPACE, work_tree}, {VERB_NET, "off"}, {VERB_READ, of->arrived}};
+    const char *environment[array_len(plain_environment) + 3] = {0};
+    struct arena arena = {0};
+    make_environment(of, work_tree, &arena, environment);
     struct git_errand errand = {.work_tree = work_tree,
                                 .home = of->launch->home,
                                 .command = command,
                                 .environment = environment,
                                 .rules = rules,
-                                .rule_count = array_len(rules),
+                                .rule_count = array_len(rules) - !of->arrived,
                                 .is_read_only = true,
                                 .seconds = SECONDS,
                                 .input_fd = input_fd,
@@ -102,10 +140,9 @@ int ask_git(void *asker, const char *work_tree, const char *const *asked, const 
     if (child == 0)
         become_git(of, &errand);
     close(output[1]);
-    char part[65536];
-    for (ssize_t got; child > 0 && ret_output->size < OUTPUT_LARGEST &&
-                      ((got = read(output[0], part, sizeof(part))) > 0 || (got < 0 && errno == EINTR));)
-        buf_add(ret_output, part, got > 0 ? (size_t)got : 0);
+    if (child > 0)
+        read_output(output[0], ret_output);
     close(output[0]);
+    arena_free(&arena);
     return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : -1;
 }

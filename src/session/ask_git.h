@@ -8,6 +8,8 @@
 struct git_asker {
     const struct caller *caller;
     const struct launch *launch; /* of the run: its arguments are overwritten in git's sandbox as well */
+    const char *
+        arrived; /* a folder with objects/ (and perhaps `shallow`) that count as the repository's; NULL: none */
 };
 
 /* One call of git in a sandbox, without a session and without watches. */
@@ -25,6 +27,6 @@ struct git_errand {
 /* Returns 0 where git succeeds, else -1. Its output goes to `output_fd`; standard error is dropped. */
 int run_errand(const struct git_asker *asker, const struct git_errand *errand);
 
-/* Runs a git command in the work tree, read-only and without a network. The callback of hold/versions.h. */
-int ask_git(void *asker, const char *work_tree, const char *const *asked, const struct buf *input,
+/* Runs a command in the work tree, read-only and without a network. The callback of hold/versions.h. */
+int ask_git(void *asker, const char *work_tree, const char *const *command, const struct buf *input,
             struct buf *ret_output);

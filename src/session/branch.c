@@ -10,19 +10,15 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "git/objects.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
 #include "session/ask_git.h"
-#include "workspace/copy.h"
-#include "workspace/transition.h"
 
 enum { INDEX_LARGEST = 256 * 1024 * 1024 };
 #define MADE_INDEX ".bawn-index" /* git writes the index here; move_index moves it */
 
-/* "bawn-NAME", git's name for the worktree. */
-static const char *worktree_name(struct arena *arena, const char *name)
+const char *branch_worktree_name(struct arena *arena, const char *name)
 {
     char *slug = arena_printf(arena, "bawn-%s", name);
     for (char *byte = slug; *byte; byte++)
@@ -37,7 +33,7 @@ static const char *worktree_name(struct arena *arena, const char *name)
 static const char *tree_of(struct arena *arena, const char *state, const char *workspace, const char *name)
 {
     return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", directories_resolve(arena, state),
-                        workspace_slug(arena, workspace), worktree_name(arena, name),
+                        workspace_slug(arena, workspace), branch_worktree_name(arena, name),
                         path_name(workspace));
 }
 
@@ -76,7 +72,7 @@ static bool is_checked_out(const struct branch *branch, int git_fd, struct arena
     bool found = false;
     for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
         const char *head = arena_printf(arena, "worktrees/%s/HEAD", entry->d_name);
-        found = *entry->d_name != '.' && strcmp(entry->d_name, worktree_name(arena, branch->name)) != 0 &&
+        found = *entry->d_name != '.' && strcmp(entry->d_name, branch_worktree_name(arena, branch->name)) != 0 &&
                 git_head_branch(git_fd, head, name) && strcmp(name, branch->name) == 0;
     }
     if (list)
@@ -106,7 +102,7 @@ static int locate(const struct caller *caller, const struct run_request *request
             .name = request->branch,
             .workspace = arena_str(arena, workspace->path),
             .tree = tree_of(arena, loaded.request.starts[START_STATE], workspace->path, request->branch),
-            .admin = arena_printf(arena, ".git/worktrees/%s", worktree_name(arena, request->branch)),
+            .admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, request->branch)),
         };
     }
     loaded_free(&loaded);
@@ -299,157 +295,6 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
     return 0;
 }
 
-/* --- after the run: which changes reach the repository ------------------------------------------------------------ */
-
-/* The parameters of `passes`. */
-struct passing {
-    struct arena *arena;
-    struct store *store;
-    const char *name, *worktree; /* the branch, and git's name for its worktree */
-};
-
-/* Is `path` the wanted file, or a directory above it? */
-static bool is_on_way(const char *path, const char *wanted)
-{
-    size_t size = strlen(path);
-    return strncmp(path, wanted, size) == 0 && (!wanted[size] || wanted[size] == '/');
-}
-
-static bool has_content(const struct passing *passing, const struct entry *entry, const char *wanted)
-{
-    enum { LARGEST = 4096 };
-    auto_buf struct buf text = {0};
-    struct err ignored;
-    struct git_position position;
-    if (store_read(passing->store, &entry->blob, LARGEST, &text, &ignored) <= 0)
-        return false;
-    return wanted ? strcmp(buf_text(&text), wanted) == 0 : git_position_parse(buf_text(&text), &position);
-}
-
-static bool passes(const struct passing *passing, const struct entry *before, const struct entry *after)
-{
-    static const char *const own[] = {"index", "ORIG_HEAD", "COMMIT_EDITMSG", "logs", "logs/HEAD"};
-    const char *path = after->path + strlen(".git/");
-    bool is_file = S_ISREG(after->mode) && after->content == CONTENT_STORED && !*after->linked_to;
-    if (!text_starts_with(after->path, ".git/") || !(is_file || S_ISDIR(after->mode)) ||
-        (before && (before->mode & S_IFMT) != (after->mode & S_IFMT)))
-        return false;
-    if (text_starts_with(path, "objects/"))
-        return !before && git_is_object_path(path + strlen("objects/"));
-    const char *ref = arena_printf(passing->arena, "refs/heads/%s", passing->name);
-    const char *log = arena_printf(passing->arena, "logs/%s", ref);
-    if (strcmp(path, ref) == 0)
-        return is_file && has_content(passing, after, NULL);
-    if (is_on_way(path, ref) || is_on_way(path, log))
-        return is_file == (strcmp(path, log) == 0);
-    const char *worktree = arena_printf(passing->arena, "worktrees/%s/", passing->worktree);
-    if (!text_starts_with(path, worktree))
-        return false;
-    path += strlen(worktree);
-    if (strcmp(path, "HEAD") == 0)
-        return is_file && has_content(passing, after,
-                                      arena_printf(passing->arena, "ref: refs/heads/%s\n", passing->name));
-    for (size_t i = 0; i < array_len(own); i++) {
-        if (strcmp(path, own[i]) == 0)
-            return is_file == (strcmp(path, "logs") != 0);
-    }
-    return false;
-}
-
-/*
- * Copies the entries that may pass. Removed files are left out: no file of a repository is deleted because a
- * sandbox deleted it.
- */
-static void filter(const struct passing *passing, const struct tree *before, const struct tree *after,
-                   struct tree *ret_before, struct tree *ret_after)
-{
-    ret_before->taken = before->taken;
-    ret_after->taken = after->taken;
-    for (size_t i = 0; i < after->entries.count; i++) {
-        struct entry entry = after->entries.at[i];
-        const struct entry *was = tree_find(before, entry.path);
-        if (!passes(passing, was, &entry))
-            continue;
-        entry.mode = S_ISREG(entry.mode) ? entry.mode & ~(uint32_t)0111 : entry.mode;
-        entry.attributes = was ? was->attributes : "";
-        entry.attributes_size = was ? was->attributes_size : 0;
-        if (was)
-            vec_push(&ret_before->entries, *was);
-        vec_push(&ret_after->entries, entry);
-    }
-}
-
-/* Replaces the files if nobody has changed them since; otherwise the changes wait as a review. */
-static int bring_in(struct arena *arena, const char *store, struct captured_tree *captured,
-                    const struct tree *before, const struct tree *after, struct err *err)
-{
-    struct record *record = &captured->record;
-    int folder_fd = captured->session.folder_fd;
-    struct transition transition = {.directory = store,
-                                    .workspace = record->workspace,
-                                    .from = before,
-                                    .to = after,
-                                    .keeps_objects = true};
-    decision_list decisions;
-    if (transition_decide(&transition, arena, &decisions, err) < 0 ||
-        repo_check_hold_broken(&transition, arena, &decisions, err) < 0)
-        return -1;
-    bool is_free = true;
-    for (size_t i = 0; i < decisions.count; i++) {
-        is_free &= decisions.at[i].course == COURSE_GO || decisions.at[i].course == COURSE_DONE;
-        if (decisions.at[i].breaks && !captured->breaks)
-            captured->breaks =
-                arena_printf(arena, "%s: %s", decisions.at[i].judged.change.path, decisions.at[i].why);
-    }
-    int result;
-    if (is_free) {
-        struct replaced replaced = {0};
-        result = transition_run(&transition, arena, &decisions, folder_fd, record, &replaced, err);
-        vec_free(&replaced.left_alone);
-    } else {
-        record->mode = RECORD_REVIEW;
-        record->state = STATE_WAITING;
-        result =
-            record_save_changes(folder_fd, before, after, err) < 0 ? -1 : record_save(folder_fd, record, err);
-    }
-    vec_free(&decisions);
-    return result;
-}
-
-int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *captured,
-               struct err *err)
-{
-    struct record *record = &captured->record;
-    int folder_fd = captured->session.folder_fd;
-    struct upper_request request = {.directory = store_directory,
-                                    .workspace = record->workspace,
-                                    .prefix = record->prefix,
-                                    .folder_fd = folder_fd,
-                                    .began = record->began};
-    auto_tree struct tree before = {0}, after = {0}, from = {0}, to = {0};
-    if (upper_read(&request, err) < 0 || tree_load(folder_fd, "before", &before, err) < 0 ||
-        tree_load(folder_fd, "after", &after, err) < 0)
-        return -1;
-    {
-        auto_store struct store store = STORE_NONE;
-        if (store_open(store_directory, &store, err) < 0)
-            return -1;
-        struct passing passing = {arena, &store, record->of, worktree_name(arena, record->of)};
-        filter(&passing, &before, &after, &from, &to);
-    }
-    clock_gettime(CLOCK_REALTIME, &record->ended);
-    record->changes = record_count_changes(&from, &to);
-    if (record->changes && bring_in(arena, store_directory, captured, &from, &to, err) < 0)
-        return -1;
-    if (record->changes == 0) {
-        record->state = STATE_DONE; /* the worktree stays */
-        if (record_save(folder_fd, record, err) < 0)
-            return -1;
-    }
-    captured->is_recorded = true;
-    return kept_aside_remove(folder_fd, NULL, err);
-}
-
 /* --- removing it -------------------------------------------------------------------------------------------------- */
 
 struct removal {
@@ -465,7 +310,7 @@ static int remove_inside(void *context, struct err *err)
 
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
 {
-    const char *admin = arena_printf(arena, ".git/worktrees/%s", worktree_name(arena, record->of));
+    const char *admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, record->of));
     const char *tree = tree_of(arena, state, record->workspace, record->of);
     auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
     if (top_fd < 0)

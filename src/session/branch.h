@@ -28,6 +28,12 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
     must_check;
 
-/* Brings the commits into the repository. If the branch has moved meanwhile, they wait for a review. */
+/*
+ * Brings the commits into the repository. If the branch has moved meanwhile, or git cannot read all that they lead to, they
+ * wait for a review. Adds the commits that change flagged files to the sightings; without flags nobody can ask git, and all wait.
+ */
 int branch_end(struct arena *arena, const char *store_directory, struct captured_tree *captured,
-               struct err *err) must_check;
+               struct flags *flags, struct err *err) must_check;
+
+/* "bawn-NAME", git's name for the worktree. */
+const char *branch_worktree_name(struct arena *arena, const char *name);

@@ -92,7 +92,7 @@ static int finish(const struct capture *capture, struct captured_tree *tree, str
                   struct err *err)
 {
     if (tree->record.mode == RECORD_BRANCH)
-        return branch_end(capture->loaded->policy.arena, capture->store, tree, err);
+        return branch_end(capture->loaded->policy.arena, capture->store, tree, flags, err);
     return tree->record.mode == RECORD_LIVE ? record_live(capture, tree, flags, err)
                                             : record_aside(capture, tree, err);
 }

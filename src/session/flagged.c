@@ -30,6 +30,8 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
         return arena_printf(arena, "%s %s", change->now->path, change->why);
     if (change->is_removed)
         return arena_printf(arena, "%s, which is flagged, was deleted", change->now->path);
+    if (change->breaks)
+        return arena_printf(arena, "%s %s", change->now->path, change->breaks);
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
                         : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",
@@ -89,7 +91,7 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
     for (size_t i = 0; i < flags->changes.count; i++) {
         const struct new_content *change = &flags->changes.at[i];
         struct err err = {0};
-        if (shall_keep(caller, hold->arena, change, &for_all)) {
+        if (!change->breaks && shall_keep(caller, hold->arena, change, &for_all)) {
             journal_event(&hold->session->journal, "kept", "path", change->now->path);
             kept++;
         } else if (flags_hold(flags, change, &err) < 0) {

@@ -9,9 +9,11 @@
 #include "base/pattern.h"
 #include "base/text.h"
 #include "git/config.h"
+#include "git/judge.h"
+#include "git/objects.h"
 #include "workspace/compare.h"
 
-enum { READ_MOST = 1024 * 1024 };
+enum { READ_MOST = 1024 * 1024, JUDGE_MOST = 256 * 1024 * 1024 };
 
 /* What must be true of a file's content, besides its name. */
 enum test {
@@ -244,6 +246,26 @@ static bool is_listed(const gate_reasons *reasons, const char *why)
     return false;
 }
 
+const char *gate_judge_git(const struct gate_change *change)
+{
+    struct git_inner inner = git_inner_of(change->path);
+    const struct entry *after = change->after;
+    bool is_object = after && S_ISREG(after->mode) && text_starts_with(inner.path, "objects/") &&
+                     git_is_object_path(inner.path + strlen("objects/"));
+    if (!inner.size || !after || is_object || git_is_control(inner.path))
+        return NULL;
+    auto_buf struct buf bytes = {0};
+    struct git_entry entry = {
+        .path = inner.path, .mode = after->mode, .links = after->links, .length = after->size};
+    size_t wanted = S_ISREG(after->mode) ? git_judge_wants(inner.path) : 0;
+    size_t most = after->size < JUDGE_MOST ? after->size : JUDGE_MOST; /* its first bytes may be enough */
+    if (wanted && change->read(change->context, after, wanted > most ? wanted : most, &bytes) != 1)
+        return "is too large to be read, or its content was not kept";
+    if (wanted)
+        entry.bytes = bytes_of(buf_text(&bytes), bytes.size < wanted ? bytes.size : wanted);
+    return git_judge(&entry);
+}
+
 void gate_judge(const struct gate_change *change, gate_reasons *reasons)
 {
     if (!change->after)
@@ -261,5 +283,8 @@ void gate_judge(const struct gate_change *change, gate_reasons *reasons)
             passes(table[i].test, change))
             vec_push(reasons, table[i].why);
     }
+    const char *live = reasons->count ? NULL : gate_judge_git(change);
+    if (live)
+        vec_push(reasons, live);
     judge_kind(change, reasons);
 }

@@ -22,5 +22,11 @@ struct gate_change {
 
 typedef VEC(const char *) gate_reasons; /* each a few words; static strings */
 
+/*
+ * Why the change is no inert data in a git directory, or NULL: a sentence without its subject (git/judge.h). Also NULL for what lies in
+ * no git directory, for git's control files, which have reasons of their own, and for objects, which git itself reads.
+ */
+const char *gate_judge_git(const struct gate_change *change);
+
 /* Adds the reasons why a person must approve the change; none if it may pass. */
 void gate_judge(const struct gate_change *change, gate_reasons *reasons);

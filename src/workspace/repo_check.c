@@ -13,6 +13,7 @@
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/future.h"
+#include "workspace/gate.h"
 
 enum {
     REF_LARGEST = 4096,
@@ -24,10 +25,12 @@ enum {
 static const char unreadable[] = "git could not read it";
 static const char names_missing_commit[] = "it names a commit that is not in the repository";
 static const char no_commit[] = "it would stand at a commit that is not in the repository";
+static const char leads_to_damage[] = "it leads to an object that is missing or damaged";
 
 struct check {
     struct future future;
     decision_list *decisions;
+    struct repo_findings findings;
     struct map broken; /* by directory: repositories of which a ref or an object is held back */
 };
 
@@ -116,7 +119,13 @@ static const char *why_line(struct future *future, const struct change *change, 
 struct lookup {
     const struct future *future;
     const char *objects; /* "….git/objects/" */
+    struct repo_findings findings;
 };
+
+static bool leads_astray(struct repo_findings findings, const char *digits)
+{
+    return text_is_among(digits, findings.broken, findings.broken_count);
+}
 
 /* One line of packed-refs: "HASH REF", "^HASH" for the target of a tag, or "# …". */
 static const char *why_packed(void *context, const char *line)
@@ -132,6 +141,8 @@ static const char *why_packed(void *context, const char *line)
     if (!git_position_parse(digits, &position) ||
         (is_peeled ? *space != '\0' : !*space || !git_ref_is_sound(space + 1)))
         return unreadable;
+    if (leads_astray(lookup->findings, digits))
+        return leads_to_damage;
     return future_has_object(lookup->future, lookup->objects, digits) ? NULL : names_missing_commit;
 }
 
@@ -140,7 +151,7 @@ static const char *why_content(struct check *check, const struct inner *inner, c
     auto_buf struct buf text = {0};
     struct git_position position;
     if (strcmp(inner->name, "packed-refs") == 0) {
-        struct lookup lookup = {&check->future, sibling(check, inner, "objects/")};
+        struct lookup lookup = {&check->future, sibling(check, inner, "objects/"), check->findings};
         return why_line(&check->future, change, GIT_PACKED_REFS_MOST, why_packed, &lookup);
     }
     if (!future_read_entry(&check->future, change->after, REF_LARGEST, &text))
@@ -150,7 +161,9 @@ static const char *why_content(struct check *check, const struct inner *inner, c
         return git_ref_is_sound(led_to) ? NULL : unreadable;
     if (!git_position_parse(buf_text(&text), &position))
         return unreadable;
-    return has_object(check, inner, position.digits) ? NULL : no_commit;
+    if (!has_object(check, inner, position.digits))
+        return no_commit;
+    return leads_astray(check->findings, position.digits) ? leads_to_damage : NULL;
 }
 
 /* --- the index ---------------------------------------------------------------------------------------------------- */
@@ -250,7 +263,7 @@ static const char *why_commit(void *context, const char *line)
 
 static const char *why_shallow(struct future *future, const struct change *change, const char *objects)
 {
-    struct lookup lookup = {future, objects};
+    struct lookup lookup = {.future = future, .objects = objects};
     return why_line(future, change, SHALLOW_MOST, why_commit, &lookup);
 }
 
@@ -290,13 +303,35 @@ static const char *why_removal(const struct check *check, const struct inner *in
 }
 
 /* An empty file is what a crash leaves of an object. */
-static const char *why_object(const struct inner *inner, const struct decision *decision)
+static const char *why_object(const struct check *check, const struct inner *inner,
+                              const struct decision *decision)
 {
-    if (!git_is_object_path(inner->name + strlen("objects/")))
+    const char *name = inner->name + strlen("objects/");
+    if (!git_is_object_path(name))
         return NULL;
+    if (text_is_among(name, check->findings.damaged, check->findings.damaged_count))
+        return "it is damaged";
     return decision->judged.now.path                  ? "git never changes an object"
            : decision->judged.change.after->size == 0 ? unreadable
                                                       : NULL;
+}
+
+static int read_for_judge(void *context, const struct entry *entry, size_t most, struct buf *ret_bytes)
+{
+    return future_read_bytes(context, entry, most, ret_bytes);
+}
+
+/*
+ * What no git makes is held back whatever the user allows: links and pipes, and files that git reads as data and that do not have
+ * their form. What git makes and obeys, such as an unfinished rebase, is the user's decision (gate.c).
+ */
+static const char *why_not_data(struct check *check, const struct inner *inner, const struct change *change)
+{
+    struct gate_change judged = {change->path, change->before, change->after, read_for_judge, &check->future};
+    bool is_file = S_ISREG(change->after->mode);
+    bool is_data =
+        is_index(inner) || is_shallow(inner) || is_position(inner) || text_starts_with(inner->name, "logs/");
+    return !S_ISDIR(change->after->mode) && (!is_file || is_data) ? gate_judge_git(&judged) : NULL;
 }
 
 /* Returns why the change must be held back, or NULL. */
@@ -310,7 +345,7 @@ static const char *why_broken(struct check *check, const struct inner *inner, co
     if (!(change->what & of_content))
         return NULL;
     if (text_starts_with(inner->name, "objects/"))
-        return is_directory ? NULL : why_object(inner, decision);
+        return is_directory ? NULL : why_object(check, inner, decision);
     if (is_index(inner))
         return why_index(&check->future, change, sibling(check, inner, "objects/"));
     if (is_shallow(inner))
@@ -398,6 +433,9 @@ static void hold_all(struct check *check)
         struct inner inner = inner_of(decision->judged.change.path);
         bool goes = decision->course == COURSE_GO && inner.git_size;
         const char *why = goes ? why_broken(check, &inner, decision) : NULL;
+        unsigned of_content = CHANGE_ADDED | CHANGE_KIND | CHANGE_CONTENT | CHANGE_TARGET;
+        if (goes && !why && decision->judged.change.after && decision->judged.change.what & of_content)
+            why = why_not_data(check, &inner, &decision->judged.change);
         if (why)
             hold(check, &inner, decision, why);
     }
@@ -416,10 +454,10 @@ static void hold_all(struct check *check)
     }
 }
 
-int repo_check_hold_broken(const struct transition *transition, struct arena *arena, decision_list *decisions,
-                           struct err *err)
+int repo_check_hold_broken(const struct transition *transition, struct arena *arena,
+                           struct repo_findings findings, decision_list *decisions, struct err *err)
 {
-    struct check check = {.decisions = decisions};
+    struct check check = {.decisions = decisions, .findings = findings};
     int result = future_begin(transition, arena, decisions, &check.future, err);
     if (result == 0)
         hold_all(&check);

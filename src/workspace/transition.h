@@ -58,9 +58,18 @@ int transition_finish(const char *directory, int folder_fd, struct arena *arena,
 /*
  * Checks what a sandbox wrote to a git repository before it is applied. A branch without its commit, a HEAD without a
  * meaning or an unreadable index would leave the user with a broken repository. Objects are looked up by name only:
- * nothing is unpacked, and git does not run.
+ * nothing is unpacked, and git does not run here. What git says of the objects comes from the caller.
  */
 
+/* What git found when it read the objects that would come: session/arrivals.h. */
+struct repo_findings {
+    const char *const *broken; /* positions that lead to something missing or damaged */
+    size_t broken_count;
+    const char *const *damaged; /* files below objects/ */
+    size_t damaged_count;
+};
+
 /* Holds back the decisions that would break a repository. Called after all other decisions are made. */
-int repo_check_hold_broken(const struct transition *transition, struct arena *arena, decision_list *decisions,
-                           struct err *err) must_check;
+int repo_check_hold_broken(const struct transition *transition, struct arena *arena,
+                           struct repo_findings findings, decision_list *decisions, struct err *err)
+    must_check;

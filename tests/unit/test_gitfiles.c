@@ -229,23 +229,57 @@ TEST(refs_that_are_old)
     machine_put("/r/.git/HEAD", "ref: refs/heads/main\n");
     machine_put("/r/.git/refs/heads/main", "ce013625030ba8dba906f756967f9e9ca394464a\n");
     machine_put("/r/.git/packed-refs", "# pack-refs\nda39a3ee5e6b4b0d3255bfef95601890afd80709 refs/tags/x\n"
-                                       "^ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56\n");
+                                       "^ee971065aaa017e0632a8ca6c77bb3bf8b1dfc56\n"
+                                       "da39a3ee5e6b4b0d3255bfef95601890afd80709 refs/heads/main\n");
     const char *git_dir = arena_printf(&arena, "%s/r/.git", machine.path);
     struct timespec later, past = {.tv_sec = 1};
     clock_gettime(CLOCK_REALTIME, &later);
     later.tv_sec++;
-    git_hashes hashes = {0};
-    git_refs_before(git_dir, later, 10, &hashes);
-    CHECK_INT(hashes.count, 3);
-    hashes.count = 0;
-    git_refs_before(git_dir, later, 2, &hashes);
-    CHECK_INT(hashes.count, 2);
-    hashes.count = 0;
-    git_refs_before(git_dir, past, 10, &hashes);
-    CHECK_INT(hashes.count, 0);
-    vec_free(&hashes);
+    struct git_refs refs = {0}, none = {0};
+    git_refs_read(git_dir, later, &arena, &refs);
+    CHECK_INT(refs.list.count, 2);
+    CHECK_STR(git_refs_find(&refs, "refs/heads/main")->at.digits, "ce013625030ba8dba906f756967f9e9ca394464a");
+    CHECK(git_refs_find(&refs, "refs/tags/x")->is_packed);
+    CHECK(!refs.unread);
+    git_refs_read(git_dir, past, &arena, &none);
+    CHECK_INT(none.list.count, 0);
+    git_refs_free(&refs);
     machine_remove();
     arena_free(&arena);
+}
+
+TEST(refs_as_git_reads_them)
+{
+    machine_make();
+    machine_put("/r/.git/HEAD", "CE013625030BA8DBA906F756967F9E9CA394464A and more\n");
+    machine_put("/r/.git/refs/heads/1/2/3/4/5/6/7/8/9/10/deep", "ce013625030ba8dba906f756967f9e9ca394464a");
+    machine_put("/r/.git/refs/heads/junk", "junk\n");
+    machine_put("/r/.git/refs/heads/led", "ref:refs/heads/main\n");
+    const char *git_dir = arena_printf(&arena, "%s/r/.git", machine.path);
+    const struct timespec always = {.tv_sec = INT64_MAX};
+    struct git_refs refs = {0};
+    git_refs_read(git_dir, always, &arena, &refs);
+    CHECK_INT(refs.list.count, 2);
+    CHECK_STR(git_refs_find(&refs, "HEAD")->at.digits, "ce013625030ba8dba906f756967f9e9ca394464a");
+    CHECK(!refs.unread);
+    machine_put("/r/.git/refs/heads/astray", "ref: ORIG_HEAD\n");
+    refs.list.count = 0;
+    git_refs_read(git_dir, always, &arena, &refs);
+    CHECK(refs.unread && strstr(refs.unread, "/r/.git/refs/heads/astray"));
+    git_refs_free(&refs);
+    CHECK(git_ref_is_branch_or_tag("HEAD") && git_ref_is_branch_or_tag("refs/remotes/origin/main"));
+    CHECK(!git_ref_is_branch_or_tag("refs/stash") && !git_ref_is_branch_or_tag("ORIG_HEAD"));
+    machine_remove();
+    arena_free(&arena);
+}
+
+TEST(objects_have_the_hash_that_names_them)
+{
+    const struct bytes content = bytes_of("hello\n", 6);
+    CHECK(git_object_is("blob", content, "ce013625030ba8dba906f756967f9e9ca394464a", SHA1_DIGITS));
+    CHECK(!git_object_is("tree", content, "ce013625030ba8dba906f756967f9e9ca394464a", SHA1_DIGITS));
+    CHECK(git_object_is("blob", content, "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4",
+                        SHA256_DIGITS));
 }
 
 /* The index of a pack with two objects, 11… and 1122…. */

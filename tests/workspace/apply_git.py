@@ -12,6 +12,11 @@ COMMIT = f"{ME} commit -qam two"
 REMOVE = "f=$(git rev-parse HEAD | sed 's,..,&/,'); rm -f .git/objects/$f"  # the commit, of which $f is the file
 GONE = "it would stand at a commit that is not in the repository"
 JUNK = "git could not read it"
+# Writes an index with one entry of any name for the object in $o, as no git would.
+FORGED_INDEX = ("python3 - $o <<'END'\nimport hashlib, struct, sys\nname = b'{}'\n"
+                "entry = struct.pack('>10L', 0, 0, 0, 0, 0, 0, 0o100644, 0, 0, 5) + bytes.fromhex(sys.argv[1]) + struct.pack('>H', len(name)) + name\n"
+                "entry += bytes(8 - len(entry) % 8)\ntext = b'DIRC' + struct.pack('>2L', 2, 1) + entry\n"
+                "open('.git/index', 'wb').write(text + hashlib.sha1(text).digest())\nEND\n:")
 
 
 def is_held_back(project, *wanted):
@@ -161,3 +166,30 @@ def test_written_index(place):
     project.inside("printf x | dd of=.git/index bs=1 seek=60 conv=notrunc 2>&1", "--review")
     assert JUNK in project.bawn("apply", "--allow-risky", status=1)
     project.git("status", "--short")
+
+
+@claim("apply: what is no inert data in a git directory waits or is kept out, with its reason; what git writes arrives")
+def test_inert(place):
+    scratch.need("git")
+    for number, (script, path, why, is_allowed) in enumerate((
+            ("ln -sf config .git/COMMIT_EDITMSG", "COMMIT_EDITMSG", "is a symbolic link", False),
+            ("rm -f .git/packed-refs; mkfifo .git/packed-refs", "packed-refs", "", False),
+            ("echo git >.git/unheard-of", "unheard-of", "", True),
+            ("mkdir -p .git/objects/info; echo /elsewhere >.git/objects/info/alternates", "objects/info/alternates", "", True),
+            ("mkdir -p .git/info; echo '* filter=x' >.git/info/attributes", "info/attributes", "", True),
+            ("mkdir .git/rebase-merge; echo pick >.git/rebase-merge/git-rebase-todo", "rebase-merge/git-rebase-todo", "", True),
+            ("o=$(echo evil | git hash-object -w --stdin); " + FORGED_INDEX.format("../outside"), "index", "", False),
+            ("o=$(echo evil | git hash-object -w --stdin); " + FORGED_INDEX.format(".git/hooks/post-checkout"), "index", "", False))):
+        project = repository(place, f"inert-{number}")
+        project.inside(f"{script}; echo more >>a", "--review")
+        said = project.bawn("apply", status=1)
+        assert re.search(f"kept  [.]git/{path}: .*{why}", said), (script, said)
+        same((script, project.read("a"), project.git("status", "--short")), (script, "one\nmore\n", " M a\n"))
+        said = project.bawn("apply", "--allow-risky", status=0 if is_allowed else 1)
+        same((script, f"kept  .git/{path}: " in said), (script, not is_allowed))
+    project = repository(place, "inert-control")
+    project.inside(f"echo more >>a; {ME} commit -qam two; {ME} tag -am t t; git branch b; git stash -q || true; git gc -q; "
+                   f"echo again >>a; {ME} commit -qam three; git reset -q --hard HEAD~1; git notes list; echo x >>.git/info/exclude", "--review")
+    project.bawn("apply")
+    same(project.git("log", "--format=%s"), "two\none\n")
+    project.git("fsck", "--strict")

@@ -138,3 +138,21 @@ def test_refused(place):
     same(project.read("a"), "one\nx\n")
     project.bawn("undo", "--to", "0s")
     same(project.read("a"), "one\n")
+
+
+@claim("checkpoints: what was held aside at the end of the run does not come back unseen; --force brings it, and what was there before comes")
+def test_settled(place):
+    scratch.need("git")
+    project = repository(place, "checkpoint-settled")
+    project.write("AGENTS.md", "mine\n")
+    run = Checkpointed(project)
+    run.step("echo evil >CLAUDE.md; git init -q lib; git -C lib config core.fsmonitor 'touch pwned'; rm AGENTS.md; echo x >>a")
+    run.step("echo mine >AGENTS.md; echo y >>a")
+    run.end()
+    same([(project.path / name).exists() for name in ("CLAUDE.md", "lib/.git/config")], [False, False])  # held aside
+    moment = run.times()[0]
+    said = project.bawn("undo", "--to", moment, status=1)
+    assert "kept  CLAUDE.md: risky, because: " in said and "kept  lib/.git/config: risky, because: " in said, said
+    same([(project.path / name).exists() for name in ("CLAUDE.md", "lib/.git/config")] + [project.read("a")], [False, False, "one\nx\n"])
+    project.bawn("undo", "--force", "--to", moment)
+    same(project.read("CLAUDE.md"), "evil\n")  # the control

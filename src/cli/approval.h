@@ -1,0 +1,29 @@
+/* Which changes and commits a person must approve. On a terminal the person is asked; elsewhere they wait. */
+#pragma once
+
+#include "cli/world.h"
+#include "report/patch.h"
+#include "session/arrivals.h"
+
+struct approval {
+    const struct world *world;
+    struct patch patch;
+    const char *override; /* what approves all of it: "--allow-risky applies it" */
+    /*
+     * Not NULL: only what the end of a live run settles needs approval (flagged files, files in git directories), and only
+     * where this tree does not have it as it is.
+     */
+    const struct tree *known;
+};
+
+/* Callbacks of struct dialogue; `approval` is a struct approval. Return why it waits, or NULL. */
+const char *approval_of_change(void *approval, const struct change *change);
+const char *approval_of_commits(void *approval, const struct arrivals *arrivals,
+                                const decision_list *decisions);
+
+/*
+ * Why the commits need approval, or NULL: "its commits change files that wait for your word: 1234567890 (CLAUDE.md)", or that
+ * they could not be checked. A path counts if the policy flags or freezes it, or if the session's own change of it is risky.
+ */
+const char *approval_reason_of_commits(const struct patch *patch, const struct arrivals *arrivals,
+                                       const decision_list *decisions);

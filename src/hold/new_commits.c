@@ -1,0 +1,237 @@
+#include "hold/new_commits.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/text.h"
+
+enum { MOST_COMMITS = 20000, MOST_BAD = 100 };
+
+/*
+ * Lines of its input: HASH, a new position; ^HASH, an old one; !HASH, an object known to be bad; +NAME, the index of a new
+ * pack. Lines of its output: "broken HASH", "unread HASH", "damaged FILE", "older PACK" (a damaged pack that holds older
+ * objects, too); then the answers of `cat-file --batch`; then "log" and what git logs. Of a partial clone, as its frozen
+ * configuration says, what can be fetched may be missing.
+ */
+static const char script[] =
+    "test $# -eq 0 || export GIT_DIR=\"$1\"\n"
+    "sed -n -e '/^\\^/w /tmp/old' -e '/^[0-9a-f]/w /tmp/new' -e 's/^!//w /tmp/bad' -e 's/^+//w /tmp/packs' || exit\n"
+    "walk() {\n"
+    "    cat \"$1\" /tmp/old | git rev-list --objects --verify-objects \"$2\" $promised --stdin >/tmp/walked 2>/tmp/errors || return\n"
+    "    test -s /tmp/errors && grep -q '^error: ' /tmp/errors && return 1\n"
+    "    test ! -s /tmp/bad || { cut -d' ' -f1 /tmp/walked | grep -qxFf /tmp/bad && return 1; return 0; }\n"
+    "}\n"
+    "one_by_one() {\n"
+    "    git rev-list --max-count=1 --ignore-missing --stdin </tmp/old >/dev/null 2>&1 || test ! -s /tmp/old || exit\n"
+    "    : >/tmp/sound; left=100\n"
+    "    git config --get-regexp '^(extensions\\.partialclone|remote\\..*\\.promisor)$' >/dev/null &&\n"
+    "        promised=--exclude-promisor-objects\n"
+    "    git cat-file --batch-check </tmp/new >/tmp/kinds 2>/dev/null\n"
+    "    while read -r tip; do\n"
+    "        left=$((left - 1)); echo \"$tip\" >/tmp/one\n"
+    "        if test $left -lt 0; then echo \"unread $tip\"\n"
+    "        elif grep -q \"^$tip [a-z]* [0-9]*$\" /tmp/kinds && walk /tmp/one --ignore-missing; then cat /tmp/one >>/tmp/sound\n"
+    "        else echo \"broken $tip\"; fi\n"
+    "    done </tmp/new\n"
+    "}\n"
+    "diagnose() {\n"
+    "    objects=$(git rev-parse --git-path objects)\n"
+    "    format=$(git rev-parse --show-object-format 2>/dev/null || echo sha1)\n"
+    "    (unset GIT_OBJECT_DIRECTORY; git init -q --bare --template= --object-format=\"$format\" /tmp/empty) &&\n"
+    "        GIT_OBJECT_DIRECTORY=$objects git --git-dir=/tmp/empty fsck --no-full --no-dangling --no-progress 2>&1 |\n"
+    "        sed -n -e 's,.*: object corrupt or missing: .*/\\(../[0-9a-f]*\\)$,damaged \\1,p' \\\n"
+    "            -e 's,.*: hash-path mismatch\\, found at: .*/\\(../[0-9a-f]*\\)$,damaged \\1,p'\n"
+    "    cut -c2- /tmp/old >/tmp/olds\n"
+    "    while read -r pack; do\n"
+    "        git verify-pack \"$objects/pack/$pack\" >/dev/null 2>&1 && continue\n"
+    "        git show-index <\"$objects/pack/$pack\" 2>/dev/null | grep -qFf /tmp/olds && echo \"older $pack\" ||\n"
+    "            echo \"damaged pack/$pack\"\n"
+    "    done </tmp/packs\n"
+    "}\n"
+    "sound=/tmp/new promised=\n"
+    "walk /tmp/new --objects || {\n"
+    "    sound=/tmp/sound; one_by_one; diagnose\n"
+    "    test -s /tmp/sound || { echo log; exit 0; }\n"
+    "    walk /tmp/sound --ignore-missing || exit\n"
+    "}\n"
+    "git cat-file --batch-check='%(objectname) %(objecttype) %(rest)' </tmp/walked >/tmp/kinds &&\n"
+    "    sed -e '/^[0-9a-f]* blob /d' -e 's/ .*//' /tmp/kinds >/tmp/checked &&\n"
+    "    git cat-file --batch </tmp/checked && echo log && cat $sound /tmp/old |\n"
+    "    git log --format=%H --name-only -z -c --no-renames --no-ext-diff --no-show-signature --max-count=20001 \\\n"
+    "        --ignore-missing --stdin\n";
+
+struct asking {
+    const struct new_commits_question *question;
+    struct new_commits *found;
+    struct buf input;
+    size_t digits; /* of a hash in this repository */
+    size_t bad;    /* objects that do not have the hash that names them */
+    bool has_log;
+};
+
+/* --- the question ------------------------------------------------------------------------------------------------- */
+
+static void note(struct map *positions, const struct git_refs *refs)
+{
+    vec_each (const struct git_ref, ref, &refs->list)
+        *map_at(positions, ref->at.digits, strlen(ref->at.digits)) = positions;
+}
+
+/* Returns whether any position is new. */
+static bool add_positions(struct asking *asking)
+{
+    const struct new_commits_question *question = asking->question;
+    struct map known = {0};
+    bool has_new = false;
+    note(&known, question->before);
+    vec_each (const struct git_ref, ref, &question->after->list) {
+        void **place = map_at(&known, ref->at.digits, strlen(ref->at.digits));
+        if (*place)
+            continue;
+        *place = asking;
+        asking->digits = strlen(ref->at.digits);
+        buf_printf(&asking->input, "%s\n", ref->at.digits);
+        has_new = true;
+    }
+    vec_each (const struct git_ref, ref, &question->before->list)
+        buf_printf(&asking->input, "^%s\n", ref->at.digits);
+    for (size_t i = 0; i < question->pack_count; i++)
+        buf_printf(&asking->input, "+%s\n", question->packs[i]);
+    map_free(&known);
+    return has_new;
+}
+
+static void leave_unchecked(struct new_commits *found, const char *why)
+{
+    if (!found->unchecked)
+        found->unchecked = why;
+}
+
+/* --- the answer --------------------------------------------------------------------------------------------------- */
+
+/* Takes a line that begins with this word. Returns the rest of the line, or NULL. */
+static const char *take_line(struct arena *arena, struct bytes *text, const char *word)
+{
+    size_t size = strlen(word);
+    const char *end =
+        text->size > size && memcmp(text->at, word, size) == 0 ? memchr(text->at, '\n', text->size) : NULL;
+    if (!end)
+        return NULL;
+    const char *rest = arena_copy(arena, text->at + size, (size_t)(end - text->at) - size);
+    *text = bytes_of(end + 1, text->size - (size_t)(end + 1 - text->at));
+    return rest;
+}
+
+static void read_findings(struct asking *asking, struct bytes *text)
+{
+    struct arena *arena = asking->question->arena;
+    for (const char *rest;;) {
+        if ((rest = take_line(arena, text, "broken ")))
+            vec_push(&asking->found->broken, rest);
+        else if ((rest = take_line(arena, text, "damaged ")))
+            vec_push(&asking->found->damaged, rest);
+        else if (take_line(arena, text, "unread "))
+            leave_unchecked(asking->found, "there are too many refs beside one that git cannot read");
+        else if ((rest = take_line(arena, text, "older ")))
+            leave_unchecked(asking->found,
+                            arena_printf(arena, "%s is damaged, and holds older objects, too", rest));
+        else
+            return;
+    }
+}
+
+/* Adds the objects that do not have the hash that names them to the question. */
+static void read_objects(struct asking *asking, struct bytes *text)
+{
+    struct arena *arena = asking->question->arena;
+    struct git_answer answer;
+    while (!(asking->has_log = take_line(arena, text, "log") != NULL) &&
+           git_answer_take(arena, text, &answer)) {
+        size_t digits = strlen(answer.name);
+        if (bytes_known(answer.content) && digits == asking->digits &&
+            git_object_is(answer.kind, answer.content, answer.name, digits))
+            continue;
+        if (asking->bad++ < MOST_BAD)
+            buf_printf(&asking->input, "!%s\n", answer.name);
+    }
+}
+
+static bool is_hash(struct bytes word, size_t digits)
+{
+    for (size_t i = 0; i < word.size; i++) {
+        if (!strchr("0123456789abcdef", word.at[i]) || !word.at[i])
+            return false;
+    }
+    return word.size == digits;
+}
+
+/* "COMMIT NUL newline FILE NUL FILE NUL COMMIT NUL …", the last NUL perhaps missing. */
+static void read_log(struct asking *asking, struct bytes text)
+{
+    struct new_commits *found = asking->found;
+    while (text.size) {
+        const char *end = memchr(text.at, '\0', text.size);
+        struct bytes word = bytes_of(text.at, end ? (size_t)(end - text.at) : text.size);
+        text = bytes_of(text.at + word.size + (end != NULL), text.size - word.size - (end != NULL));
+        const char *copy = arena_copy(asking->question->arena, word.at, word.size);
+        if (is_hash(word, asking->digits))
+            vec_push(&found->commits, (struct new_commit){.name = copy});
+        else if (found->commits.count)
+            vec_push(&found->commits.at[found->commits.count - 1].files, copy + (*copy == '\n'));
+    }
+    if (found->commits.count > MOST_COMMITS)
+        leave_unchecked(found, "there are more than 20,000 new commits");
+}
+
+/* Returns whether all is known: false where objects turned out to be bad, and the question must be asked again. */
+static bool ask_once(struct asking *asking)
+{
+    const struct new_commits_question *question = asking->question;
+    const char *const command[] = {"sh", "-c", script, "sh", question->git_dir, NULL};
+    auto_buf struct buf output = {0};
+    int result = question->ask(question->context, question->work_tree, command, &asking->input, &output);
+    struct bytes text = bytes_of(buf_text(&output), output.size);
+    read_findings(asking, &text);
+    read_objects(asking, &text);
+    if (asking->bad)
+        return false;
+    if (result == 0 && asking->has_log)
+        read_log(asking, text);
+    else
+        leave_unchecked(asking->found, "git failed, or needed too long");
+    return true;
+}
+
+void new_commits_find(const struct new_commits_question *question, struct new_commits *ret_found)
+{
+    *ret_found = (struct new_commits){0};
+    struct asking asking = {.question = question, .found = ret_found};
+    if (question->before->unread || question->after->unread)
+        leave_unchecked(ret_found, arena_printf(question->arena, "%s cannot be read as a ref",
+                                                question->after->unread ? question->after->unread
+                                                                        : question->before->unread));
+    bool has_new = add_positions(&asking);
+    if (has_new && !question->ask)
+        leave_unchecked(ret_found, "git cannot be asked");
+    else if (has_new && !ask_once(&asking)) {
+        asking.bad = 0;
+        ret_found->broken.count = ret_found->damaged.count = 0;
+        if (!ask_once(&asking))
+            leave_unchecked(ret_found, "there are too many damaged objects");
+    }
+    buf_free(&asking.input);
+}
+
+void new_commits_free(struct new_commits *found)
+{
+    vec_each (struct new_commit, commit, &found->commits)
+        vec_free(&commit->files);
+    vec_free(&found->commits);
+    vec_free(&found->broken);
+    vec_free(&found->damaged);
+}
+
+bool new_commits_is_broken(const struct new_commits *found, const char *digits)
+{
+    return text_is_among(digits, found->broken.at, found->broken.count);
+}

@@ -1,0 +1,50 @@
+/*
+ * What refs bring that were moved: git reads every object that their new positions reach and the old ones did not, and
+ * lists the commits among them with the files that they change.
+ *
+ * Theory of operation. One script of git commands runs in a sandbox of its own (read-only, no network, bounded in time and
+ * output). Its input are the new positions and, with a caret, the old ones, so that it costs as much as is new.
+ *
+ *   1. `rev-list --verify-objects` walks from the new positions. It fails where an object is missing or cannot be unpacked,
+ *      and where the content of a blob does not have the hash that names it.
+ *   2. `cat-file --batch` prints the commits, trees and tags among them. new_commits.c compares their hashes itself, because
+ *      git believes their names until `git fsck`.
+ *   3. `log --name-only` lists the commits.
+ *
+ * Where the walk fails, or a hash is not right, each position is walked by itself: the sound ones are listed, the others are
+ * `broken`. Whatever a limit or an error cuts off is `unchecked`, and never passes for sound.
+ */
+#pragma once
+
+#include "hold/versions.h"
+
+struct new_commits_question {
+    struct arena *arena;
+    versions_ask *ask; /* NULL: nobody can be asked, and nothing is checked */
+    void *context;
+    const char *work_tree;
+    const char *git_dir; /* NULL: that of the work tree */
+    const struct git_refs *before, *after;
+    const char *const
+        *packs; /* indexes of packs that are new, "pack-….idx": looked at only where something is broken */
+    size_t pack_count;
+};
+
+struct new_commit {
+    const char *name;
+    VEC(const char *) files; /* that it changes, relative to the work tree */
+};
+
+struct new_commits {
+    VEC(const char *) broken; /* positions that lead to something missing or damaged */
+    VEC(const char *)
+    damaged; /* files of the object store that git cannot read: "ab/cdef…", "pack/pack-….idx" */
+    VEC(struct new_commit) commits;
+    const char *unchecked; /* why something was not looked at, or NULL */
+};
+
+/* Asks git nothing if no ref was moved to a position that no ref had before. */
+void new_commits_find(const struct new_commits_question *question, struct new_commits *ret_found);
+void new_commits_free(struct new_commits *found);
+
+bool new_commits_is_broken(const struct new_commits *found, const char *digits);

@@ -1,0 +1,29 @@
+/*
+ * What an apply or the end of --branch would bring into a repository, looked at before a ref moves: git reads the new
+ * objects in a sandbox, from a folder of their own beside the repository's objects (hold/new_commits.h).
+ */
+#pragma once
+
+#include "hold/new_commits.h"
+#include "session/caller.h"
+#include "workspace/transition.h"
+
+struct arrivals {
+    bool are_asked_for; /* a ref of the workspace's own repository moves */
+    struct new_commits found;
+};
+
+/*
+ * Looks at the decisions to go. `folder` is that of the session, as a path and as a descriptor: the objects lie there for the
+ * time of the look.
+ */
+int arrivals_find(const struct caller *caller, struct arena *arena, const struct transition *transition,
+                  const decision_list *decisions, const char *folder, int folder_fd,
+                  struct arrivals *ret_arrivals, struct err *err) must_check;
+void arrivals_free(struct arrivals *arrivals);
+
+/* For repo_check_hold_broken(). */
+struct repo_findings arrivals_findings(const struct arrivals *arrivals);
+
+/* Is it a path of the workspace's own repository? */
+bool arrivals_concern(const char *path);

@@ -1,0 +1,130 @@
+"""apply and review of commits: git has read all that they lead to, and those that change flagged files wait for a person."""
+import re
+import shutil
+import subprocess
+
+import scratch
+from lab import repository
+from scratch import Project, same
+from walk import Terminal
+
+claim = scratch.Claims()
+ME = "git -c user.name=t -c user.email=t@x"
+TWO = f"echo two >>a; {ME} commit -qam two; f() {{ echo .git/objects/$(git rev-parse $1 | sed 's,..,&/,'); }}; "
+FORGE = ("python3 -c 'import sys, zlib; text = sys.stdin.buffer.read(); "
+         "sys.stdout.buffer.write(zlib.compress(sys.argv[1].encode() + b\" %d\" % len(text) + b\"\\0\" + text))' ")
+DAMAGE = {
+    "a file that is junk": "c=$(f HEAD:a); chmod 644 $c; echo junk >$c",
+    "a tree that is missing": "rm -f $(f 'HEAD^{tree}')",
+    "a file of another content than its name says": f"c=$(f HEAD:a); chmod 644 $c; echo other | {FORGE} blob >$c",
+    "a commit of another content than its name says":
+        f"c=$(f HEAD); chmod 644 $c; (git cat-file commit HEAD; echo more) | {FORGE} commit >x; mv -f x $c",
+    "a pack that is cut off": "git rev-list --objects main ^main~1 | cut -d' ' -f1 | git pack-objects -q .git/objects/pack/pack; "
+                              "git prune-packed -q; for p in .git/objects/pack/*.pack; do chmod 644 $p; truncate -s -25 $p; done",
+}
+KEPT = re.compile("kept  .git/refs/heads/main: it (leads to an object that is missing or damaged|would stand at a commit that is not in the repository)")
+WAITS = "its commits change files that wait for your word: "
+
+
+def host_git(project):
+    """How the host's git ends in there."""
+    return [subprocess.run(words, cwd=project.path, env=project.place.environment, check=False, capture_output=True,
+                           timeout=60, stdin=subprocess.DEVNULL).returncode
+            for words in (["git", "for-each-ref"], ["git", "log", "--all"], ["git", "fsck", "--no-dangling"], ["git", "gc", "-q"])]
+
+
+def objects(project):
+    return sorted(path.name for path in (project.path / ".git/objects").rglob("*") if path.is_file())
+
+
+@claim("apply: a branch does not go to a commit of which something is missing or damaged, and git on the host works")
+def test_damaged(place):
+    scratch.need("git", "python3")
+    for number, (name, act) in enumerate(DAMAGE.items()):
+        project = repository(place, f"damaged-{number}")
+        outside = project.path.with_name(f"damaged-{number}-outside")
+        shutil.copytree(project.path, outside, symlinks=True)
+        subprocess.run(["sh", "-euc", TWO + act], cwd=outside, env=place.environment, check=True, capture_output=True)
+        assert any(host_git(Project(place, outside.name))), f"the control of {name}"
+        project.inside(TWO + act, "--review")
+        said = project.bawn("apply", "--allow-risky", status=1)
+        assert KEPT.search(said), (name, said)
+        same((name, host_git(project), project.git("log", "--format=%s")), (name, [0, 0, 0, 0], "one\n"))
+        same((name, project.read("a")), (name, "one\ntwo\n"))
+    project = repository(place, "sound")  # the control
+    project.inside(TWO, "--review")
+    project.bawn("apply")
+    same((host_git(project), project.git("log", "--format=%s")), ([0, 0, 0, 0], "two\none\n"))
+
+
+@claim("apply: commits that change flagged files wait with them, refs and objects; --allow-risky takes both")
+def test_flagged(place):
+    scratch.need("git")
+    for number, (script, files) in enumerate((
+            ("echo evil >CLAUDE.md; echo more >>a; git add .", "CLAUDE.md"),
+            ("echo all: >Makefile; echo more >>a; git add .", "Makefile"),
+            (f"git switch -qc side; echo evil >CLAUDE.md; git add .; {ME} commit -qm side; git switch -q main; echo more >>a", "CLAUDE.md"))):
+        project = repository(place, f"flagged-{number}")
+        before = objects(project)
+        project.inside(f"{script}; {ME} commit -qam two", "--review")
+        said = project.bawn("apply", status=1)
+        assert f"risky, because: {WAITS}" in said and f"({files})" in said, said
+        same((project.git("log", "--format=%s", "--all"), objects(project), project.read("a")), ("one\n", before, "one\nmore\n"))
+        project.bawn("apply", "--allow-risky")
+        same(project.git("log", "-1", "--format=%s"), "two\n")
+        project.git("fsck", "--strict")
+    project = repository(place, "path-alone")
+    project.inside(f"echo evil >CLAUDE.md; echo more >>a; git add .; {ME} commit -qm two", "--review")
+    same("commits" in project.bawn("apply", "a"), False)  # which are none of it
+    project = repository(place, "unflagged")  # the control
+    project.inside(f"echo more >>a; {ME} commit -qam two", "--review")
+    project.bawn("apply")
+    same(project.git("log", "--format=%s"), "two\none\n")
+
+
+@claim("apply on a terminal: the commits that change flagged files are asked about once, by the files that they change")
+def test_asked(place):
+    scratch.need("git")
+    for answer, commits in (("n", "one\n"), ("y", "two\none\n")):
+        project = repository(place, f"asked-{answer}")
+        project.inside(f"echo evil >CLAUDE.md; git add .; {ME} commit -qm two", "--review")
+        printed, _ = place.terminal(project.path, ("apply",), ("Apply this all the same?", b"n\n"),
+                                    ("Apply the commits all the same?", answer.encode() + b"\n"), ("Apply what", b"y\n"))
+        assert WAITS in printed and "(CLAUDE.md)" in printed, printed
+        same((answer, project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), (answer, commits, False))
+
+
+@claim("review: a repository whose commits change flagged files says so, and is left out of what A takes")
+def test_reviewed(place):
+    scratch.need("git")
+    project = repository(place, "reviewed")
+    project.inside(f"echo evil >CLAUDE.md; echo more >>a; git add .; {ME} commit -qm two", "--review")
+    terminal = Terminal(project, "review")
+    shown = terminal.answer("Apply the repository's changes", "j")
+    assert f"! risky: {WAITS}" in shown and "(CLAUDE.md)" in shown, shown
+    terminal.answer("Apply CLAUDE.md", "n")
+    terminal.answer("Apply a", "A")
+    terminal.answer("Apply 1, throw away 0, leave 2 waiting", "y")
+    terminal.end()
+    same((project.git("log", "--format=%s"), project.read("a")), ("one\n", "one\nmore\n"))
+    terminal = Terminal(project, "review")
+    terminal.answer("Apply the repository's changes", "y")
+    terminal.answer("Apply CLAUDE.md", "n")
+    shown = terminal.answer("Apply 1, throw away 0, leave 1 waiting", "y")
+    assert "You take the commits, and leave out files that they change" in shown, shown
+    terminal.end()
+    same((project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), ("two\none\n", False))
+
+
+@claim("apply: commits that git could not look at wait, and --allow-risky takes them")
+def test_unchecked(place):
+    scratch.need("git")
+    project = repository(place, "unchecked")
+    project.inside(f"echo more >>a; {ME} commit -qam two", "--review")
+    shallow = project.path / ".git/shallow"
+    shallow.write_text("junk\n")  # which git fails of
+    said = project.bawn("apply", status=1)
+    assert "risky, because: its commits could not be checked: git failed" in said, said
+    shallow.unlink()
+    project.bawn("apply")
+    same(project.git("log", "--format=%s"), "two\none\n")
