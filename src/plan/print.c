@@ -41,6 +41,8 @@ void rule_add_json(struct json *json, const char *key, const struct rule *rule)
     json_str(json, "object", rule->written);
     if (rule->unless)
         json_str(json, "unless", rule->unless);
+    if (rule->by)
+        json_str(json, "by", rule->by);
     if (rule->locked)
         json_bool(json, "locked", true);
     json_str(json, "layer", layer_name(rule->source->layer));

@@ -11,7 +11,7 @@
  * have to put thousands of them right before main() is even called.
  */
 struct builtin_rule {
-    uint32_t written, unless; /* unless: BUILTIN_NO_TEXT where there is none */
+    uint32_t written, unless, by; /* unless, by: BUILTIN_NO_TEXT where there is none */
     uint16_t line, column;
     uint8_t verb;
     union {

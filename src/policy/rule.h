@@ -172,6 +172,7 @@ struct rule {
     uint32_t line, column;
     const char *written;         /* the object as it was written, for messages */
     const char *unless;          /* "workspace", the name of a profile, or NULL */
+    const char *by;              /* of a flag: the program that obeys the file, or NULL */
     const struct placed *places; /* where a path rule was placed, once it is */
     union {
         struct path_object path;
