@@ -21,6 +21,7 @@ struct guard {
         *execs; /* the caller's; of them the guard only wants to know whether the command began */
     struct loop *loop;
     int timer_fd;
+    struct timespec began_at; /* as the kernel dates files */
 };
 
 /* Before the launch; `launched` is filled in afterwards. The guard must stay where it is until its end. */
