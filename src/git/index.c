@@ -24,6 +24,7 @@ enum {
     STAGE_MASK = 0x3000,
     MORE_FLAGS_KNOWN = 0x6000,
     HASH_SIZE_MOST = GIT_DIGITS_MOST / 2,
+    MOST_PARTS = 16, /* git has eight kinds */
 };
 
 struct index {
@@ -33,6 +34,7 @@ struct index {
     /* The current entry: */
     uint32_t mode, flags, more_flags;
     const uint8_t *hash;
+    size_t shared; /* how many bytes of its path are those of the entry before it; version 4 */
     char path[PATH_LONGEST];
 };
 
@@ -76,6 +78,7 @@ static bool next_entry(struct index *index)
     size_t size = strnlen((const char *)rest->at, rest->size);
     if (size == rest->size || kept + size >= sizeof(index->path))
         return false;
+    index->shared = kept;
     memcpy(index->path + kept, rest->at, size + 1);
     /* Entries are padded to eight bytes, with one NUL at least; not so in version 4. */
     size_t entry = before_entry - rest->size + size;
@@ -191,7 +194,8 @@ static bool entry_is_known(const struct index *index)
 {
     size_t size = strlen(index->path), said = index->flags & NAME_SIZE_MASK;
     return said == (size < NAME_SIZE_MASK ? size : NAME_SIZE_MASK) &&
-           !(index->more_flags & ~(unsigned)MORE_FLAGS_KNOWN);
+           !(index->more_flags & ~(unsigned)MORE_FLAGS_KNOWN) && git_mode_is_written(index->mode) &&
+           (!size || git_path_is_allowed(index->path, index->mode));
 }
 
 /* The sides of a conflict share a name, in the order of their stages. */
@@ -202,38 +206,103 @@ static bool comes_after(const struct index *index, const char *last, unsigned la
            (order == 0 && last_flags & STAGE_MASK && (last_flags & STAGE_MASK) < (index->flags & STAGE_MASK));
 }
 
-/* Whether it is a difference to another is known only at its end, and then names may be missing: all are in that one. */
-static bool is_sound(const unsigned char *bytes, size_t size, size_t hash_size)
+/* What the entries of an index say together. */
+struct entries {
+    bool are_in_order; /* and every one has a name: a difference to another index leaves names out */
+    bool have_directories;
+};
+
+static bool read_entries(struct index *index, struct entries *ret_entries)
 {
-    struct index index;
-    struct part part;
     char last[PATH_LONGEST] = "";
     unsigned last_flags = 0;
-    bool is_in_order = true, is_difference = false;
-    if (size < HEAD_SIZE + hash_size || !begin(&index, bytes, size, hash_size))
+    struct entries entries = {.are_in_order = true};
+    for (bool is_first = true; index->left; is_first = false) {
+        if (!next_entry(index) || !entry_is_known(index))
+            return false;
+        entries.are_in_order &= *index->path && (is_first || comes_after(index, last, last_flags));
+        entries.have_directories |= S_ISDIR(index->mode);
+        last_flags = index->flags;
+        memcpy(last, index->path, strlen(index->path) + 1);
+    }
+    *ret_entries = entries;
+    return true;
+}
+
+/*
+ * With "IEOT" threads of git's own read blocks of entries, each from the offset that stands there. Those must be where the entries
+ * are that a reader finds one after the other, or git would read others than were checked.
+ */
+static bool blocks_are_sound(const unsigned char *bytes, size_t size, const struct git_index_part *table)
+{
+    struct index index;
+    struct reader rest = {table->bytes, table->size, false};
+    reader_take(&rest, 4);
+    if (!begin(&index, bytes, size, table->hash_size))
         return false;
-    for (bool is_first = true; index.left; is_first = false) {
-        if (!next_entry(&index) || !entry_is_known(&index))
+    while (rest.size) {
+        uint32_t offset = reader_number(&rest, 4), count = reader_number(&rest, 4);
+        if (!count || count > index.left || offset != size - index.rest.size)
             return false;
-        is_in_order &= *index.path && (is_first || comes_after(&index, last, last_flags));
-        last_flags = index.flags;
-        memcpy(last, index.path, strlen(index.path) + 1);
+        for (uint32_t i = 0; i < count; i++) {
+            if (!next_entry(&index) || (i == 0 && index.shared))
+                return false;
+        }
     }
-    while (next_part(&index, &part)) {
-        bool is_link = memcmp(part.name, "link", 4) == 0;
-        bool is_known = is_link ? part.size >= hash_size : memcmp(part.name, "sdir", 4) == 0;
-        if (!is_cache(&part) && !is_known)
+    return !index.left;
+}
+
+static bool is_named(const struct git_index_part *part, const char *name)
+{
+    return memcmp(part->name, name, 4) == 0;
+}
+
+/* Reads the extensions after the entries: each is sound, and there once. Of two of a kind, git and bawn might obey different ones. */
+static bool read_parts(struct index *index, size_t size, struct git_index_part ret_parts[MOST_PARTS],
+                       size_t *ret_count)
+{
+    struct part found;
+    size_t count = 0, entries_end = size - index->rest.size;
+    while (next_part(index, &found)) {
+        struct git_index_part part = {found.name, found.bytes, found.size, index->hash_size, entries_end};
+        for (size_t i = 0; i < count; i++) {
+            if (is_named(&ret_parts[i], (const char *)part.name))
+                return false;
+        }
+        if (count == MOST_PARTS || !git_index_part_is_sound(&part))
             return false;
-        is_difference |= is_link;
+        ret_parts[count++] = part;
     }
-    return is_at_hash(&index) && (is_in_order || is_difference) && has_its_hash(bytes, size, hash_size);
+    *ret_count = count;
+    return is_at_hash(index);
+}
+
+/* Whether it is a difference to another is known only at its end, and then names may be missing: all are in that one. */
+bool git_index_is_sound(const unsigned char *bytes, size_t size, size_t hash_size)
+{
+    struct index index;
+    struct entries entries;
+    struct git_index_part parts[MOST_PARTS];
+    size_t count = 0;
+    bool is_difference = false, is_sparse = false;
+    if (size < HEAD_SIZE + hash_size || !begin(&index, bytes, size, hash_size) ||
+        !read_entries(&index, &entries) || !read_parts(&index, size, parts, &count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        is_difference |= is_named(&parts[i], "link");
+        is_sparse |= is_named(&parts[i], "sdir");
+        if (is_named(&parts[i], "IEOT") && !blocks_are_sound(bytes, size, &parts[i]))
+            return false;
+    }
+    return (entries.are_in_order || is_difference) && (!entries.have_directories || is_sparse) &&
+           has_its_hash(bytes, size, hash_size);
 }
 
 size_t git_index_check(const unsigned char *bytes, size_t size)
 {
-    return is_sound(bytes, size, SHA1_SIZE)        ? (size_t)SHA1_SIZE
-           : is_sound(bytes, size, HASH_SIZE_MOST) ? (size_t)HASH_SIZE_MOST
-                                                   : 0;
+    return git_index_is_sound(bytes, size, SHA1_SIZE)        ? (size_t)SHA1_SIZE
+           : git_index_is_sound(bytes, size, HASH_SIZE_MOST) ? (size_t)HASH_SIZE_MOST
+                                                             : 0;
 }
 
 void git_index_objects(const unsigned char *bytes, size_t size, size_t hash_size, git_index_object *object,

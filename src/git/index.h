@@ -22,10 +22,33 @@ bool git_index_is_same(const unsigned char *bytes, size_t size, const unsigned c
                        size_t other_size);
 
 /*
- * Could git read it: whole, in order, with nothing in it that git does not know, and with the hash of it all? Says of how many
- * bytes hashes are in it, 20 or 32; 0 where git could not.
+ * Could git have written it: whole, in order, every path and mode allowed, each extension known, once and in its valid form, and with
+ * the hash of it all? Says of how many bytes hashes are in it, 20 or 32; 0 where git could not.
  */
 size_t git_index_check(const unsigned char *bytes, size_t size);
+
+/* The same where the size of the repository's hashes is known. */
+bool git_index_is_sound(const unsigned char *bytes, size_t size, size_t hash_size);
+
+/*
+ * Does the path pass git's own rules for what an index may hold: no empty, "." or ".." name, nothing that is `.git` on any file
+ * system, no link that is `.gitmodules`? Only a directory's path ends in a slash.
+ */
+bool git_path_is_allowed(const char *path, unsigned mode);
+
+/* Is it one of the modes that git writes into an index? */
+bool git_mode_is_written(unsigned mode);
+
+/* index_parts.c: an extension of an index ("TREE"), and where in the file it and the entries lie. */
+struct git_index_part {
+    const unsigned char *name, *bytes;
+    size_t size;
+    size_t hash_size;
+    size_t entries_end; /* the offset at which the entries end, as they were read one after the other */
+};
+
+/* Is it an extension that git has, in its valid form? That the blocks of "IEOT" are those of the entries is not checked here. */
+bool git_index_part_is_sound(const struct git_index_part *part);
 
 /* Calls back for each object that a sound index names; the commits of submodules are none of the repository's. */
 typedef void git_index_object(void *context, const char *digits);

@@ -4,6 +4,7 @@
 
 #include "base/attr.h"
 #include "base/text.h"
+#include "git/judge.h"
 
 size_t git_directory_size(const char *path)
 {
@@ -21,20 +22,26 @@ size_t git_directory_size(const char *path)
  */
 static bool is_in_repository(const char *path)
 {
-    static const char *const names[] = {"HEAD", "packed-refs", "refs",     "objects",
-                                        "logs", "modules",     "worktrees"};
+    static const char *const folders[] = {"refs", "objects", "logs", "modules", "worktrees", "info", "hooks", "lfs"};
+    static const char *const files[] = {"HEAD",        "packed-refs", "index",     "config",     "config.worktree",
+                                        "commondir",   "description", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD",
+                                        "MERGE_MSG",   "shallow",     "gc.log",    "gc.pid",     "COMMIT_EDITMSG"};
     size_t size = strcspn(path, "/");
-    for (size_t i = 0; i < array_len(names); i++) {
-        if (strlen(names[i]) == size && strncmp(path, names[i], size) == 0)
+    for (size_t i = 0; i < array_len(folders); i++) {
+        if (strlen(folders[i]) == size && strncmp(path, folders[i], size) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < array_len(files) && !path[size]; i++) {
+        if (strcmp(files[i], path) == 0)
             return true;
     }
     return false;
 }
 
-size_t git_repository_size(const char *path)
+size_t git_module_size(const char *path)
 {
-    size_t size = git_directory_size(path);
-    while (size && text_starts_with(path + size, "modules/")) {
+    size_t size = 0;
+    while (text_starts_with(path + size, "modules/")) {
         const char *at = strchr(path + size + strlen("modules/"), '/');
         while (at && !is_in_repository(at + 1))
             at = strchr(at + 1, '/');
@@ -43,6 +50,25 @@ size_t git_repository_size(const char *path)
         size = (size_t)(at - path) + 1;
     }
     return size;
+}
+
+size_t git_repository_size(const char *path)
+{
+    size_t size = git_directory_size(path);
+    return size ? size + git_module_size(path + size) : 0;
+}
+
+struct git_inner git_inner_of(const char *path)
+{
+    static const char worktrees[] = "worktrees/";
+    struct git_inner inner = {.size = git_repository_size(path)};
+    inner.path = path + inner.size;
+    const char *slash =
+        text_starts_with(inner.path, worktrees) ? strchr(inner.path + strlen(worktrees), '/') : NULL;
+    inner.is_linked = inner.size && slash;
+    if (inner.is_linked)
+        inner.path = slash + 1;
+    return inner;
 }
 
 /* Is the path, after the git directory, one of the names, or beneath a name that ends in a slash? */
