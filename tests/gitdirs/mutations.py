@@ -103,31 +103,61 @@ def hard_link():
     return f"{path} a second name"
 
 
-def write_index(entries):
-    """A version 2 index of (path, mode, id)."""
-    new = b"DIRC" + struct.pack(">II", 2, len(entries))
+def index_of(entries, version, extension=b""):
+    """An index of (path, mode, id). In version 4 a path is what differs from the one before; here, all of it."""
+    new, before = b"DIRC" + struct.pack(">II", version, len(entries)), b""
     for path, mode, oid in sorted(entries):
         entry = struct.pack(">10I", 0, 0, 0, 0, 0, 0, mode, 0, 0, 0) + bytes.fromhex(oid)
-        entry += struct.pack(">H", min(len(path), 0xfff)) + path
-        new += entry + b"\0" * (8 - len(entry) % 8)
+        entry += struct.pack(">H", min(len(path), 0xfff))
+        if version == 4:
+            new += entry + bytes([len(before)]) + path + b"\0"
+        else:
+            entry += path
+            new += entry + b"\0" * (8 - len(entry) % 8)
+        before = path
+    return new + extension
+
+
+def write_index(entries):
+    """Plain, or split: then all entries are in the shared part."""
+    hashed = hashlib.sha1 if len(entries[0][2]) == 40 else hashlib.sha256
+    whole = index_of(entries, RANDOM.choice([2, 2, 4]))
+    if RANDOM.random() < 0.3:
+        shared = hashed(whole).digest()
+        with open(f".git/sharedindex.{shared.hex()}", "wb") as file:
+            file.write(whole + shared)
+        whole = index_of([], 2, b"link" + struct.pack(">I", len(shared)) + shared)
     with open(".git/index", "wb") as file:
-        file.write(new + (hashlib.sha1 if len(entries[0][2]) == 40 else hashlib.sha256)(new).digest())
+        file.write(whole + hashed(whole).digest())
 
 
-def evil_index():
-    blob = git("hash-object", "-w", "--stdin", text=HOOK)
+def entries_now():
     entries = []
     for line in git("ls-files", "-s").splitlines():
         info, _, path = line.partition("\t")
         mode, oid, step = info.split()
         if step == "0":
             entries.append((path.encode(), int(mode, 8), oid))
+    return entries
+
+
+def evil_index():
+    blob = git("hash-object", "-w", "--stdin", text=HOOK)
     path = RANDOM.choice([".git/hooks/post-checkout", "../outside/evil", "src/../../outside/evil", ".git/hooks/post-index-change",
                           "/" + f"{OUTSIDE}/evil".lstrip("/"), ".GIT/hooks/post-checkout", "git~1/config", ".git\u200c/config", "src/.git/config",
                           "./x", "src//x", ".git", "..", "ok-name"])
     mode = RANDOM.choice([0o100755, 0o100755, 0o100644, 0o120000, 0o160000, 0o040000])
-    write_index([*entries, (path.encode(), mode, blob)])
+    write_index([*entries_now(), (path.encode(), mode, blob)])
     return f"index entry {path} {mode:o}"
+
+
+def submodule_of_nobody():
+    """A folder that the index calls a submodule: git asks the repository there."""
+    place = RANDOM.choice(["new", "src/lib/new", "x y"])
+    head = git("rev-parse", "HEAD")
+    write_index([*entries_now(), (place.encode(), 0o160000, head)])
+    repository(f"{place}/.git")
+    return f"submodule {place}"
 
 
 def alternates():
@@ -167,7 +197,10 @@ def state_files():
         ("rebase-apply/next", "1\n"), ("BISECT_RUN", f"{CANARY}\n"), ("BISECT_START", "main\n"), ("MERGE_HEAD", git("rev-parse", "HEAD") + "\n"),
         ("remotes/origin", f"URL: ext::{CANARY} ext\n"), ("branches/origin", f"ext::{CANARY} ext\n"), ("unknown-file", "x\n"),
         ("config.worktree", CONFIG), ("hooks/post-checkout", HOOK), ("fsmonitor--daemon/cookies/x", ""), ("modules/x/config", CONFIG),
-        ("gc.pid", "1 host\n"), ("refs/bisect/bad", git("rev-parse", "HEAD") + "\n"), ("worktrees/x/gitdir", f"{OUTSIDE}/wt/.git\n")])
+        ("gc.pid", "1 host\n"), ("rr-cache/" + "0" * 40 + "/postimage", "evil\n"), ("MERGE_RR", "x"), ("AUTO_MERGE", "junk\n"),
+        ("NOTES_MERGE_REF", "ref: refs/heads/main\n"), ("MERGE_MODE", "no-ff"), ("SQUASH_MSG", "x\n"), ("lfs/tmp/x", "x"), ("annex/x", "x"),
+        ("refs/replace/" + git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD") + "\n"), ("objects/info/commit-graph", "CGPH junk"),
+        ("objects/pack/multi-pack-index", "MIDX junk"), ("CHERRY_PICK_HEAD", git("rev-parse", "HEAD") + "\n"), ("refs/bisect/bad", git("rev-parse", "HEAD") + "\n"), ("worktrees/x/gitdir", f"{OUTSIDE}/wt/.git\n")])
     put(f".git/{name}", text, 0o755)
     return name
 
@@ -193,7 +226,7 @@ def odd_head():
 
 def nested():
     way = RANDOM.choice(["plain", "plain", "files", "gitlink", "bare", "link", "commondir", "space"])
-    place = RANDOM.choice(["src", "src/lib", "new"])
+    place = RANDOM.choice(["src", "src/lib", "new", "new", "deep/" + "d/" * 30 + "e", "new\nline", ".hidden", "build/x"])
     if way == "files":  # git asks access(X_OK) of objects and refs
         for name in ("objects", "refs"):
             put(f"{place}/.git/{name}", "", 0o755)
@@ -275,7 +308,7 @@ def whole_directory():
     return ".git is another"
 
 
-CHANGES = (swap_for_link, swap_for_link, swap_directory_for_link, swap_for_fifo, hard_link, evil_index, evil_index, alternates, rebase_with_exec,
+CHANGES = (swap_for_link, swap_for_link, swap_directory_for_link, swap_for_fifo, hard_link, evil_index, evil_index, submodule_of_nobody, alternates, rebase_with_exec,
            state_files, state_files, state_files, odd_refs, odd_head, nested, nested, nested, top_as_repository, broken_objects, tracked, worktree,
            garbage_bytes, whole_directory)
 
