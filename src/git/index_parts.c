@@ -170,7 +170,8 @@ bool git_index_part_is_sound(const struct git_index_part *part)
         return difference_is_sound(rest, part->hash_size);
     if (memcmp(name, "FSMN", 4) == 0)
         return monitor_is_sound(rest);
-    if (memcmp(name, "UNTR", 4) == 0) /* names of files that git does not track; git reads them within these bounds */
+    if (memcmp(name, "UNTR", 4) ==
+        0) /* names of files that git does not track; git reads them within these bounds */
         return part->size > 1 && part->bytes[part->size - 1] == '\0';
     if (memcmp(name, "IEOT", 4) == 0)
         return part->size > 4 && (part->size - 4) % 8 == 0 && reader_number(&rest, 4) == 1;

@@ -113,11 +113,11 @@ static const struct known *known_file(const char *path, struct known *ret_own)
         if (is_named(path, files[i].name))
             return &files[i];
     }
-    *ret_own = is_pseudo_ref(path)    ? (struct known){path, git_form_pseudo_ref, GIT_REF_LARGEST}
-               : is_message(path)     ? (struct known){path, git_form_text, TEXT_MOST}
-               : after(path, "refs")  ? (struct known){path, git_form_ref, GIT_REF_LARGEST}
-               : after(path, "logs")  ? (struct known){path, git_form_reflog, LISTS_MOST}
-                                      : (struct known){0};
+    *ret_own = is_pseudo_ref(path)   ? (struct known){path, git_form_pseudo_ref, GIT_REF_LARGEST}
+               : is_message(path)    ? (struct known){path, git_form_text, TEXT_MOST}
+               : after(path, "refs") ? (struct known){path, git_form_ref, GIT_REF_LARGEST}
+               : after(path, "logs") ? (struct known){path, git_form_reflog, LISTS_MOST}
+                                     : (struct known){0};
     return ret_own->form ? ret_own : NULL;
 }
 
@@ -129,8 +129,7 @@ static bool is_hex(const char *text)
 static bool is_index(const char *path)
 {
     static const char shared[] = "sharedindex.";
-    return is_named(path, "index") ||
-           (text_starts_with(path, shared) && is_hex(path + strlen(shared)));
+    return is_named(path, "index") || (text_starts_with(path, shared) && is_hex(path + strlen(shared)));
 }
 
 /* Left behind by a git that was killed, and never read. */
@@ -147,7 +146,7 @@ static bool is_temporary(const char *path)
 /* Content that is copied and compared, and never looked into: recorded resolutions, large files beside git, notes in a merge. */
 static bool is_opaque(const char *path)
 {
-    static const char *const trees[] = {"rr-cache",    "lfs/objects",          "lfs/tmp",   "lfs/incomplete",
+    static const char *const trees[] = {"rr-cache",  "lfs/objects",          "lfs/tmp", "lfs/incomplete",
                                         "lfs/cache", "NOTES_MERGE_WORKTREE", "lfs/logs"};
     for (size_t i = 0; i < array_len(trees); i++) {
         if (after(path, trees[i]))
@@ -286,8 +285,8 @@ static const char *why_kind(mode_t mode)
 static bool is_directory_known(const char *path)
 {
     static const char *const trees[] = {"refs", "logs", "lfs", "rr-cache", "NOTES_MERGE_WORKTREE", "modules"};
-    static const char *const alone[] = {"objects",  "info", "worktrees", "reftable", "fsmonitor--daemon",
-                                        "fsmonitor--daemon/cookies"};
+    static const char *const alone[] = {
+        "objects", "info", "worktrees", "reftable", "fsmonitor--daemon", "fsmonitor--daemon/cookies"};
     const char *object = after(path, "objects");
     if (object)
         return git_store_has_directory(object);
@@ -347,7 +346,8 @@ static const char *judge_file(const struct git_entry *entry, const char *path)
     if (object)
         return git_store_judge(entry, object);
     if (is_index(path))
-        return is_sound_index(entry) ? NULL : "is not in the form that git writes, or has paths that git refuses";
+        return is_sound_index(entry) ? NULL
+                                     : "is not in the form that git writes, or has paths that git refuses";
     if (is_table_list(path))
         return is_whole(entry, SMALL_MOST) && git_form_text(entry->bytes) ? NULL : unreadable;
     if (is_table(path))

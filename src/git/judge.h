@@ -60,9 +60,11 @@ bool git_is_lock(const char *path);
 
 /* A path of a workspace (or any other), in two parts at its git directory. */
 struct git_inner {
-    size_t size;      /* of the git directory's path, with its slash: of "sub/.git/", ".git/modules/NAME/"; 0: in none */
-    const char *path; /* below it: "HEAD", "refs/heads/main"; of a linked worktree, the part after its directory */
-    bool is_linked;   /* in "worktrees/NAME/", of which `size` does not count a byte */
+    size_t
+        size; /* of the git directory's path, with its slash: of "sub/.git/", ".git/modules/NAME/"; 0: in none */
+    const char
+        *path; /* below it: "HEAD", "refs/heads/main"; of a linked worktree, the part after its directory */
+    bool is_linked; /* in "worktrees/NAME/", of which `size` does not count a byte */
 };
 
 struct git_inner git_inner_of(const char *path);

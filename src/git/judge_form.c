@@ -234,7 +234,8 @@ bool git_form_text(struct bytes text)
 bool git_form_merge_mode(struct bytes text)
 {
     static const char only[] = "no-ff";
-    return text.size == 0 || (starts_with(text, only) && (text.size == strlen(only) || text.at[strlen(only)] == '\n'));
+    return text.size == 0 ||
+           (starts_with(text, only) && (text.size == strlen(only) || text.at[strlen(only)] == '\n'));
 }
 
 /*

@@ -12,11 +12,11 @@
 #include "git/judge_form.h"
 
 enum {
-    HEAD_SIZE = 12,            /* of a pack, and of most files beside it */
-    FANOUT_SIZE = 256 * 4,     /* of an index of a pack: how many objects have a first byte of at most this */
-    INDEX_HEAD_SIZE = 8,       /* of its second version, before the fanout */
-    LIST_MOST = 1024 * 1024,   /* of lists of packs and of commit graphs */
-    LEAST_OF_OBJECT = 8,       /* a zlib stream with a checksum is no smaller */
+    HEAD_SIZE = 12,          /* of a pack, and of most files beside it */
+    FANOUT_SIZE = 256 * 4,   /* of an index of a pack: how many objects have a first byte of at most this */
+    INDEX_HEAD_SIZE = 8,     /* of its second version, before the fanout */
+    LIST_MOST = 1024 * 1024, /* of lists of packs and of commit graphs */
+    LEAST_OF_OBJECT = 8,     /* a zlib stream with a checksum is no smaller */
 };
 
 static const char digits[] = "0123456789abcdef";
@@ -78,8 +78,14 @@ static const char *without_incoming(const char *path)
 static const struct {
     const char *ending, *magic;
 } magics[] = {
-    {".pack", "PACK"},          {".rev", "RIDX"},        {".bitmap", "BITM"},      {".mtimes", "MTME"},
-    {"/multi-pack-index", "MIDX"}, {".midx", "MIDX"}, {"/commit-graph", "CGPH"}, {".graph", "CGPH"},
+    {".pack", "PACK"},
+    {".rev", "RIDX"},
+    {".bitmap", "BITM"},
+    {".mtimes", "MTME"},
+    {"/multi-pack-index", "MIDX"},
+    {".midx", "MIDX"},
+    {"/commit-graph", "CGPH"},
+    {".graph", "CGPH"},
 };
 
 static const char *magic_of(const char *path)
@@ -115,14 +121,16 @@ static const char *pack_hash(const char *path)
 /* Do pack/ and info/ have files of this name? */
 static bool is_known(const char *path)
 {
-    static const char *const of_pack[] = {".pack", ".idx", ".rev", ".bitmap", ".mtimes", ".keep", ".promisor"};
+    static const char *const of_pack[] = {".pack",   ".idx",  ".rev",     ".bitmap",
+                                          ".mtimes", ".keep", ".promisor"};
     static const char *const of_many[] = {".bitmap", ".rev"};
     static const char *const alone[] = {"pack/multi-pack-index", "info/commit-graph"};
     static const char *const of_layer[] = {".midx"}, *const of_graph[] = {".graph"};
     const char *hash = pack_hash(path);
     return is_one_of(hash ? after_hash(hash) : NULL, of_pack, array_len(of_pack)) ||
            is_one_of(ending_of(path, "pack/multi-pack-index-"), of_many, array_len(of_many)) ||
-           is_one_of(ending_of(path, "pack/multi-pack-index.d/multi-pack-index-"), of_layer, array_len(of_layer)) ||
+           is_one_of(ending_of(path, "pack/multi-pack-index.d/multi-pack-index-"), of_layer,
+                     array_len(of_layer)) ||
            is_one_of(ending_of(path, "info/commit-graphs/graph-"), of_graph, array_len(of_graph)) ||
            is_one_of(path, alone, array_len(alone));
 }

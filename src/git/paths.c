@@ -22,10 +22,12 @@ size_t git_directory_size(const char *path)
  */
 static bool is_in_repository(const char *path)
 {
-    static const char *const folders[] = {"refs", "objects", "logs", "modules", "worktrees", "info", "hooks", "lfs"};
-    static const char *const files[] = {"HEAD",        "packed-refs", "index",     "config",     "config.worktree",
-                                        "commondir",   "description", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD",
-                                        "MERGE_MSG",   "shallow",     "gc.log",    "gc.pid",     "COMMIT_EDITMSG"};
+    static const char *const folders[] = {"refs",      "objects", "logs",  "modules",
+                                          "worktrees", "info",    "hooks", "lfs"};
+    static const char *const files[] = {
+        "HEAD",      "packed-refs", "index",     "config",     "config.worktree",
+        "commondir", "description", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD",
+        "MERGE_MSG", "shallow",     "gc.log",    "gc.pid",     "COMMIT_EDITMSG"};
     size_t size = strcspn(path, "/");
     for (size_t i = 0; i < array_len(folders); i++) {
         if (strlen(folders[i]) == size && strncmp(path, folders[i], size) == 0)

@@ -107,7 +107,8 @@ bool git_path_is_allowed(const char *path, unsigned mode)
         if (!name_is_allowed(name, size, is_link))
             return false;
         /* On NTFS a backslash separates names, too. */
-        for (const char *at = memchr(name, '\\', size); at; at = memchr(at, '\\', size - (size_t)(at - name))) {
+        for (const char *at = memchr(name, '\\', size); at;
+             at = memchr(at, '\\', size - (size_t)(at - name))) {
             at++;
             if (is_git_on_ntfs(at) || (is_link && is_modules(at)))
                 return false;

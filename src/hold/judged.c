@@ -123,13 +123,13 @@ static void judge_unfinished(struct judging *judging, const struct found *found,
     struct file_content *now = arena_new(arena, struct file_content);
     *now = content_of(found);
     if (is_changed(judging, found, &now->bytes))
-        flags_add_change(
-            judging->flags,
-            (struct new_content){now, NULL,
-                                 .why = arena_printf(arena,
-                                                     "is %s, and git would go on with what its files say; "
-                                                     "`bawn held --keep %s %s` brings it back after a look",
-                                                     what, judging->flags->hold->session->name, found->path)});
+        flags_add_change(judging->flags,
+                         (struct new_content){
+                             now, NULL,
+                             .why = arena_printf(arena,
+                                                 "is %s, and git would go on with what its files say; "
+                                                 "`bawn held --keep %s %s` brings it back after a look",
+                                                 what, judging->flags->hold->session->name, found->path)});
 }
 
 /* --- the walk ---------------------------------------------------------------------------------------------------------------- */
@@ -162,8 +162,9 @@ static void judge_entry(struct judging *judging, const struct found *found)
         if (git_is_lock(found->inner))
             flags_add_sighting(
                 judging->flags,
-                (struct sighting){"a lock of git's", found->path,
-                                  "git on the host waits for it or gives up: remove it if no git is running"});
+                (struct sighting){
+                    "a lock of git's", found->path,
+                    "git on the host waits for it or gives up: remove it if no git is running"});
         return;
     }
     struct bytes own = {0};
@@ -244,7 +245,8 @@ static void walk(struct judging *judging, int directory_fd, const char *inner, u
             judge_entry(judging, &found);
     }
     if (trouble)
-        flags_add_unsearched(judging->flags, *inner ? path_join(arena, judging->git_dir, inner) : judging->git_dir);
+        flags_add_unsearched(judging->flags,
+                             *inner ? path_join(arena, judging->git_dir, inner) : judging->git_dir);
 }
 
 /* --- HEAD -------------------------------------------------------------------------------------------------------------------- */

@@ -156,13 +156,14 @@ bool nested_is_sound_link(const struct flags *flags, const char *git_dir, const 
         return false;
     file_contents found = {0};
     content_add(arena, path_join(arena, git_dir, inner), &found);
-    const char *written = found.count && S_ISREG(found.at[0].mode) && found.at[0].links == 1 &&
-                                  bytes_known(found.at[0].bytes)
-                              ? written_path(arena, found.at[0].bytes)
-                              : "";
+    const char *written =
+        found.count && S_ISREG(found.at[0].mode) && found.at[0].links == 1 && bytes_known(found.at[0].bytes)
+            ? written_path(arena, found.at[0].bytes)
+            : "";
     const char *path = *written ? path_clean(arena, git_dir, written) : "";
     vec_free(&found);
-    return *path && strcmp(path_name(path), ".git") == 0 && !strpbrk(path, "\n\r") && is_written_inside(flags, path);
+    return *path && strcmp(path_name(path), ".git") == 0 && !strpbrk(path, "\n\r") &&
+           is_written_inside(flags, path);
 }
 
 /* Looks at a target (a configuration file or a program), or at the hooks in it. */
@@ -228,16 +229,17 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
 
 /* What a git directory is to the files around it. */
 enum role {
-    ROLE_OWN,  /* a `.git`, a submodule's or a linked worktree's: everything in it is git's */
+    ROLE_OWN,   /* a `.git`, a submodule's or a linked worktree's: everything in it is git's */
     ROLE_NAMED, /* a directory that a `.git` file or link names: not all in it need be git's */
-    ROLE_BARE, /* a bare repository among other files: what is git's in it cannot be told from what is not */
+    ROLE_BARE,  /* a bare repository among other files: what is git's in it cannot be told from what is not */
 };
 
 /*
  * `base` is the work tree, or the git directory itself. A bare repository is not judged, but what git would run because of it is
  * found all the same.
  */
-static void look_inside(struct flags *flags, const char *git_dir, const char *base, enum role role, bool is_new)
+static void look_inside(struct flags *flags, const char *git_dir, const char *base, enum role role,
+                        bool is_new)
 {
     static const char *const running[] = {"config",
                                           "config.worktree",
