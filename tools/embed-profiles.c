@@ -137,10 +137,10 @@ static int write_rules(struct embedding *embedding, const char *path, size_t num
     for (size_t i = 0; i < rules.count; i++) {
         const struct rule *rule = &rules.at[i];
         fprintf(embedding->out,
-                "    {.written = %" PRIu32 "u, .unless = %" PRIu32
+                "    {.written = %" PRIu32 "u, .unless = %" PRIu32 "u, .by = %" PRIu32
                 "u, .line = %u, .column = %u, .verb = %u, ",
-                place_of(embedding, rule->written), place_of(embedding, rule->unless), rule->line,
-                rule->column, rule->verb);
+                place_of(embedding, rule->written), place_of(embedding, rule->unless),
+                place_of(embedding, rule->by), rule->line, rule->column, rule->verb);
         write_object(embedding, rule);
         fputs("},\n", embedding->out);
     }

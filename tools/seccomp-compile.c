@@ -19,6 +19,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
+#include <linux/fscrypt.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -42,7 +43,7 @@
 
 /* Requests of file systems, whose headers are not part of the kernel's for programs. */
 #define XFS_EXCHANGE_EXTENTS 0xc0c0586dU /* XFS_IOC_SWAPEXT */
-#define F2FS_MOVE_RANGE      0xc020f509U
+#define EXT4_MOVE_EXTENTS    0xc028660fU /* EXT4_IOC_MOVE_EXT */
 
 enum {
     JUST_O_TMPFILE = 020000000, /* without O_DIRECTORY, which is another number on each architecture */
@@ -52,6 +53,7 @@ enum {
     BCACHEFS_REQUESTS = 0xbc00,
     IOPRIO_GROUP = 2, /* IOPRIO_WHO_PGRP, and of a user */
     IOPRIO_USER = 3,
+    F2FS_REQUESTS = 0xf500,
     MOST_NUMBERS = 1024, /* no architecture comes near */
     MOST_RANGES = 256,
     MOST_LABELS = 512,

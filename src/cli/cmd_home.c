@@ -115,6 +115,32 @@ static const struct found *choose(const struct world *world, struct homes *homes
     return chosen;
 }
 
+/*
+ * Opens the directory that a fetched file goes to, and says what it is to be called there. No link on the way is followed: the
+ * command may have left one in the workspace. A home that the user spells through a link of the system's is no such link.
+ */
+static int open_destination(struct homes *homes, const char *directory, const char *asked, const char *name,
+                            const char **ret_target, struct err *err)
+{
+    struct arena *arena = &homes->loaded.arena;
+    const char *spelled = homes->loaded.request.home_spelled;
+    const char *target = path_clean(arena, directory, asked);
+    if (path_is_beneath(target, spelled))
+        target = arena_printf(arena, "%s%s", homes->loaded.request.home, target + strlen(spelled));
+    auto_fd int fd = open_absolute(target, O_RDONLY | O_DIRECTORY);
+    if (fd >= 0)
+        target = path_join(arena, target, name);
+    else if (errno != ELOOP)
+        fd = open_parent_absolute(target);
+    *ret_target = target;
+    if (fd >= 0)
+        return fd_take(&fd);
+    if (errno != ELOOP)
+        return err_sys(err, errno, "cannot open the directory of %s", target);
+    err_set(err, "%s is, or lies behind, a symbolic link, and those are not followed", target);
+    return err_hint(err, "name the place that the link leads to, if that is where the file should go");
+}
+
 static int fetch(const struct world *world, const struct args *args, struct homes *homes)
 {
     if (args->words.count < 2 || args->words.count > 3)
@@ -125,15 +151,11 @@ static int fetch(const struct world *world, const struct args *args, struct home
     if (!found)
         return EXIT_BAD_INPUT;
     const char *name = path_name(arena_printf(arena, "/%s", path));
-    const char *target = args->words.count == 3 ? args->words.at[2] : ".";
-    struct stat status;
-    target = path_clean(arena, world->caller.directory, target);
-    if (stat(target, &status) == 0 && S_ISDIR(status.st_mode))
-        target = path_join(arena, target, name);
-    auto_fd int directory = open(path_parent(arena, target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    auto_fd int home_fd = open_home(world, found);
+    const char *asked = args->words.count == 3 ? args->words.at[2] : ".", *target = NULL;
     struct err err = {0};
-    int failed = directory < 0 ? err_sys(&err, errno, "cannot open the directory of %s", target)
+    auto_fd int directory = open_destination(homes, world->caller.directory, asked, name, &target, &err);
+    auto_fd int home_fd = open_home(world, found);
+    int failed = directory < 0 ? -1
                  : home_fd < 0 ? err_sys(&err, errno, "cannot open %s", found->path)
                                : left_fetch(home_fd, path, directory, path_name(target), &err);
     if (failed)

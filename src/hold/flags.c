@@ -199,6 +199,8 @@ void flags_begin(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
     clock_gettime(CLOCK_REALTIME_COARSE, &flags->start);
+    if (flags->only)
+        return; /* what it holds is the trial's own: nothing is brought back */
     read_names(flags);
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_FLAG && !operation->is_pattern && !operation->missing)
@@ -220,6 +222,8 @@ void flags_read(struct flags *flags)
      */
     const struct timespec always = {.tv_sec = INT64_MAX};
     size_t certain = flags->before.count, kept = certain;
+    if (flags->only)
+        return;
     read_index(flags, INDEX_SMALL + 1, INDEX_LARGEST);
     read_tips(flags, always);
     /* Files that changed after the start are dropped: their old content is unknown. */

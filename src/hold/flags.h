@@ -43,6 +43,7 @@ typedef VEC(struct sighting) sighting_list;
 
 struct flags {
     struct hold *hold;
+    const char *only;      /* the one tree that is searched at the end, for a trial; NULL: all of them */
     struct timespec start; /* as the kernel stamps files: not finer */
     file_contents before;
     struct past past;

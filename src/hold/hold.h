@@ -83,3 +83,6 @@ void hold_end(struct hold *hold);
 
 /* Writes an event to the journal and, unless it is NULL, keeps a notice for the user. */
 void hold_note(struct hold *hold, const char *event, const char *path, const char *notice);
+
+/* opened.c: names sockets that programs outside opened in the writable trees since that moment, as the kernel dates files. */
+void hold_name_opened_sockets(struct hold *hold, struct timespec since);

@@ -264,16 +264,22 @@ static bool is_of_workspace(const struct plan *plan, const struct operation *tre
     return tree->is_workspace;
 }
 
-/* Toolchain caches hold hundreds of thousands of files and nothing flagged: they are skipped. */
+/* Does the operation say that something in the tree is flagged, or that a repository lies in it? */
+static bool concerns(const struct operation *operation, const char *tree)
+{
+    if (operation->kind == OP_FREEZE)
+        return operation->because->path.start == START_GIT && path_is_beneath(operation->path, tree);
+    return operation->kind == OP_FLAG &&
+           (operation->is_pattern ? pattern_may_match_beneath(operation->path, tree)
+                                  : path_is_beneath(operation->path, tree));
+}
+
+/* Toolchain caches hold hundreds of thousands of files, nothing flagged and no repository: they are skipped. */
 static bool is_worth_walking(const struct plan *plan, const struct operation *tree)
 {
     bool is_needed = is_of_workspace(plan, tree);
-    for (size_t i = 0; !is_needed && i < plan->operations.count; i++) {
-        const struct operation *flag = &plan->operations.at[i];
-        if (flag->kind == OP_FLAG && (flag->is_pattern ? pattern_may_match_beneath(flag->path, tree->path)
-                                                       : path_is_beneath(flag->path, tree->path)))
-            return true;
-    }
+    for (size_t i = 0; !is_needed && i < plan->operations.count; i++)
+        is_needed = concerns(&plan->operations.at[i], tree->path);
     return is_needed;
 }
 
@@ -305,33 +311,40 @@ static void drop_old_versions(struct flags *flags, const struct workspace *works
     vec_free(&asked);
 }
 
+static void search_tree(struct flags *flags, const struct operation *tree)
+{
+    const struct plan *plan = flags->hold->plan;
+    struct walk walk = {.flags = flags,
+                        .now = {.root_fd = plan->policy->request.fs->root_fd, .arena = flags->hold->arena},
+                        .tree = tree->path,
+                        .is_workspace = is_of_workspace(plan, tree)};
+    int fd = open_folder(&walk, -1, walk.tree);
+    if (fd >= 0)
+        walk_directory(&walk, fd, walk.tree, 0);
+    struct err ignored;
+    if (fs_check(&walk.now, &ignored) < 0)
+        flags_add_unsearched(flags, walk.tree);
+    fs_free(&walk.now);
+    if (walk.entries >= MOST_ENTRIES)
+        flags_add_sighting(
+            flags, (struct sighting){"more files than can be searched for what is new in flagged places",
+                                     walk.tree, "look through it before you go on"});
+}
+
 void flags_find(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
-    nested_look_at_own(flags);
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (!is_tree(&plan->operations.at[i]) || !is_worth_walking(plan, &plan->operations.at[i]))
-            continue;
-        struct walk walk = {
-            .flags = flags,
-            .now = {.root_fd = plan->policy->request.fs->root_fd, .arena = flags->hold->arena},
-            .tree = plan->operations.at[i].path,
-            .is_workspace = is_of_workspace(plan, &plan->operations.at[i])};
-        int fd = open_folder(&walk, -1, walk.tree);
-        if (fd >= 0)
-            walk_directory(&walk, fd, walk.tree, 0);
-        struct err ignored;
-        if (fs_check(&walk.now, &ignored) < 0)
-            flags_add_unsearched(flags, walk.tree);
-        fs_free(&walk.now);
-        if (walk.entries >= MOST_ENTRIES)
-            flags_add_sighting(
-                flags, (struct sighting){"more files than can be searched for what is new in flagged places",
-                                         walk.tree, "look through it before you go on"});
+    if (!flags->only)
+        nested_look_at_own(flags);
+    vec_each (const struct operation, tree, &plan->operations) {
+        if (is_tree(tree) && (!flags->only || strcmp(tree->path, flags->only) == 0) &&
+            is_worth_walking(plan, tree))
+            search_tree(flags, tree);
     }
-    const struct policy *policy = plan->policy;
+    if (flags->only)
+        return;
     removed_look(flags);
-    for (size_t i = 0; i < policy->workspaces.count; i++)
-        drop_old_versions(flags, &policy->workspaces.at[i]);
+    vec_each (const struct workspace, workspace, &plan->policy->workspaces)
+        drop_old_versions(flags, workspace);
     commits_look(flags);
 }

@@ -19,7 +19,6 @@ enum {
     TEXT_LONGEST = 4096,
     TEXT_LOOKED_AT = 16384,
     RECORD_LONGEST = 256 * 1024,
-    JOURNAL_LARGEST = 8 * 1024 * 1024
 };
 
 static const char nothing_before[SHA256_HEX_SIZE] =
@@ -156,11 +155,40 @@ static bool append(int fd, const struct buf *record)
     return false;
 }
 
+/*
+ * The size of a journal from which on it takes no more records of an event. A command makes as many records of what it does as it
+ * likes, so each kind leaves room for those that matter more: what is ordinary for refusals, refusals for what was held or met a
+ * limit, and all of these for tripwires and the last word of a run.
+ */
+static uint64_t largest_for(const char *event)
+{
+    enum { KIB = 1024, MIB = 1024 * KIB, ORDINARY = 6 * MIB };
+    static const struct {
+        const char *event;
+        uint64_t largest;
+    } reserved[] = {
+        {"end", UINT64_MAX},
+        {"tripwire", 8 * MIB + 640 * KIB},
+        {"failed", 8 * MIB + 768 * KIB},
+        {"killed", 8 * MIB + 768 * KIB},
+        {"held", 8 * MIB + 256 * KIB},
+        {"kept", 8 * MIB + 256 * KIB},
+        {"seen", 8 * MIB + 256 * KIB},
+        {"limit", 8 * MIB + 256 * KIB},
+        {"refused", 8 * MIB},
+    };
+    for (size_t i = 0; i < array_len(reserved); i++) {
+        if (strcmp(event, reserved[i].event) == 0)
+            return reserved[i].largest;
+    }
+    return ORDINARY;
+}
+
 void journal_add(struct journal *journal, const char *const *texts)
 {
     if (journal->fd < 0)
         return;
-    if (journal->size >= JOURNAL_LARGEST && strcmp(texts[0], "end") != 0) {
+    if (journal->size >= largest_for(texts[0])) {
         journal->lost++;
         return;
     }

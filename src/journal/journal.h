@@ -3,7 +3,8 @@
  * line that was edited, dropped or moved is found. Written by the unsandboxed side alone.
  *
  * Nothing here stops a run: a disk that is full costs records, and the next record that can be written says how many. So
- * does a journal that has grown to its largest size: from then on only the end is written.
+ * does a journal that has grown to its largest size. A part of that size is reserved for refusals, a part for held files and limits, and
+ * a part for tripwires; the end is always written.
  */
 #pragma once
 

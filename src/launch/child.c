@@ -32,10 +32,11 @@ static int become_inside_ids(const struct id_map *map, struct err *err)
 {
     if (map->keeps_groups)
         return process_map_own_ids(map, err);
-    if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
-        return err_sys(err, errno, "cannot become root inside");
+    if (setgroups(0, NULL) < 0 || setresgid(map->inside_gid, map->inside_gid, map->inside_gid) < 0 ||
+        setresuid(map->inside_uid, map->inside_uid, map->inside_uid) < 0)
+        return err_sys(err, errno, "cannot become the user inside");
     /* After a change of ids a process may not open its own files in /proc. They are needed until the lockdown. */
-    return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? err_sys(err, errno, "cannot become root inside") : 0;
+    return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 ? err_sys(err, errno, "cannot become the user inside") : 0;
 }
 
 /* Everything that needs no plan: done while the supervisor still reads the policy. */

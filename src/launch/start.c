@@ -351,7 +351,11 @@ static int open_mapped_trees(const struct launch *launch, struct child *child, s
     return 0;
 }
 
-/* For real root: opens the trees before the child exists, and maps the child's ids from outside. */
+/*
+ * For real root: opens the trees before the child exists, and maps the child's ids from outside. With --nested the id inside is an
+ * ordinary one: the kernel lets nobody without capabilities make a user namespace that maps root, so no sandbox inside could have an id.
+ */
+enum { ORDINARY_ID = 1000 };
 static int start_as_root(const struct launch *launch, struct child *child, struct id_map *map,
                          start_function *start, struct launched *ret_launched, struct err *err)
 {
@@ -361,6 +365,8 @@ static int start_as_root(const struct launch *launch, struct child *child, struc
     for (size_t i = 0; i < count; i++)
         shown[i] = (struct shown){-1, -1};
     int result = open_mapped_trees(launch, child, map, err);
+    if (result == 0 && launch->nested && child->shown)
+        map->inside_uid = map->inside_gid = ORDINARY_ID;
     if (result == 0)
         result = start(child, ret_launched, err);
     close_trees(shown, count);

@@ -40,6 +40,7 @@ void rule_add_json(struct json *json, const char *key, const struct rule *rule)
     json_str(json, "verb", verb_word(rule->verb));
     json_str(json, "object", rule->written);
     json_str(json, "unless", rule->unless);
+    json_str(json, "by", rule->by);
     json_true(json, "locked", rule->locked);
     json_str(json, "layer", layer_name(rule->source->layer));
     json_str(json, "file", rule->source->name);

@@ -25,7 +25,8 @@ struct rule builtin_rule_of(const struct source *source, const struct builtin_ru
                         .line = builtin->line,
                         .column = builtin->column,
                         .written = text_at(builtin->written),
-                        .unless = text_at(builtin->unless)};
+                        .unless = text_at(builtin->unless),
+                        .by = text_at(builtin->by)};
     switch (verb_object(rule.verb)) {
     case OBJECT_PATH:
         rule.path = (struct path_object){.start = (enum path_start)builtin->path.start,

@@ -10,7 +10,7 @@
  * A rule without its source. Texts are offsets into builtin_texts. Pointers would cost thousands of relocations before main().
  */
 struct builtin_rule {
-    uint32_t written, unless; /* unless: BUILTIN_NO_TEXT if there is none */
+    uint32_t written, unless, by; /* unless, by: BUILTIN_NO_TEXT if there is none */
     uint16_t line, column;
     uint8_t verb;
     union {

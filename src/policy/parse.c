@@ -68,6 +68,32 @@ static int take_unless(const struct parser *parser, uint32_t line, word_list *wo
     return 0;
 }
 
+/* A program's name as messages show it: "rust-analyzer". */
+static bool is_program_name(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+";
+    enum { LONGEST = 32 };
+    size_t size = strspn(text, allowed);
+    return size > 0 && size <= LONGEST && text[size] == '\0';
+}
+
+/* Takes `by PROGRAM` off the end of a flag's words. A plain `by` elsewhere is an object like any other. */
+static int take_by(const struct parser *parser, uint32_t line, word_list *words, struct rule *rule)
+{
+    if (rule->verb != VERB_FLAG || words->count < 4 || strcmp(words->at[words->count - 2].written, "by") != 0)
+        return 0;
+    const struct word *program = &words->at[words->count - 1];
+    if (!is_program_name(program->text)) {
+        diag_error(parser->diags, spot_of_word(parser, line, program),
+                   "a program is named by letters, digits and any of - _ . +",
+                   "`by` wants the name of a program after it");
+        return -1;
+    }
+    rule->by = program->text;
+    words->count -= 2;
+    return 0;
+}
+
 static void add_rule(struct parser *parser, const struct word *word, struct rule rule)
 {
     if (object_parse(parser->arena, word, &rule, parser->diags) == 0)
@@ -99,7 +125,8 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
                        "unknown verb '%s'", verb->written);
         return;
     }
-    if (check_place(parser, line, verb, &rule) < 0 || take_unless(parser, line, words, &rule) < 0)
+    if (check_place(parser, line, verb, &rule) < 0 || take_unless(parser, line, words, &rule) < 0 ||
+        take_by(parser, line, words, &rule) < 0)
         return;
     if (words->count == verb_at + 1) {
         diag_error(parser->diags, spot_of_word(parser, line, verb), NULL, "`%s` wants %s after it",

@@ -168,6 +168,7 @@ struct rule {
     uint32_t line, column;
     const char *written;         /* the object as written, for messages */
     const char *unless;          /* "workspace", the name of a profile, or NULL */
+    const char *by;              /* of a flag: the program that obeys the file, or NULL */
     const struct placed *places; /* the places of a path rule */
     union {
         struct path_object path;

@@ -1,30 +1,52 @@
-/* The briefing: what an agent is told about its sandbox, as Markdown. */
+/*
+ * The briefing: what an agent is told about its sandbox, as Markdown.
+ *
+ * An agent obeys what it reads here. So no word comes from whoever wrote the repository: rules of a policy that the user has not trusted
+ * are counted and not repeated, and a path is plain letters in a code span, its other bytes escaped.
+ */
 #include <string.h>
 
-#include "base/text.h"
 #include "report/messages.h"
 
-/* One line of Markdown: "- `PATH`". */
+/* One line of Markdown: "- `PATH`". What could end the code span, or make words of a name, is escaped byte by byte. */
 static void add_item(struct buf *out, const char *text)
 {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@~:*";
     buf_add_str(out, "- `");
-    text_add_printable(out, text, strlen(text));
+    for (const char *at = text; *at; at++) {
+        if (strchr(plain, *at))
+            buf_add_char(out, *at);
+        else
+            buf_printf(out, "\\x%02x", (unsigned char)*at);
+    }
     buf_add_str(out, "`\n");
 }
 
-/* One line for each operation of this kind. Returns whether there was one. */
+/* Is the operation because of a policy that came with the repository, and that the user has not trusted? */
+static bool is_of_stranger(const struct operation *operation)
+{
+    return operation->because && operation->because->source->only_tightens;
+}
+
+/* One line for each operation of this kind, and one for all of a stranger's. Returns whether there was one. */
 static bool add_items(const struct plan *plan, struct buf *out, enum operation_kind kind)
 {
     bool any = false;
+    size_t untold = 0;
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind != kind)
             continue;
         any = true;
-        if (kind == OP_CONNECT)
+        if (is_of_stranger(operation))
+            untold++;
+        else if (kind == OP_CONNECT)
             add_item(out, host_with_port(plan->policy->arena, operation->value, operation->port));
         else
             add_item(out, operation->path);
     }
+    if (untold)
+        buf_printf(out, "- %zu more that the repository's own policy names; `bawn why PATH` tells of each\n",
+                   untold);
     return any;
 }
 

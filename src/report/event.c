@@ -38,6 +38,8 @@ static const struct {
     {"restored", EVENT_DENIED | EVENT_FILES, "{path} was deleted", "last brought back"},
     {"kept", EVENT_FILES, "{path}"},
     {"seen", EVENT_FILES, "{what}: {path}"},
+    {"opened-socket", EVENT_FILES, "{path} was opened by a program outside"},
+    {"not-checked", EVENT_FILES, "{path}"},
     {"checkpoint", EVENT_FILES, "[not taken: {why}]"},
     {"pruned", 0, "{freed} freed[; {sessions} cannot be undone any more]"},
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]", "last limit"},

@@ -154,9 +154,11 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     answer->asked = path;
     answer->kind = "path";
     answer->decision = access_name(verdict.access);
-    answer->sentence = arena_printf(arena, "%s%s%s", lead, sentence_for_path(plan, place->real, &verdict),
-                                    place->kind == FILE_MISSING ? " (it does not exist now)" : "");
     answer->decides = verdict.decides ? verdict.decides->rule : NULL;
+    const char *by = verdict.access == ACCESS_FLAGGED && answer->decides ? answer->decides->by : NULL;
+    answer->sentence = arena_printf(arena, "%s%s%s%s%s", lead, sentence_for_path(plan, place->real, &verdict),
+                                    by ? ", because " : "", by ? arena_printf(arena, "%s obeys it", by) : "",
+                                    place->kind == FILE_MISSING ? " (it does not exist now)" : "");
     answer->artifacts = verdict.access == ACCESS_WRITE ? artifacts_at(plan->policy, place->real) : NULL;
     /* A name that the shell or the language would not read as plain text is shown in full and quoted. */
     bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;

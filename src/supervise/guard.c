@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/timespec.h"
 
 enum { BEGIN_MILLISECONDS = 50 };
 
@@ -32,6 +34,7 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
     struct itimerspec soon = {.it_value = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L},
                               .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
     guard->loop = loop;
+    clock_gettime(CLOCK_REALTIME_COARSE, &guard->began_at);
     guard->pins = (struct pins){&guard->hold,       launch,         launched,
                                 .mountinfo_fd = -1, .timer_fd = -1, .repin = REPIN_NONE};
     guard->watch =
@@ -50,10 +53,22 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
     return hold_begin(&guard->hold, err);
 }
 
+/* Long enough for a program outside to have opened something? Most commands are over sooner, and need not pay for the question. */
+static bool has_lasted(const struct guard *guard)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    int64_t nanoseconds = timespec_between(guard->began_at, now);
+    return nanoseconds < 0 ||
+           nanoseconds >= BEGIN_MILLISECONDS * INT64_C(1000000); /* the clock may have been set back */
+}
+
 void guard_end(struct guard *guard)
 {
     if (!guard->pins.launched)
         return; /* the run was refused before there was anything to guard */
+    if (has_lasted(guard))
+        hold_name_opened_sockets(&guard->hold, guard->began_at);
     pins_close(&guard->pins);
     watch_close(&guard->watch);
     fd_close(guard->timer_fd);

@@ -18,6 +18,7 @@ struct guard {
     const struct execs *execs; /* the caller's, for the tripwires */
     struct loop *loop;
     int timer_fd;
+    struct timespec began_at; /* as the kernel dates files */
 };
 
 /* Before the launch; `launched` is filled in afterwards. The guard must not move until its end. */

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "kernel/beneath.h"
+#include "supervise/terminal.h"
 
 /* Passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
@@ -20,6 +21,7 @@ struct supervision {
     const struct launched *launched;
     struct tripwires *tripwires;
     int signal_fd, timer_fd;
+    struct terminal_order terminal;
     bool terminal_is_given; /* the command has the terminal's foreground */
     bool was_asked;         /* to end, because its time is over */
     int ended_by;           /* the signal that ended the command, or 0 */
@@ -69,6 +71,7 @@ static void stop_along(struct supervision *supervision, int number)
                               has_terminal(supervision->launch);
     if (!wants_what_we_have) {
         take_terminal(supervision);
+        terminal_put_right(&supervision->terminal);
         sigset_t stopping, before;
         sigemptyset(&stopping);
         sigaddset(&stopping, number);
@@ -188,6 +191,7 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
                                       .timer_fd = timer_fd,
                                       .terminal_is_given = launch->foreground,
                                       .status = STATUS_REFUSED};
+    terminal_note(&supervision.terminal, launch->terminal_fd);
     if (signal_fd >= 0)
         loop_add(loop, signal_fd, POLLIN, hand_on, &supervision);
     loop_add(loop, launched->report_fd, POLLIN, hear, &supervision);
@@ -202,6 +206,7 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
         waitpid(launched->pid, NULL, 0);
     }
     take_terminal(&supervision);
+    terminal_put_right(&supervision.terminal);
     sigaction(SIGPIPE, &pipe_before, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
     ret_outcome->status = supervision.status;

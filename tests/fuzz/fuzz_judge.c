@@ -14,10 +14,11 @@
 /* A path with one of these names in it is never inert. */
 static void check_name(const char *path)
 {
-    static const char *const never[] = {"alternates", "commondir", "gitdir", "attributes", "git-rebase-todo", "hooks", "config"};
+    static const char *const never[] = {"alternates",      "commondir", "gitdir", "attributes",
+                                        "git-rebase-todo", "hooks",     "config"};
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    bool is_opaque = strstr(path, "lfs/") || strstr(path, "rr-cache/") || strstr(path, "refs/") || strstr(path, "NOTES_MERGE") ||
-                     strstr(path, "cookies/");
+    bool is_opaque = strstr(path, "lfs/") || strstr(path, "rr-cache/") || strstr(path, "refs/") ||
+                     strstr(path, "NOTES_MERGE") || strstr(path, "cookies/");
     for (size_t i = 0; i < array_len(never) && !is_opaque; i++) {
         if (strcmp(name, never[i]) == 0)
             abort();
@@ -27,13 +28,15 @@ static void check_name(const char *path)
 static void check_inert(const struct git_entry *entry)
 {
     struct bytes ref;
-    if (!S_ISREG(entry->mode) || git_is_control(entry->path) || git_unfinished_size(entry->path, &(const char *){NULL}))
+    if (!S_ISREG(entry->mode) || git_is_control(entry->path) ||
+        git_unfinished_size(entry->path, &(const char *){NULL}))
         abort();
     check_name(entry->path);
     if (strcmp(entry->path, "HEAD") == 0 && git_symbolic_parse(entry->bytes, &ref) &&
         (ref.size < 5 || memcmp(ref.at, "refs/", 5) != 0 || memmem(ref.at, ref.size, "..", 2)))
         abort();
-    if (strcmp(entry->path, "index") == 0 && !git_index_check((const unsigned char *)entry->bytes.at, entry->bytes.size))
+    if (strcmp(entry->path, "index") == 0 &&
+        !git_index_check((const unsigned char *)entry->bytes.at, entry->bytes.size))
         abort();
 }
 

@@ -462,20 +462,37 @@ TEST(no_snapshot_is_made_of_what_holds_hidden_files)
 
 TEST(no_file_gets_the_blocks_of_another_behind_its_times)
 {
-    static const uint64_t refused[] = {0xc0c0586d, 0xc020f509}; /* XFS_IOC_SWAPEXT, F2FS_IOC_MOVE_RANGE */
+    static const uint64_t refused[] = {
+        0xc028660f, /* EXT4_IOC_MOVE_EXT */
+        0xc0c0586d, /* XFS_IOC_SWAPEXT */
+        0xc020f509, /* F2FS_IOC_MOVE_RANGE */
+        0x4018f514, /* F2FS_IOC_SEC_TRIM_FILE */
+        0xf501,     /* F2FS_IOC_START_ATOMIC_WRITE */
+        0xf519,     /* F2FS_IOC_START_ATOMIC_REPLACE */
+    };
     for (size_t i = 0; i < array_len(refused); i++) {
         CHECK_BOTH("ioctl", ERRNO | ENOTTY, 0, refused[i]);
         CHECK_BOTH("ioctl", ERRNO | ENOTTY, UINT64_MAX, refused[i] | high_half);
     }
     CHECK_BOTH("ioctl", ALLOW, 0, 0x801c581f); /* FS_IOC_FSGETXATTR, of the same type */
     CHECK_BOTH("ioctl", ALLOW, 0, 0x40285881); /* XFS_IOC_EXCHANGE_RANGE, which sets the times of both */
+    CHECK_BOTH("ioctl", ALLOW, 0, 0x80086601); /* FS_IOC_GETFLAGS, of the type that ext4's requests have */
+    CHECK_BOTH("ioctl", ALLOW, 0, 0x40086602); /* FS_IOC_SETFLAGS */
+}
+
+TEST(no_key_of_an_encrypted_directory_is_taken_away)
+{
+    CHECK_BOTH("ioctl", ERRNO | ENOTTY, 0, 0xc0406618); /* FS_IOC_REMOVE_ENCRYPTION_KEY */
+    CHECK_BOTH("ioctl", ERRNO | ENOTTY, UINT64_MAX, 0xc0406618 | high_half);
+    CHECK_BOTH("ioctl", ALLOW, 0, 0xc080661a); /* FS_IOC_GET_ENCRYPTION_KEY_STATUS */
 }
 
 TEST(every_other_request_to_a_device_is_allowed)
 {
     for (uint64_t request = 0; request < 0x10000; request++) {
         uint64_t type = request >> 8;
-        if (request != 0x5412 && request != 0x541c && request != 0x5423 && type != 0x94 && type != 0xbc)
+        if (request != 0x5412 && request != 0x541c && request != 0x5423 && type != 0x94 && type != 0xbc &&
+            type != 0xf5)
             CHECK_BOTH("ioctl", ALLOW, 0, request);
     }
     CHECK_BOTH("ioctl", ALLOW, 0x5412, 0x5413); /* the descriptor is not the request */

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -20,7 +21,9 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +105,8 @@ static const struct refusal refusals[] = {
     {"ioctl TIOCSETD", SYS_ioctl, {MINUS_1, TIOCSETD}, EBADF, EPERM, EPERM},
     {"ioctl BTRFS_IOC_SNAP_CREATE", SYS_ioctl, {MINUS_1, 0x50009401}, EBADF, ENOTTY, ENOTTY},
     {"ioctl XFS_IOC_SWAPEXT", SYS_ioctl, {MINUS_1, 0xc0c0586d}, EBADF, ENOTTY, ENOTTY},
+    {"ioctl EXT4_IOC_MOVE_EXT", SYS_ioctl, {MINUS_1, 0xc028660f}, EBADF, ENOTTY, ENOTTY},
+    {"ioctl F2FS_IOC_SEC_TRIM_FILE", SYS_ioctl, {MINUS_1, 0x4018f514}, EBADF, ENOTTY, ENOTTY},
     {"ioctl FICLONE", SYS_ioctl, {MINUS_1, 0x40049409}, EBADF, EBADF, EBADF},
     {"ioctl FIONREAD", SYS_ioctl, {MINUS_1, FIONREAD}, EBADF, EBADF, EBADF},
     {"personality READ_IMPLIES_EXEC", SYS_personality, {READ_IMPLIES_EXEC}, 0, EPERM, EPERM},
@@ -207,6 +212,74 @@ TEST(another_id_than_one_s_own_is_refused_as_outside)
     CHECK_INT(in_child(SECCOMP_DEFAULT, give_a_file_to_oneself, NULL), 0);
     int plain = in_child(NO_FILTER, give_a_file_away, NULL);
     CHECK_INT(in_child(NO_FILTER, with_other_ids, &give), plain); /* the kernel alone judges */
+}
+
+/* --- content that changes behind the times of a file ------------------------------------------------------------------- */
+
+enum { BLOCK = 4096, EXT4_MAGIC = 0xef53 };
+
+struct move_extent {
+    uint32_t reserved, donor;
+    uint64_t from, to, count, moved;
+};
+
+struct pair {
+    int own, victim;
+};
+
+/* The first block of one file for that of another, as a defragmenter does it. The victim is the donor. */
+static int exchange_blocks(const void *argument)
+{
+    const struct pair *files = argument;
+    struct move_extent request = {.donor = (uint32_t)files->victim, .count = 1};
+    if (ioctl(files->own, 0xc028660fU, &request) < 0)
+        return errno;
+    return request.moved == 1 ? 0 : BROKEN;
+}
+
+static int new_file(char content)
+{
+    char path[] = "/var/tmp/bawn-blocks-XXXXXX", block[BLOCK];
+    int fd = mkostemp(path, O_CLOEXEC);
+    memset(block, content, sizeof block);
+    if (fd < 0 || unlink(path) < 0 || write(fd, block, sizeof block) != BLOCK || fsync(fd) < 0) {
+        perror("# /var/tmp");
+        exit(1);
+    }
+    return fd;
+}
+
+/* Of what is on the disk: the kernel does not forget by itself what it has read of a donor. */
+static char first_byte(int fd)
+{
+    char byte = '?';
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return pread(fd, &byte, 1, 0) == 1 ? byte : '!';
+}
+
+static void check_exchange(int kind, int want)
+{
+    struct pair files = {.own = new_file('o'), .victim = new_file('v')};
+    struct stat before, after;
+    CHECK_INT(fstat(files.victim, &before), 0);
+    CHECK_INT(in_child(kind, exchange_blocks, &files), want);
+    CHECK_INT(fstat(files.victim, &after), 0);
+    CHECK_INT(first_byte(files.victim) != 'v', kind == NO_FILTER); /* zeros, or the other's content, by kernel */
+    CHECK_INT(before.st_ctim.tv_sec, after.st_ctim.tv_sec);
+    CHECK_INT(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
+    close(files.own);
+    close(files.victim);
+}
+
+TEST(no_file_of_ext4_gets_the_blocks_of_another)
+{
+    struct statfs fs;
+    if (statfs("/var/tmp", &fs) < 0 || fs.f_type != EXT4_MAGIC)
+        SKIP("/var/tmp is not on ext4");
+    check_exchange(NO_FILTER, 0); /* why it is refused: other content, and the same times */
+    check_exchange(SECCOMP_DEFAULT, ENOTTY);
+    check_exchange(SECCOMP_NESTED, ENOTTY);
+    check_exchange(SECCOMP_ROOT, ENOTTY);
 }
 
 /* --- what works ---------------------------------------------------------------------------------------------------------- */

@@ -393,4 +393,41 @@ TEST(a_journal_has_a_largest_size_and_still_gets_its_end)
     remove_state();
 }
 
+/* Adds so many records of an event, each of 4,000 bytes and more, and returns how many of them were written. */
+static uint64_t written_of(struct journal *journal, const char *event, const char *text, int count)
+{
+    uint64_t before = journal->next;
+    for (int i = 0; i < count; i++)
+        journal_event(journal, event, "why", text);
+    return journal->next - before;
+}
+
+TEST(a_journal_that_a_flood_has_filled_still_takes_what_matters)
+{
+    static const char *const floods[] = {"exec", "name", "refused", "held"};
+    make_state();
+    auto_fd int folder = open_state();
+    struct journal journal;
+    struct err err = {0};
+    char *text = arena_alloc(&state.arena, 4001);
+    memset(text, 'a', 4000);
+    REQUIRE(journal_open(folder, "j", &journal, &err) == 0);
+    CHECK(written_of(&journal, "exec", text, 3000) < 2900); /* the control: there is a limit */
+    CHECK_INT(written_of(&journal, "name", text, 1), 0);
+    CHECK_INT(written_of(&journal, "refused", text, 100), 100);
+    CHECK_INT(written_of(&journal, "tripwire", text, 1), 1);
+    for (size_t i = 0; i < array_len(floods); i++)
+        written_of(&journal, floods[i], text, 3000);
+    CHECK_INT(written_of(&journal, "refused", text, 1), 0);
+    CHECK_INT(written_of(&journal, "held", text, 1), 0);
+    CHECK_INT(written_of(&journal, "tripwire", text, 10), 10);
+    CHECK_INT(written_of(&journal, "failed", text, 1), 1);
+    CHECK_INT(written_of(&journal, "tripwire", text, 3000) < 3000, 1);
+    CHECK_INT(written_of(&journal, "end", text, 1), 1);
+    CHECK(journal.size < (uint64_t)9 << 20);
+    CHECK_STR(verified(folder), arena_printf(&state.arena, "%llu", (unsigned long long)journal.next - 1));
+    journal_close(&journal);
+    remove_state();
+}
+
 UNIT_MAIN()
