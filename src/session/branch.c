@@ -72,7 +72,8 @@ static bool is_checked_out(const struct branch *branch, int git_fd, struct arena
     bool found = false;
     for (const struct dirent *entry; list && !found && (entry = readdir(list));) {
         const char *head = arena_printf(arena, "worktrees/%s/HEAD", entry->d_name);
-        found = *entry->d_name != '.' && strcmp(entry->d_name, branch_worktree_name(arena, branch->name)) != 0 &&
+        found = *entry->d_name != '.' &&
+                strcmp(entry->d_name, branch_worktree_name(arena, branch->name)) != 0 &&
                 git_head_branch(git_fd, head, name) && strcmp(name, branch->name) == 0;
     }
     if (list)

@@ -8,8 +8,8 @@
 #include "session/arrivals.h"
 #include "session/ask_git.h"
 #include "session/branch.h"
-#include "workspace/transition.h"
 #include "workspace/copy.h"
+#include "workspace/transition.h"
 
 /* --- after the run: which changes reach the repository ------------------------------------------------------------ */
 
