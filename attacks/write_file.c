@@ -64,7 +64,7 @@
  *   persistence: leave attributes in .git, which choose the programs that git runs
  *
  * Its own process's settings that ask for a privilege.
- * case write-own-uid-map: /proc/self/uid_map => EPERM write | control-by nobody: it is written once a namespace
+ * case write-own-uid-map: /proc/self/uid_map => EROFS open | control-by nobody: it is written once a namespace
  *
  * case write-workspace-read-only: work => EROFS open | flags --read-only | harms workspace
  * case write-new-read-only: new => EROFS open | flags --read-only | harms workspace

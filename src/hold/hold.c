@@ -10,7 +10,8 @@
  *   PINNED    an object exists, and a mount holds it
  *   STUBBED   as PINNED; the object is a stub of ours, because a control file of git was missing
  *   MISSING   no object, so nothing to pin; none may appear. A hidden path that is missing counts as one of these
- *   FALLEN    the host replaced the object, and the pin is gone: a process inside can write the path
+ *   FALLEN    the host replaced the object, and the pin is gone: a process inside can write the path until the supervisor notices
+ *             and brings everything inside to a standstill, which lasts as long as this state
  *
  *   from      to        when                                                   who
  *   (start)   PINNED    the object exists                                      hold_begin(), launcher
@@ -23,7 +24,7 @@
  *   MISSING   MISSING   an object appears: it is moved aside                   hold_sweep()
  *
  * PINNED and STUBBED against MISSING is the operation's `missing`, with its amendments. FALLEN has no field: the sandbox's
- * mounts tell (launch_repin()). `fell` says that a path has ever been FALLEN.
+ * mounts tell (launch/repin.c). `fell` says that a path has ever been FALLEN.
  *
  * Invariants.
  *

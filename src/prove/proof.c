@@ -77,10 +77,13 @@ static const char *given_up(const struct plan *plan, const struct attack_case *a
     bool is_of_files = attack->promise == PROMISE_FILES || attack->promise == PROMISE_PERSISTENCE ||
                        is_one_of(attack->attack, by_path);
     bool is_of_calls = attack->promise == PROMISE_KERNEL || attack->promise == PROMISE_TERMINAL;
+    /* A command that may mount a /proc of its own has one that it can write. */
+    bool is_of_own_proc =
+        attack->promise == PROMISE_RESOURCES && strcmp(attack->attack, "open_writable") == 0;
     vec_each (const struct given_up, one, &plan->given_up) {
         bool explains = one->wall == WALL_FILES || one->wall == WALL_ROOT ? is_of_files
                         : one->wall == WALL_SECCOMP                       ? is_of_calls
-                        : one->wall == WALL_LANDLOCK ? plan->request.nested && is_of_calls
+                        : one->wall == WALL_LANDLOCK ? plan->request.nested && (is_of_calls || is_of_own_proc)
                                                      : false;
         if (explains)
             return arena_printf(plan->policy->arena, "%s gives the wall up", one->by);

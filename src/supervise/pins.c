@@ -102,7 +102,7 @@ static void say_unreachable(struct pins *pins, const struct err *why)
     hold_note(pins->hold, "pin-lost", "",
               arena_printf(pins->hold->arena,
                            "what the host replaced while the command ran could not be pinned again within a "
-                           "second: %s. Nothing ran inside until it was",
+                           "second (%s), and nothing ran inside meanwhile",
                            why->message));
     pins->is_said = true;
 }
