@@ -52,7 +52,9 @@
  *   7. attempts_open counts the begun attempts that have not failed. attempts[attempts_begun] and those after it are unused.
  *   8. published_count counts the connections of published ports. It has a limit of its own, so that connections from the host
  *      cannot use up the descriptors for connections from inside.
- *   9. egress->connections has every connection, the newest first. listener->connections counts those of a listener.
+ *   9. Bytes without a verdict are bounded: by 32 KiB for `first` and 64 KiB for http.line, and by MOST_HELD for all connections
+ *      together. Beyond that each connection still has its SHARE.
+ *  10. egress->connections has every connection, the newest first. listener->connections counts those of a listener.
  *
  * Who owns which descriptor
  *
@@ -75,6 +77,8 @@ enum {
     PATIENCE = 30000, /* milliseconds, for all stages before RELAY */
     FAREWELL = 1000,
     MOST_ACCOUNTS = 1000,
+    MOST_HELD = 64 << 20, /* bytes, for unfinished requests of all connections */
+    SHARE = 8192,         /* bytes that any connection may hold: far more than most hellos and heads have */
 };
 
 const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE])
@@ -151,6 +155,17 @@ struct connection *connection_new(struct egress *egress, struct listener *listen
     return connection;
 }
 
+bool connection_may_hold(struct connection *connection)
+{
+    struct egress *egress = connection->egress;
+    if (!connection->http.line.size && connection->http.line.capacity > SHARE)
+        buf_free(&connection->http.line);
+    size_t held = connection->first.capacity + connection->http.line.capacity;
+    egress->held += held - connection->held;
+    connection->held = held;
+    return held <= SHARE || egress->held <= MOST_HELD;
+}
+
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
 /* The kernel has counted the bytes (TCP_INFO), so that the relay need not. */
@@ -196,6 +211,7 @@ void connection_close(struct connection *connection)
     connection_set_deadline(connection, 0);
     buf_free(&connection->first);
     buf_free(&connection->http.line);
+    egress->held -= connection->held;
     *(connection->next ? &connection->next->previous : &egress->oldest) = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;
     egress->connection_count--;

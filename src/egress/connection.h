@@ -50,6 +50,7 @@ struct connection {
     int last_errnum;
     struct buf first; /* what was read of the client's first bytes, until there is a verdict on them */
     struct http http;
+    size_t held;        /* the memory that `first` and http.line take */
     size_t agreed_size; /* bytes of the server's agreement to change the protocol */
 };
 
@@ -73,6 +74,9 @@ void connection_close(struct connection *connection);
 void connection_reset(struct connection *connection); /* both peers see a broken connection (RST) */
 void connection_refuse(struct connection *connection, const char *sentence);
 void connection_fail(struct connection *connection, int errnum, const char *sentence /* if errnum is 0 */);
+
+/* Counts `first` and http.line. Returns false if unfinished requests of all connections take too much, and this one has a part in it. */
+bool connection_may_hold(struct connection *connection) must_check;
 
 /* The name, or the address as text. */
 const char *connection_host(const struct connection *connection, char text[ENDPOINT_TEXT_SIZE]);

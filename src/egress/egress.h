@@ -76,6 +76,7 @@ struct egress {
     struct watcher looked_up;
     struct connection *connections, *oldest; /* the newest first */
     size_t connection_count, published_count, most_published;
+    size_t held;             /* the sum of connection.held */
     size_t most_descriptors; /* for listeners, and two for each connection */
     size_t pending;          /* connections that have a deadline */
     int64_t next_look;       /* at the deadlines */

@@ -5,6 +5,8 @@
 
 #include "egress/hello.h"
 
+static const char no_room[] = "so many requests are unfinished that there is no room for a large one";
+
 enum { TLS_CHANGE = 20, TLS_ALERT = 21, TLS_HANDSHAKE = 22 };
 
 enum verdict {
@@ -135,6 +137,10 @@ static enum verdict read_first(struct connection *connection, const char **ret_p
         verdict = inspect(connection, (const uint8_t *)first->bytes, first->size, ret_problem);
         if (verdict == VERDICT_WAIT && first->size >= LARGEST)
             return VERDICT_REFUSE;
+        if (verdict == VERDICT_WAIT && !connection_may_hold(connection)) {
+            *ret_problem = no_room;
+            return VERDICT_REFUSE;
+        }
     }
     return verdict;
 }
@@ -146,6 +152,10 @@ bool connection_check_http(struct connection *connection, const char *bytes, siz
     if (http_take(&connection->http, connection_host(connection, text), connection->asked.port, bytes, size,
                   &connection->outward.copied, &problem) != (ptrdiff_t)size) {
         connection_refuse(connection, problem);
+        return false;
+    }
+    if (!connection_may_hold(connection)) {
+        connection_refuse(connection, no_room);
         return false;
     }
     if (connection->http.state == HTTP_PASSING)
@@ -161,7 +171,7 @@ static bool pass_first(struct connection *connection)
     connection->is_inspected = true;
     if (!connection->speaks_http) {
         connection->outward.copied = first;
-        return true;
+        return connection_may_hold(connection); /* it holds nothing any more */
     }
     bool has_passed = connection_check_http(connection, first.bytes, first.size);
     buf_free(&first);
