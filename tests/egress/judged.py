@@ -1,7 +1,8 @@
 """The bytes that were judged are the bytes that are sent. sendfile and vmsplice queue pages by reference: whoever wrote them can
 still change them while they wait in a queue, after somebody has looked at them there."""
 import lab as labs
-from session import HELPERS
+from bounds import proxy
+from session import HELPERS, sanitized_too
 
 TESTS = []
 
@@ -68,6 +69,35 @@ for i, address in enumerate(addresses):
         s.settimeout(10)
         attempt(lambda: s.recv(1))
 """
+
+
+@test
+@sanitized_too
+def a_change_of_protocol_is_agreed_to_in_as_many_pieces_as_the_server_likes(session):
+    done = session.python(["connect allowed.test:80"], """
+with dial("allowed.test", 80) as s:
+    s.sendall(b"GET /pieces HTTP/1.1\\r\\nHost: allowed.test\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n")
+    got = b""
+    while b"\\r\\n\\r\\n" not in got:
+        got += s.recv(4096)
+    print(got[:34])
+    s.sendall(b"raw bytes")
+    print(s.recv(100))""")
+    assert done.out == "b'HTTP/1.1 101 Switching Protocols\\r\\n'\nb'raw bytes'\n", done
+
+
+@test
+@sanitized_too
+def what_a_proxy_sends_with_its_answer_comes_from_the_host(session):
+    """However much of it comes with the answer, and however large the answer is."""
+    words = [b"220 welcome\r\n", b"w" * 20000]
+    heads = [b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 8000 + b"\r\n\r\n"]
+    with proxy([head + word for head in heads for word in words]) as port:
+        done = session.python(["connect allowed.test:9000"], """
+for i in range(4):
+    got = exchange("allowed.test", 9000, b"x")
+    print(len(got), set(got[:-1]) <= set(b"220 welcome\\r\\n"), got[-1:])""", env={"HTTPS_PROXY": f"http://127.0.0.1:{port}"})
+    assert done.out == "14 True b'x'\n20001 True b'x'\n" * 2, done
 
 
 @test

@@ -76,6 +76,8 @@ class Web(http.server.BaseHTTPRequestHandler):
             if key:
                 accept = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
                 self.send_header("Sec-WebSocket-Accept", base64.b64encode(accept).decode())
+            if "pieces" in self.path:
+                self.send_in_pieces()
             self.end_headers()
             self.wfile.flush()
             self.close_connection = True
@@ -111,6 +113,14 @@ class Web(http.server.BaseHTTPRequestHandler):
             self.reply(path.read_bytes())
         else:
             self.reply(f"hello from {here} for {self.headers.get('Host')}\n".encode())
+
+    def send_in_pieces(self):
+        """The beginning of the answer, a few bytes at a time."""
+        head, self._headers_buffer = b"".join(self._headers_buffer), []
+        for start in range(0, len(head), 5):
+            self.wfile.write(head[start : start + 5])
+            self.wfile.flush()
+            time.sleep(0.01)
 
     def echo_frames(self):
         """WebSocket frames of less than 126 bytes, back without their mask, until the one that closes."""
