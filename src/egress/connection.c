@@ -197,6 +197,16 @@ void connection_account(const struct connection *connection)
                                             (long long)(now_milliseconds() - connection->began)));
 }
 
+static void leave_gathering(struct connection *connection)
+{
+    struct connection **link = &connection->egress->gathering;
+    while (*link && *link != connection)
+        link = &(*link)->next_gathering;
+    if (*link)
+        *link = connection->next_gathering;
+    connection->is_gathering = false;
+}
+
 void connection_close(struct connection *connection)
 {
     struct egress *egress = connection->egress;
@@ -214,6 +224,8 @@ void connection_close(struct connection *connection)
     egress->held -= connection->held;
     *(connection->next ? &connection->next->previous : &egress->oldest) = connection->previous;
     *(connection->previous ? &connection->previous->next : &egress->connections) = connection->next;
+    if (connection->is_gathering)
+        leave_gathering(connection);
     egress->connection_count--;
     connection->listener->connections--;
     egress->published_count -= connection->published != 0;

@@ -31,6 +31,8 @@ struct attempt {
 struct connection {
     struct egress *egress;
     struct connection *next, *previous; /* the next older one, the next newer one */
+    struct connection *next_gathering;
+    bool is_gathering; /* it is in the list egress->gathering */
     struct listener *listener;
     struct side inner, outer;
     struct flow outward, inward;

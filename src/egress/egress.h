@@ -76,12 +76,12 @@ struct egress {
     struct watcher looked_up;
     struct connection *connections, *oldest; /* the newest first */
     size_t connection_count, published_count, most_published;
-    size_t held;             /* the sum of connection.held */
-    size_t most_descriptors; /* for listeners, and two for each connection */
-    size_t pending;          /* connections that have a deadline */
-    int64_t next_look;       /* at the deadlines */
-    bool gathers;            /* a flow of some connection gathers (flow.h) */
-    int64_t gathers_looked;
+    size_t held;                  /* the sum of connection.held */
+    size_t most_descriptors;      /* for listeners, and two for each connection */
+    size_t pending;               /* connections that have a deadline */
+    int64_t next_look;            /* at the deadlines */
+    struct connection *gathering; /* those with a flow that gathers (flow.h), or did a moment ago */
+    int64_t gathering_looked;
     struct endpoint last_connected; /* a repeated connection to the same endpoint is not reported again */
     size_t accounts;                /* `closed` lines so far */
     VEC(struct confirmation) unconfirmed;

@@ -82,28 +82,36 @@ static void gather(struct connection *connection)
     flow_gather(&connection->inward, connection->outer.watcher.fd);
     if (gathers(connection)) {
         connection->moved = now_milliseconds();
-        egress->gathers = true;
+        if (!connection->is_gathering) {
+            connection->next_gathering = egress->gathering;
+            egress->gathering = connection;
+        }
+        connection->is_gathering = true;
     }
 }
 
 bool relay_keep_time(struct egress *egress)
 {
     enum { SILENCE = 2 }; /* milliseconds; the first one may be a fraction */
-    if (!egress->gathers)
+    if (!egress->gathering)
         return false;
     int64_t now = now_milliseconds();
-    if (now == egress->gathers_looked)
+    if (now == egress->gathering_looked)
         return true;
-    egress->gathers_looked = now;
-    egress->gathers = false;
-    for (struct connection *at = egress->connections; at; at = at->next) {
+    egress->gathering_looked = now;
+    for (struct connection **link = &egress->gathering; *link;) {
+        struct connection *at = *link;
         if (gathers(at) && now - at->moved >= SILENCE) {
             flow_hurry(&at->outward, at->inner.watcher.fd);
             flow_hurry(&at->inward, at->outer.watcher.fd);
         }
-        egress->gathers |= gathers(at);
+        at->is_gathering = gathers(at);
+        if (at->is_gathering)
+            link = &at->next_gathering;
+        else
+            *link = at->next_gathering;
     }
-    return egress->gathers;
+    return egress->gathering != NULL;
 }
 
 static void relay_round(struct connection *connection, bool from_inner, bool from_outer)
