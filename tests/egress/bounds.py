@@ -75,7 +75,7 @@ def connecting(address, port):
     return s
 def timed(action):
     began = time.monotonic()
-    return attempt(action), time.monotonic() - began < 3
+    return attempt(action), time.monotonic() - began < 10
 allowed, other = socket.gethostbyname("allowed.test"), socket.gethostbyname("other.test")
 GET = b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n"
 """
@@ -95,22 +95,21 @@ print(timed(lambda: exchange(allowed, 9000, b"x", 60)), timed(lambda: exchange(o
 
 
 @test
-def unfinished_requests_take_a_bounded_amount_of_memory(session):
-    """A head may be 16 KiB large. Thousands of such heads are refused; ordinary ones are served all the while."""
-    process = session.start(["connect allowed.test:80", "connect other.test:80"], "/usr/bin/python3", "-u", "-c", HELPERS + CROWD + """
+def unfinished_hellos_take_a_bounded_amount_of_memory(session):
+    """A hello may be 16 KiB large. Thousands of such hellos are refused; ordinary clients are served all the while."""
+    process = session.start(["connect allowed.test", "connect allowed.test:80", "connect other.test"], "/usr/bin/python3", "-u", "-c", HELPERS + CROWD + """
 held = []
 for i in range(3000):
-    held.append(dial(allowed, 80))
-    held[-1].sendall(b"GET / HTTP/1.1\\r\\nHost: allowed.test\\r\\nX: " + b"x" * 15900)
+    held.append(dial(allowed, 443))
+    held[-1].sendall(b"\\x16\\3\\1\\x3f\\xff\\1\\0\\x3f\\xfb" + b"x" * 15900)
 print(timed(lambda: exchange(allowed, 80, GET, 60)[:12]))
-sys.stdin.readline()""",
-                            prefix=many_descriptors())
+sys.stdin.readline()""", prefix=many_descriptors())
     assert process.stdout.readline() == "(b'HTTP/1.1 200', True)\n"
     (helper,) = attacks.helpers_of(process.pid)
     (peak,) = [int(line.split()[1]) for line in open(f"/proc/{helper}/status") if line.startswith("VmHWM")]
     process.stdin.close()
     process.wait(timeout=60)
-    assert [event["why"] for event in session.events("refused")] == ["so many requests are unfinished that there is no room for a large one"]
+    assert session.events("refused")[0]["why"] == "so many requests are unfinished that there is no room for a large one"
     assert peak < 100 * 1024, peak  # KiB
 
 
@@ -125,7 +124,7 @@ held = []
 while len(held) < 400:
     held.append(dial(allowed, 9000))
     held[-1].sendall(b"x")
-    if hear(held[-1], 0.5) != b"x":
+    if hear(held[-1], 3) != b"x":
         break
 print(len(held) > 100, timed(lambda: exchange(other, 9000, b"x", 60)))
 for s in held[:50]: s.sendall(b"y")
