@@ -31,7 +31,8 @@ static int read_content(void *context, const struct entry *entry, size_t most, s
 void patch_reasons(const struct patch *patch, const struct change *change, reason_list *ret_reasons)
 {
     *ret_reasons = (reason_list){0};
-    if (!change->after || !change_is_shown(change))
+    const struct entry *either = change->after ? change->after : change->before;
+    if (!either || !change_is_shown(change))
         return;
     struct patch copy = *patch; /* the context of a reader is not const */
     struct gate_change judged = {change->path, change->before, change->after, read_content, &copy};
@@ -41,7 +42,7 @@ void patch_reasons(const struct patch *patch, const struct change *change, reaso
         vec_push(ret_reasons, reasons.at[i]);
     vec_free(&reasons);
     const struct policy *policy = patch->policy;
-    if (S_ISDIR(change->after->mode) || policy->workspaces.count == 0)
+    if (S_ISDIR(either->mode) || policy->workspaces.count == 0)
         return;
     const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
     struct path_verdict verdict = decide_path(policy, path, NULL);
