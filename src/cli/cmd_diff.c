@@ -7,6 +7,7 @@
 #include "cli/terminal.h"
 #include "report/patch.h"
 #include "session/caller.h"
+#include "workspace/objects.h"
 
 /* The named session, or the latest one here with changes. */
 static const struct record *choose_shown(const struct choice *choice)
@@ -37,7 +38,7 @@ static void print(const struct world *world, const struct args *args, const stru
 {
     bool as_json = args->flags & FLAG(JSON);
     auto_buf struct buf out = {0};
-    size_t in_git = 0;
+    size_t in_git = 0, objects = 0;
     struct json json = {.out = &out};
     if (as_json)
         json_open(&json, NULL, '[');
@@ -48,6 +49,10 @@ static void print(const struct world *world, const struct args *args, const stru
             continue;
         if (!as_json && is_of_repository(choice, patch, change)) {
             in_git++;
+            continue;
+        }
+        if (!as_json && objects_has_path(change->path)) {
+            objects++;
             continue;
         }
         if (as_json) {
@@ -73,6 +78,8 @@ static void print(const struct world *world, const struct args *args, const stru
     if (in_git && !as_json && !(args->flags & FLAG(NAME_ONLY)))
         buf_printf(&out, "# %zu file%s of the repository in .git; `bawn diff .git` shows them\n", in_git,
                    in_git == 1 ? "" : "s");
+    if (objects && !as_json && !(args->flags & FLAG(NAME_ONLY)))
+        buf_printf(&out, "# %zu file%s of git's objects\n", objects, objects == 1 ? "" : "s");
     put(world->out, &out);
 }
 

@@ -30,13 +30,14 @@ static int read_content(void *context, const struct entry *entry, size_t most, s
 gate_reasons patch_reasons(const struct patch *patch, const struct change *change)
 {
     gate_reasons reasons = {0};
-    if (!change->after || !change_is_shown(change))
+    const struct entry *either = change->after ? change->after : change->before;
+    if (!either || !change_is_shown(change))
         return reasons;
     struct patch copy = *patch; /* the context of a reader is not const */
     struct gate_change judged = {change->path, change->before, change->after, read_content, &copy};
     gate_judge(&judged, &reasons);
     const struct policy *policy = patch->policy;
-    if (S_ISDIR(change->after->mode) || policy->workspaces.count == 0)
+    if (S_ISDIR(either->mode) || policy->workspaces.count == 0)
         return reasons;
     const char *path = path_join(patch->arena, policy->workspaces.at[0].path, change->path);
     struct path_verdict verdict = decide_path(policy, path, NULL);

@@ -1,6 +1,5 @@
 #include "workspace/packed_refs.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +84,7 @@ void packed_refs_write(const struct packed_refs *refs, const struct packed_refs 
     for (size_t i = 0; i < edits->count; i++) {
         const struct packed_edit *edit = &edits->at[i];
         const struct packed_ref *ref = edit->from ? find(edit->from, edit->name) : NULL;
-        *map_at(&edited, edit->name, strlen(edit->name)) = (void *)(uintptr_t)edit;
+        *map_at(&edited, edit->name, strlen(edit->name)) = &edited;
         if (ref)
             vec_push(&lines, ref);
     }

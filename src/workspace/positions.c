@@ -308,6 +308,17 @@ static int write_packed(struct repository *repository, struct err *err)
     return 0;
 }
 
+/* A log without its branch would be in the way of a branch whose name begins like it. */
+static void remove_log(struct repository *repository, const struct decision *decision, const char *ref)
+{
+    const char *name = arena_printf(repository->moments.arena, "logs/%s", ref);
+    struct decision *log = map_get(&repository->decided, name, strlen(name));
+    bool goes = decision->course == COURSE_GO && !decision->judged.change.after;
+    const char *value = goes && log ? moments_value(&repository->moments, NOW, ref) : NULL;
+    if (value && !moments_value(&repository->moments, START, ref))
+        reflogs_decide_removed(&repository->moments, log, value);
+}
+
 static int decide_others(struct repository *repository, struct err *err)
 {
     decision_list *decisions = repository->decisions;
@@ -317,6 +328,11 @@ static int decide_others(struct repository *repository, struct err *err)
         if (is_log && !is_directory(&decisions->at[i]) &&
             reflogs_decide(&repository->moments, repository->transition, &decisions->at[i], err) < 0)
             return -1;
+    }
+    for (size_t i = 0; i < decisions->count; i++) {
+        const char *inner = inner_of(repository, &decisions->at[i]);
+        if (text_starts_with(inner, "refs/heads/"))
+            remove_log(repository, &decisions->at[i], inner);
     }
     for (size_t i = 0; i < decisions->count; i++) {
         const char *inner = inner_of(repository, &decisions->at[i]);

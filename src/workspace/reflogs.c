@@ -70,6 +70,14 @@ int reflogs_decide(const struct moments *moments, const struct transition *trans
     return 0;
 }
 
+void reflogs_decide_removed(const struct moments *moments, struct decision *log, const char *value)
+{
+    auto_buf struct buf head = {0};
+    if (!log->judged.change.after && log->judged.now.path && *value &&
+        moments_read(moments, NOW, "logs/HEAD", LOG_LARGEST, &head) && strstr(buf_text(&head), value))
+        log->course = COURSE_GO;
+}
+
 /* Does the log have a line for a stash that the other one lacks? The second field of a line names the stash. */
 static bool has_more(const struct buf *log, const struct buf *other)
 {

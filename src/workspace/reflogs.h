@@ -12,6 +12,9 @@ void reflogs_find_branches(const struct moments *moments, reflogs_branch *add, v
 int reflogs_decide(const struct moments *moments, const struct transition *transition,
                    struct decision *decision, struct err *err) must_check;
 
+/* The log of a branch that goes: goes with it, if the log of HEAD has the commit. */
+void reflogs_decide_removed(const struct moments *moments, struct decision *log, const char *value);
+
 /*
  * The list of stashes is the log of a ref, so both go together. They go back if stashes were dropped and none was
  * added; otherwise they stay, and are named. Either decision may be NULL.

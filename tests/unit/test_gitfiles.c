@@ -328,6 +328,32 @@ TEST(objects_in_the_index_of_a_pack)
     close(fd);
 }
 
+/* Asked in ascending order, backwards, and between two names: each answer is that of the single question. */
+TEST(many_objects_in_the_index_of_a_pack)
+{
+    unsigned char index[2048], hash[20];
+    static const unsigned char asked[] = {0x00, 0x11, 0x12, 0x22, 0x33, 0x22, 0x11, 0x00};
+    for (unsigned version = 1; version <= 2; version++) {
+        size_t size = make_pack_index(version, index), count = 0;
+        int fd = memfd_create("index", MFD_CLOEXEC);
+        REQUIRE(fd >= 0 && write(fd, index, size) == (ssize_t)size);
+        struct git_pack_names *names = git_pack_names_open(&fd, 20);
+        REQUIRE(names != NULL);
+        bool is_cut = true;
+        for (const unsigned char *name; (name = git_pack_names_next(names, &is_cut)); count++)
+            CHECK_INT(name[1], count ? 0x22 : 0x11);
+        CHECK(count == 2 && !is_cut);
+        struct git_lookup lookup = {.objects_fd = -1, .hash_size = 20};
+        vec_push(&lookup.packs, names);
+        memset(hash, 0x11, sizeof(hash));
+        for (size_t i = 0; i < sizeof(asked); i++) {
+            hash[1] = asked[i];
+            CHECK_INT(git_lookup_has(&lookup, hash), asked[i] == 0x11 || asked[i] == 0x22);
+        }
+        git_lookup_end(&lookup);
+    }
+}
+
 TEST(objects_of_a_store_and_of_those_that_it_borrows_from)
 {
     static const char loose[] = "aa11111111111111111111111111111111111111";

@@ -41,6 +41,18 @@ def test_risky(place):
     same([name for name in held if not os.path.lexists(project.path / name)], [])
 
 
+@claim("apply holds back the deletion of a flagged file, too, and says why (control: of another file it does not)")
+def test_deleted(place):
+    project = Project(place, "gate-deleted")
+    project.write("CLAUDE.md", "mine\n")
+    project.inside("rm CLAUDE.md b/c", "--review")
+    text = project.bawn("apply", status=1)
+    assert "CLAUDE.md: risky, because: flag " in text, text
+    same([project.read("CLAUDE.md"), (project.path / "b/c").exists()], ["mine\n", False])
+    project.bawn("apply", "--allow-risky")
+    same((project.path / "CLAUDE.md").exists(), False)
+
+
 @claim("a package.json whose scripts stay the same passes")
 def test_same_scripts(place):
     project = Project(place, "package")

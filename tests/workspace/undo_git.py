@@ -141,6 +141,30 @@ def test_overwritten_object(place):
     same(stands(project), before)
 
 
+@claim("undo --force brings back objects for which the run left a pack that only names them")
+def test_forged_pack(place):
+    project = history(place, "forged-pack", packed=True)
+    before = stands(project)
+    project.inside("cd .git/objects/pack; for f in pack-*.idx pack-*.pack; do "
+                   "cp $f pack-0000000000000000000000000000000000000000.${f##*.}; rm -f $f; done; rm -f *.rev; "
+                   "chmod u+w *.pack; printf junk | dd of=$(ls *.pack) bs=1 seek=40 conv=notrunc status=none; echo x >../../../a")
+    project.bawn("undo", "--force", "forged-pack-1")
+    for name in project.path.glob(".git/objects/pack/pack-0000*"):  # git takes any pack that has the object
+        name.unlink()
+    same(stands(project), before)
+
+
+@claim("diff: objects are not listed one by one, also not of a review")
+def test_diff_objects(place):
+    project = history(place, "diff-objects")
+    project.inside(COMMIT, "--review")
+    assert "refs/heads/main" in project.bawn("diff", ".git", "--name-only")
+    for flags in (("--name-only",), ("--stat",), ()):
+        text = project.bawn("diff", ".git", *flags)
+        assert ".git/objects" not in text, (flags, text)
+    assert "objects" in project.bawn("diff", ".git")
+
+
 @claim("undo: a branch that the host has packed since goes back, too")
 def test_packed_since(place):
     project = history(place, "packed-since", packed=True)
@@ -220,6 +244,16 @@ def test_submodule(place):
     same((stands(project), project.git("-C", "lib", "for-each-ref"), project.git("-C", "lib", "rev-parse", "HEAD")), before)
     project.git("-C", "lib", "fsck", "--strict")
     same(project.git("-C", "lib", "status", "--porcelain"), "")
+
+
+@claim("undo: after a branch that the run made has gone, one of a name below it can be made")
+def test_name_is_free(place):
+    project = history(place, "free-name")
+    project.inside(f"{GIT} checkout -qb new; {COMMIT}")
+    made = project.git("rev-parse", "HEAD").strip()
+    project.bawn("undo")
+    project.git("branch", "new/er")
+    assert made in project.git("reflog", "--no-abbrev", "HEAD"), "the commit cannot be found any more"
 
 
 @claim("undo: what it took back of a repository comes again with a second undo")
