@@ -1,6 +1,6 @@
 /*
  * Changes a name or an attribute, and leaves the content alone: rename, exchange, unlink, link, rmdir, truncate, chmod,
- * touch, setxattr.
+ * touch, setxattr; and makes what is no regular file: symlink, fifo, mkdir.
  *
  * Why: a frozen file is replaced as easily as it is written, and so is the directory above it. The mounts that hold
  * frozen paths must not be movable together with their parents.
@@ -46,6 +46,17 @@
  *
  * case rename-git-read-only: rename .git .git-old => EROFS rename | flags --read-only | harms workspace
  *
+ * What git on the host would follow, wait for or go on with. It can be made while the command runs, and is gone from the repository when
+ * the run has ended.
+ * case leave-link-in-git: symlink config .git/COMMIT_EDITMSG => done; EROFS symlink | harms left | prove-only
+ *   persistence: leave a link in .git, through which your next commit would write to .git/config
+ * case leave-pipe-in-git: fifo .git/packed-refs => done; EROFS fifo | harms left | prove-only
+ *   persistence: leave a named pipe in .git, at which git would wait
+ * case leave-rebase-in-git: mkdir .git/rebase-merge => done; EROFS mkdir | harms left | prove-only
+ *   persistence: leave a rebase in .git, which you would go on with
+ * case leave-unknown-in-git: symlink /etc/passwd .git/{mark} => done; EROFS symlink | harms left | prove-only
+ *   persistence: leave something in .git that is none of git's files
+ *
  * The system and what is granted to be read.
  * case chmod-shell: chmod /bin/sh => EROFS chmod | control-by root
  * case touch-passwd: touch /etc/passwd => EROFS touch | control-by root
@@ -89,6 +100,12 @@ ATTACK(change)
         must(link(path, argument(argc, argv, 3)), act);
     else if (strcmp(act, "unlink") == 0)
         must(unlink(path), act);
+    else if (strcmp(act, "symlink") == 0)
+        must(symlink(path, argument(argc, argv, 3)), act);
+    else if (strcmp(act, "fifo") == 0)
+        must(mkfifo(path, 0600), act);
+    else if (strcmp(act, "mkdir") == 0)
+        must(mkdir(path, 0700), act);
     else if (strcmp(act, "rmdir") == 0)
         must(rmdir(path), act);
     else if (strcmp(act, "truncate") == 0)

@@ -57,6 +57,12 @@
  *   persistence: write to .git/config through /proc/self/cwd
  * case write-frozen-by-flag: frozen/inner/file => EROFS open | flags --freeze {ws}/frozen/inner | harms canaries
  *
+ * Files of .git that are not in the form that git writes: gone from the repository when the run has ended.
+ * case leave-index-in-git: .git/index => done; EROFS open | harms left | prove-only
+ *   persistence: leave an index in .git that git has not written
+ * case leave-attributes-in-git: .git/info/attributes => done; EROFS open | harms left | prove-only
+ *   persistence: leave attributes in .git, which choose the programs that git runs
+ *
  * Its own process's settings that ask for a privilege.
  * case write-own-uid-map: /proc/self/uid_map => EPERM write | control-by nobody: it is written once a namespace
  *

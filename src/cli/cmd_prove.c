@@ -49,6 +49,7 @@ static void run_inside(void *context, const char *const *command)
     struct run_request request = args_request(sides->args);
     request.trial_command = command;
     request.trial_state = sides->targets->state;
+    request.trial_tree = sides->targets->project;
     struct run run;
     run_command(&world.caller, &request, &run);
     run_finish(&run);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "git/judge.h"
 #include "kernel/beneath.h"
 
 enum { REF_LARGEST = 4096 };
@@ -75,15 +76,15 @@ bool git_branch_position(int git_dir_fd, const char *name, struct git_position *
 
 bool git_head_branch(int git_dir_fd, const char *head, char ret_name[GIT_NAME_MOST + 1])
 {
-    static const char start[] = "ref: refs/heads/";
+    static const char start[] = "refs/heads/";
     auto_buf struct buf text = {0};
-    if (!read_small(git_dir_fd, head, REF_LARGEST, &text) || !text_starts_with(buf_text(&text), start))
+    struct bytes ref;
+    if (!read_small(git_dir_fd, head, REF_LARGEST, &text) ||
+        !git_symbolic_parse(bytes_of(buf_text(&text), text.size), &ref) || ref.size <= strlen(start) ||
+        memcmp(ref.at, start, strlen(start)) != 0 || ref.size - strlen(start) > GIT_NAME_MOST)
         return false;
-    const char *name = buf_text(&text) + strlen(start);
-    size_t size = strcspn(name, "\n");
-    if (size > GIT_NAME_MOST)
-        return false;
-    memcpy(ret_name, name, size);
+    size_t size = ref.size - strlen(start);
+    memcpy(ret_name, ref.at + strlen(start), size);
     ret_name[size] = '\0';
     return git_branch_is_sound(ret_name);
 }

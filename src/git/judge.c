@@ -37,8 +37,8 @@ enum {
 };
 
 static const char unreadable[] = "is not in the form that git writes";
-static const char unknown[] = "is no file that bawn knows from git";
-static const char unknown_directory[] = "is no directory that bawn knows from git";
+const char git_is_unknown[] = "is nothing that bawn knows from git";
+const char git_is_second_name[] = "has a second name (a hard link), by which it could be changed";
 static const char no_ref[] = "is not the name of a ref";
 static const char controls[] = "makes git run or follow something";
 
@@ -305,7 +305,7 @@ static bool is_directory_known(const char *path)
 static const char *judge_directory(const char *path)
 {
     const char *why = why_live(path);
-    return why ? why : is_control(path) ? controls : is_directory_known(path) ? NULL : unknown_directory;
+    return why ? why : is_control(path) ? controls : is_directory_known(path) ? NULL : git_is_unknown;
 }
 
 static bool is_whole(const struct git_entry *entry, size_t most)
@@ -352,7 +352,7 @@ static const char *judge_file(const struct git_entry *entry, const char *path)
         return is_whole(entry, SMALL_MOST) && git_form_text(entry->bytes) ? NULL : unreadable;
     if (is_table(path))
         return entry->bytes.size >= 4 && memcmp(entry->bytes.at, "REFT", 4) == 0 ? NULL : unreadable;
-    return known ? judge_known(entry, path, known) : unknown;
+    return known ? judge_known(entry, path, known) : git_is_unknown;
 }
 
 const char *git_judge(const struct git_entry *entry)
@@ -367,5 +367,3 @@ const char *git_judge(const struct git_entry *entry)
         return git_is_second_name;
     return judge_file(entry, path);
 }
-
-const char git_is_second_name[] = "has a second name (a hard link), by which it could be changed";

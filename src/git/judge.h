@@ -42,6 +42,9 @@ const char *git_judge(const struct git_entry *entry);
 /* What git_judge() returns (the very address) for a file that is held for nothing but its second name, or for that first. */
 extern const char git_is_second_name[];
 
+/* The same for a file or directory whose name is none of git's. */
+extern const char git_is_unknown[];
+
 /* Configuration, hooks, old files of remotes: "config", "config.worktree", "hooks/…", "remotes/…", "branches/…". */
 bool git_is_control(const char *path);
 

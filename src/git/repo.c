@@ -77,12 +77,15 @@ static char *configured_worktree(struct fsview *fs, const char *git_dir)
     return value && *value ? value : NULL;
 }
 
-/* Is this what git makes for a repository, and not just a directory with some of its names in it? */
+/*
+ * Is this what git takes for a repository, and not just a directory with some of its names in it? git does not ask whether
+ * `objects` and `refs` are directories: a file that may be executed will do, or a link to anything.
+ */
 static bool is_whole(struct fsview *fs, const char *directory)
 {
     return fs_kind(fs, path_join(fs->arena, directory, "HEAD")) != FILE_MISSING &&
-           fs_kind(fs, path_join(fs->arena, directory, "objects")) == FILE_DIRECTORY &&
-           fs_kind(fs, path_join(fs->arena, directory, "refs")) == FILE_DIRECTORY;
+           fs_kind(fs, path_join(fs->arena, directory, "objects")) != FILE_MISSING &&
+           fs_kind(fs, path_join(fs->arena, directory, "refs")) != FILE_MISSING;
 }
 
 static bool is_main_dir(struct fsview *fs, const char *directory)
@@ -242,9 +245,9 @@ static const char *follow_symbolic_link(struct fsview *fs, const char *root, con
 /* The directory whose configuration counts for this one, which must lie in the tree, too. */
 static void add_common_dir(struct fsview *fs, const char *root, const char *git_dir, struct git_repo *repo)
 {
-    const char *line = read_line(fs, path_join(fs->arena, git_dir, "commondir"));
+    const char *commondir = path_join(fs->arena, git_dir, "commondir"), *line = read_line(fs, commondir);
     const struct fs_place *place = line ? lead_to(fs, git_dir, line) : NULL;
-    if (!line || !path_is_beneath(git_dir, root))
+    if (fs_kind(fs, commondir) == FILE_MISSING || !path_is_beneath(git_dir, root))
         return;
     if (!place || !is_inner(fs, root, place->real)) {
         repo->problem = astray;

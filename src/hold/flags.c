@@ -150,6 +150,25 @@ static void read_index(struct flags *flags, size_t least, size_t most)
     }
 }
 
+/*
+ * Of git directories that no snapshot has, because they lie outside every workspace: what git reads first, so that it can be brought
+ * back where a run spoiled it.
+ */
+static void read_outside(struct flags *flags)
+{
+    static const char *const names[] = {"HEAD", "index",        "packed-refs", "refs",
+                                        "info", "objects/info", "shallow",     "gitdir"};
+    const struct policy *policy = flags->hold->plan->policy;
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        if (!workspace->git.outside)
+            continue;
+        for (size_t i = 0; i < workspace->git.dirs.count; i++) {
+            for (size_t j = 0; j < array_len(names); j++)
+                keep_before(flags, path_join(flags->hold->arena, workspace->git.dirs.at[i], names[j]));
+        }
+    }
+}
+
 static void read_names(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
@@ -178,6 +197,8 @@ void flags_begin(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
     clock_gettime(CLOCK_REALTIME_COARSE, &flags->start);
+    if (flags->only)
+        return; /* what it holds is the trial's own: nothing is brought back */
     read_names(flags);
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_FLAG && !operation->is_pattern && !operation->missing)
@@ -188,6 +209,7 @@ void flags_begin(struct flags *flags)
             read_top(flags, plan->operations.at[i].path);
     }
     read_index(flags, 0, INDEX_SMALL);
+    read_outside(flags);
 }
 
 void flags_read(struct flags *flags)
@@ -198,6 +220,8 @@ void flags_read(struct flags *flags)
      */
     const struct timespec always = {.tv_sec = INT64_MAX};
     size_t certain = flags->before.count, kept = certain;
+    if (flags->only)
+        return;
     read_index(flags, INDEX_SMALL + 1, INDEX_LARGEST);
     read_tips(flags, always);
     /* Files that changed after the start are dropped: their old content is unknown. */

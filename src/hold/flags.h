@@ -4,7 +4,8 @@
  *
  *   flags.c   which names are flagged, and what they held at the start
  *   seek.c    at the end: looks through the trees for what is new
- *   nested.c  repositories, whose own files git runs
+ *   nested.c  repositories: which there are, and whose own files git runs
+ *   judged.c  whatever else is new in a git directory, and is not inert data
  *   commits.c commits that change flagged files, and refs that lead to something missing or damaged
  *   programs.c new programs
  *   past.c    what lay there at the start, as far as there is a snapshot
@@ -22,9 +23,9 @@ struct new_content {
     const struct file_content *now;
     const struct file_content *before; /* NULL: it is new, or what it held at the start is not known */
     const char *runs;                  /* what git would run because of it, where that is known */
-    const char
-        *breaks;     /* what it would break in a repository: then it is held aside whatever the user says */
-    bool may_be_old; /* it counts only if the repository never had it */
+    const char *why;                   /* why else it is to be held: what a sentence says of its path */
+    bool breaks;                       /* it would break a repository: it is held whatever the user says */
+    bool may_be_old;                   /* it counts only if the repository never had it */
 };
 
 typedef VEC(struct new_content) new_contents;
@@ -39,6 +40,7 @@ typedef VEC(struct sighting) sighting_list;
 
 struct flags {
     struct hold *hold;
+    const char *only;      /* the one tree that is searched at the end, for a trial; NULL: all of them */
     struct timespec start; /* as the kernel stamps files: not finer */
     file_contents before;
     struct past past;
@@ -91,6 +93,28 @@ void nested_look(struct flags *flags, const char *git_dir);
 
 /* nested.c: in the workspaces' own repositories, new submodules and worktrees, and a rebase that would run something. */
 void nested_look_at_own(struct flags *flags);
+
+/*
+ * nested.c: is it the directory of a submodule or linked worktree, which is looked at by itself? `inner` is its path below the git
+ * directory around it.
+ */
+bool nested_is_part(const struct flags *flags, const char *inner, const char *path);
+
+/* nested.c: is it the `gitdir` of a linked worktree, and leads to a `.git` in what the command may write, as git writes it? */
+bool nested_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner);
+
+/* How a git directory is judged. */
+struct judged_as {
+    const char *config_dir; /* the git directory whose configuration counts for it */
+    bool all_are_new;       /* it was made during the run */
+    bool is_bare;           /* it is its own work tree: files that are not git's may lie in it */
+};
+
+/* judged.c: adds whatever is new in a git directory, and is not inert data in its valid form. */
+void judged_look(struct flags *flags, const char *git_dir, const struct judged_as *as);
+
+/* judged.c: brings back a HEAD that is missing in a git directory of the plan. */
+void judged_bring_head_back(struct flags *flags, const char *git_dir);
 
 /*
  * commits.c: reports commits of this run that change flagged files. They stay: nothing runs them before a checkout, a merge

@@ -30,18 +30,18 @@ static bool is_known(const struct flags *flags, const char *git_dir)
     return false;
 }
 
-static bool is_directory(int fd, const char *name)
+static bool has(int fd, const char *name)
 {
-    struct stat status;
-    return fstatat(fd, name, &status, 0) == 0 && S_ISDIR(status.st_mode);
+    return faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* As git recognizes a repository: HEAD, and objects and refs, or a `commondir` that leads to them. */
+/*
+ * Wider than git, which wants HEAD in a valid form, and may execute both `objects` and `refs`, or those where a `commondir` leads.
+ * It does not ask whether they are directories.
+ */
 static bool is_repository(int fd)
 {
-    return faccessat(fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (faccessat(fd, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-            (is_directory(fd, "objects") && is_directory(fd, "refs")));
+    return has(fd, "HEAD") && (has(fd, "commondir") || has(fd, "objects") || has(fd, "refs"));
 }
 
 /* The new settings that make git run a program, by name; NULL if there are none. */
@@ -66,15 +66,33 @@ static const char *running_settings(struct arena *arena, const struct file_conte
     return names;
 }
 
+/* The path that a file of git's holds: git takes off the ends of lines at its end, and no other. */
+static const char *written_path(struct arena *arena, struct bytes bytes)
+{
+    size_t size = bytes.size;
+    while (size && (bytes.at[size - 1] == '\n' || bytes.at[size - 1] == '\r'))
+        size--;
+    return size < PATH_LONGEST && !memchr(bytes.at, '\0', size) ? arena_copy(arena, bytes.at, size) : "";
+}
+
 /* The `commondir` of a linked worktree that leads to its own repository is accepted. */
 static const char *common_directory(const struct flags *flags, const char *git_dir,
                                     const struct file_content *file)
 {
     struct arena *arena = flags->hold->arena;
-    const char *written =
-        bytes_known(file->bytes) ? arena_copy(arena, file->bytes.at, strcspn(file->bytes.at, "\n")) : "";
+    const char *written = bytes_known(file->bytes) ? written_path(arena, file->bytes) : "";
     const char *path = path_clean(arena, git_dir, written);
-    return is_known(flags, path) ? NULL : arena_printf(arena, "what the configuration in %s says", path);
+    return *written && S_ISREG(file->mode) && is_known(flags, path)
+               ? NULL
+               : arena_printf(arena, "what the configuration in %s says", path);
+}
+
+bool nested_is_part(const struct flags *flags, const char *inner, const char *path)
+{
+    if (!text_starts_with(inner, "modules/") && !text_starts_with(inner, "worktrees/"))
+        return false;
+    auto_fd int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
+    return is_known(flags, path) || (fd >= 0 && is_repository(fd));
 }
 
 static bool lies_in(struct arena *arena, const char *path, const char *git_dir, const char *folder)
@@ -92,6 +110,10 @@ static const char *what_runs(const struct flags *flags, const char *git_dir,
         return "a push or a fetch with the address in it";
     if (strcmp(name, "commondir") == 0)
         return common_directory(flags, git_dir, file);
+    if (strcmp(name, "alternates") == 0)
+        return "a command with objects of another repository";
+    if (strcmp(name, "attributes") == 0)
+        return "filters and drivers for the files that it names";
     if (strcmp(name, "git-rebase-todo") == 0)
         return !bytes_known(file->bytes) || git_todo_runs(file->bytes.at)
                    ? "lines of it when the rebase goes on"
@@ -125,6 +147,23 @@ static bool is_written_inside(const struct flags *flags, const char *path)
 {
     enum access access = decide_path(flags->hold->plan->policy, path, NULL).access;
     return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
+}
+
+bool nested_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner)
+{
+    struct arena *arena = flags->hold->arena;
+    if (strcmp(inner, "gitdir") != 0 || strcmp(path_name(path_parent(arena, git_dir)), "worktrees") != 0)
+        return false;
+    file_contents found = {0};
+    content_add(arena, path_join(arena, git_dir, inner), &found);
+    const char *written =
+        found.count && S_ISREG(found.at[0].mode) && found.at[0].links == 1 && bytes_known(found.at[0].bytes)
+            ? written_path(arena, found.at[0].bytes)
+            : "";
+    const char *path = *written ? path_clean(arena, git_dir, written) : "";
+    vec_free(&found);
+    return *path && strcmp(path_name(path), ".git") == 0 && !strpbrk(path, "\n\r") &&
+           is_written_inside(flags, path);
 }
 
 /* Looks at a target (a configuration file or a program), or at the hooks in it. */
@@ -179,8 +218,28 @@ static void look_where_it_leads(struct flags *flags, const char *git_dir, const 
     fs_free(&now);
 }
 
-/* `base` is the work tree, or the git directory itself. */
-static void look_inside(struct flags *flags, const char *git_dir, const char *base, bool is_new)
+/* The git directory whose configuration counts for this one: of a linked worktree, that of its repository. */
+static const char *main_directory(const struct flags *flags, const char *git_dir)
+{
+    const char *parent = path_parent(flags->hold->arena, git_dir);
+    return strcmp(path_name(parent), "worktrees") == 0 ? path_parent(flags->hold->arena, parent) : git_dir;
+}
+
+static void look_for_new_parts(struct flags *flags, const char *directory, unsigned depth);
+
+/* What a git directory is to the files around it. */
+enum role {
+    ROLE_OWN,   /* a `.git`, a submodule's or a linked worktree's: everything in it is git's */
+    ROLE_NAMED, /* a directory that a `.git` file or link names: not all in it need be git's */
+    ROLE_BARE,  /* a bare repository among other files: what is git's in it cannot be told from what is not */
+};
+
+/*
+ * `base` is the work tree, or the git directory itself. A bare repository is not judged, but what git would run because of it is
+ * found all the same.
+ */
+static void look_inside(struct flags *flags, const char *git_dir, const char *base, enum role role,
+                        bool is_new)
 {
     static const char *const running[] = {"config",
                                           "config.worktree",
@@ -188,9 +247,18 @@ static void look_inside(struct flags *flags, const char *git_dir, const char *ba
                                           "hooks",
                                           "remotes",
                                           "branches",
+                                          "objects/info/alternates",
+                                          "info/attributes",
                                           "rebase-merge/git-rebase-todo"};
     look_at_files(flags, git_dir, running, array_len(running), is_new);
     look_where_it_leads(flags, git_dir, base);
+    if (role == ROLE_BARE)
+        return;
+    judged_look(flags, git_dir,
+                &(struct judged_as){main_directory(flags, git_dir), .all_are_new = is_new,
+                                    .is_bare = role == ROLE_NAMED});
+    look_for_new_parts(flags, path_join(flags->hold->arena, git_dir, "modules"), 0);
+    look_for_new_parts(flags, path_join(flags->hold->arena, git_dir, "worktrees"), 0);
 }
 
 /* Was the repository made during the run? */
@@ -219,7 +287,7 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
         if (part_fd < 0 || is_known(flags, path))
             continue;
         if (is_repository(part_fd))
-            look_inside(flags, path, path, true);
+            look_inside(flags, path, path, ROLE_OWN, is_new_repository(flags, path));
         else
             look_for_new_parts(flags, path, depth + 1);
     }
@@ -227,12 +295,25 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
         flags_add_unsearched(flags, directory);
 }
 
+/* Is it a bare repository that is a workspace by itself? */
+static bool is_work_tree(const struct flags *flags, const char *git_dir)
+{
+    vec_each (const struct workspace, workspace, &flags->hold->plan->policy->workspaces) {
+        if (strcmp(workspace->path, git_dir) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The workspace's own: configuration and hooks are frozen; git's old ways to name a remote are not. */
 static void look_at_known(struct flags *flags, const char *git_dir)
 {
-    static const char *const running[] = {"rebase-merge/git-rebase-todo", "remotes", "branches"};
+    static const char *const running[] = {"remotes", "branches"};
     struct arena *arena = flags->hold->arena;
+    judged_bring_head_back(flags, git_dir);
     look_at_files(flags, git_dir, running, array_len(running), false);
+    judged_look(flags, git_dir,
+                &(struct judged_as){main_directory(flags, git_dir), .is_bare = is_work_tree(flags, git_dir)});
     look_for_new_parts(flags, path_join(arena, git_dir, "modules"), 0);
     look_for_new_parts(flags, path_join(arena, git_dir, "worktrees"), 0);
 }
@@ -243,10 +324,10 @@ static const char *named_directory(struct arena *arena, const struct file_conten
     static const char start[] = "gitdir: ";
     const char *text = bytes_known(link->bytes) ? link->bytes.at : "";
     if (!S_ISLNK(link->mode))
-        text = text_starts_with(text, start) ? text + strlen(start) : "";
-    return *text ? path_clean(arena, path_parent(arena, link->path),
-                              arena_copy(arena, text, strcspn(text, "\n")))
-                 : NULL;
+        text = text_starts_with(text, start)
+                   ? written_path(arena, bytes_of(text + strlen(start), link->bytes.size - strlen(start)))
+                   : "";
+    return *text ? path_clean(arena, path_parent(arena, link->path), text) : NULL;
 }
 
 /* Finds the first new one among the `.git` and the links that it leads through. */
@@ -298,7 +379,7 @@ static void look_at_repository_link(struct flags *flags, const struct file_conte
                            (struct sighting){"a new link to a git repository", link.now->path, obeyed});
     }
     if (leads_inside)
-        look_inside(flags, place->real, path_parent(arena, dot_git->path), is_new);
+        look_inside(flags, place->real, path_parent(arena, dot_git->path), ROLE_NAMED, is_new);
     fs_free(&now);
 }
 
@@ -318,13 +399,14 @@ void nested_look(struct flags *flags, const char *git_dir)
         vec_free(&found);
         return;
     }
-    if (!is_repository(fd))
+    bool has_work_tree = strcmp(path_name(git_dir), ".git") == 0;
+    if (!is_repository(fd) && !has_work_tree)
         return;
     bool is_new = is_new_repository(flags, git_dir);
     if (is_new)
         flags_add_sighting(flags, (struct sighting){"a new git repository", git_dir, obeyed});
-    bool has_work_tree = strcmp(path_name(git_dir), ".git") == 0;
-    look_inside(flags, git_dir, has_work_tree ? path_parent(flags->hold->arena, git_dir) : git_dir, is_new);
+    look_inside(flags, git_dir, has_work_tree ? path_parent(flags->hold->arena, git_dir) : git_dir,
+                has_work_tree ? ROLE_OWN : ROLE_BARE, is_new);
 }
 
 void nested_look_at_own(struct flags *flags)

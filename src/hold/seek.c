@@ -18,7 +18,7 @@ struct walk {
     struct flags *flags;
     struct fsview now; /* where links lead by now */
     const char *tree;
-    bool is_workspace;
+    bool is_workspace; /* or lies in one */
     size_t entries;
 };
 
@@ -57,7 +57,40 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
     vec_free(&found);
 }
 
-/* Reports a link that was made during the run and leads out of its tree. */
+/* Is one of the names on the way of a path `.git`, or does a git directory of the plan lie there? */
+static bool is_in_git(const struct walk *walk, const char *path)
+{
+    const char *found = strstr(path, "/.git");
+    for (; found; found = strstr(found + 1, "/.git")) {
+        if (!found[5] || found[5] == '/')
+            return true;
+    }
+    vec_each (const struct workspace, workspace, &walk->flags->hold->plan->policy->workspaces) {
+        for (size_t i = 0; i < workspace->git.dirs.count; i++) {
+            if (path_is_beneath(path, workspace->git.dirs.at[i]) &&
+                strcmp(workspace->git.dirs.at[i], workspace->path) != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A program of the host that writes through a link inside the tree writes what is pinned only inside the sandbox, or what is settled
+ * only under its own name.
+ */
+static void look_where_link_leads(const struct walk *walk, const char *link, const char *target)
+{
+    struct path_verdict decided = decide_path(walk->flags->hold->plan->policy, target, NULL);
+    if (is_in_git(walk, target) || decided.access == ACCESS_FROZEN)
+        flags_add_sighting(walk->flags,
+                           (struct sighting){"a link that leads to what is frozen or git's own", link,
+                                             "whatever on the host writes to it, writes there"});
+    else if (decided.flagged_by)
+        flags_add_sighting(walk->flags, (struct sighting){"a link that leads to a flagged path", link});
+}
+
+/* Reports a link that was made during the run and leads out of its tree, or to what is guarded in it. */
 static void look_at_link(struct walk *walk, int directory_fd, const char *directory, const char *name)
 {
     struct stat status;
@@ -68,8 +101,11 @@ static void look_at_link(struct walk *walk, int directory_fd, const char *direct
     const struct fs_place *place = NULL;
     struct err ignored;
     /* Resolved completely: other links on the way may lead further up than their names say. */
-    if (fs_resolve(&walk->now, path, &place, &ignored) == 0 && !path_is_beneath(place->real, walk->tree) &&
-        !decide_artifacts(walk->flags->hold->plan->policy, path + strlen(walk->tree) + 1, true))
+    if (fs_resolve(&walk->now, path, &place, &ignored) < 0)
+        return;
+    if (path_is_beneath(place->real, walk->tree))
+        look_where_link_leads(walk, path, place->real);
+    else if (!decide_artifacts(walk->flags->hold->plan->policy, path + strlen(walk->tree) + 1, true))
         flags_add_sighting(walk->flags, (struct sighting){"a link that leads out of the workspace", path});
 }
 
@@ -157,7 +193,7 @@ static bool visit(struct walk *walk, int directory_fd, const char *path, const s
 {
     struct arena *arena = walk->flags->hold->arena;
     const char *name = entry->d_name;
-    if (strcmp(name, ".git") == 0 && walk->is_workspace) {
+    if (strcmp(name, ".git") == 0) {
         nested_look(walk->flags, path_join(arena, path, name));
         return false;
     }
@@ -172,7 +208,7 @@ static bool visit(struct walk *walk, int directory_fd, const char *path, const s
         look_at_link(walk, directory_fd, path, name);
         look_behind_link(walk, path_join(arena, path, name));
     }
-    if (strcmp(name, "HEAD") == 0 && walk->is_workspace)
+    if (strcmp(name, "HEAD") == 0)
         nested_look(walk->flags, path);
     return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
 }
@@ -218,16 +254,33 @@ static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsi
         walk_directory(walk, fd, path, depth);
 }
 
-/* Toolchain caches hold hundreds of thousands of files and nothing flagged: they are skipped. */
-static bool is_worth_walking(const struct plan *plan, const struct operation *tree)
+/* A tree of a workspace, or one that a `write` rule opens in a workspace that is otherwise closed. */
+static bool is_of_workspace(const struct plan *plan, const struct operation *tree)
 {
-    for (size_t i = 0; !tree->is_workspace && i < plan->operations.count; i++) {
-        const struct operation *flag = &plan->operations.at[i];
-        if (flag->kind == OP_FLAG && (flag->is_pattern ? pattern_may_match_beneath(flag->path, tree->path)
-                                                       : path_is_beneath(flag->path, tree->path)))
+    vec_each (const struct workspace, workspace, &plan->policy->workspaces) {
+        if (path_is_beneath(tree->path, workspace->path))
             return true;
     }
     return tree->is_workspace;
+}
+
+/* Does the operation say that something in the tree is flagged, or that a repository lies in it? */
+static bool concerns(const struct operation *operation, const char *tree)
+{
+    if (operation->kind == OP_FREEZE)
+        return operation->because->path.start == START_GIT && path_is_beneath(operation->path, tree);
+    return operation->kind == OP_FLAG &&
+           (operation->is_pattern ? pattern_may_match_beneath(operation->path, tree)
+                                  : path_is_beneath(operation->path, tree));
+}
+
+/* Toolchain caches hold hundreds of thousands of files, nothing flagged and no repository: they are skipped. */
+static bool is_worth_walking(const struct plan *plan, const struct operation *tree)
+{
+    bool is_needed = is_of_workspace(plan, tree);
+    for (size_t i = 0; !is_needed && i < plan->operations.count; i++)
+        is_needed = concerns(&plan->operations.at[i], tree->path);
+    return is_needed;
 }
 
 static bool may_be_version(const struct workspace *workspace, const struct new_content *change)
@@ -258,32 +311,39 @@ static void drop_old_versions(struct flags *flags, const struct workspace *works
     vec_free(&asked);
 }
 
+static void search_tree(struct flags *flags, const struct operation *tree)
+{
+    const struct plan *plan = flags->hold->plan;
+    struct walk walk = {.flags = flags,
+                        .now = {.root_fd = plan->policy->request.fs->root_fd, .arena = flags->hold->arena},
+                        .tree = tree->path,
+                        .is_workspace = is_of_workspace(plan, tree)};
+    int fd = open_folder(&walk, -1, walk.tree);
+    if (fd >= 0)
+        walk_directory(&walk, fd, walk.tree, 0);
+    struct err ignored;
+    if (fs_check(&walk.now, &ignored) < 0)
+        flags_add_unsearched(flags, walk.tree);
+    fs_free(&walk.now);
+    if (walk.entries >= MOST_ENTRIES)
+        flags_add_sighting(
+            flags, (struct sighting){"more files than can be searched for what is new in flagged places",
+                                     walk.tree, "look through it before you go on"});
+}
+
 void flags_find(struct flags *flags)
 {
     const struct plan *plan = flags->hold->plan;
-    nested_look_at_own(flags);
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (!is_tree(&plan->operations.at[i]) || !is_worth_walking(plan, &plan->operations.at[i]))
-            continue;
-        struct walk walk = {
-            .flags = flags,
-            .now = {.root_fd = plan->policy->request.fs->root_fd, .arena = flags->hold->arena},
-            .tree = plan->operations.at[i].path,
-            .is_workspace = plan->operations.at[i].is_workspace};
-        int fd = open_folder(&walk, -1, walk.tree);
-        if (fd >= 0)
-            walk_directory(&walk, fd, walk.tree, 0);
-        struct err ignored;
-        if (fs_check(&walk.now, &ignored) < 0)
-            flags_add_unsearched(flags, walk.tree);
-        fs_free(&walk.now);
-        if (walk.entries >= MOST_ENTRIES)
-            flags_add_sighting(
-                flags, (struct sighting){"more files than can be searched for what is new in flagged places",
-                                         walk.tree, "look through it before you go on"});
+    if (!flags->only)
+        nested_look_at_own(flags);
+    vec_each (const struct operation, tree, &plan->operations) {
+        if (is_tree(tree) && (!flags->only || strcmp(tree->path, flags->only) == 0) &&
+            is_worth_walking(plan, tree))
+            search_tree(flags, tree);
     }
-    const struct policy *policy = plan->policy;
-    for (size_t i = 0; i < policy->workspaces.count; i++)
-        drop_old_versions(flags, &policy->workspaces.at[i]);
+    if (flags->only)
+        return;
+    vec_each (const struct workspace, workspace, &plan->policy->workspaces)
+        drop_old_versions(flags, workspace);
     commits_look(flags);
 }

@@ -20,6 +20,7 @@ struct court {
     struct sensors sensors;
     struct attacker attacker;
     const struct side *side; /* on which the attacker is */
+    uint64_t at_rest;        /* the files before it began, without what a run makes for its time */
 };
 
 /* --- one attack on one side -------------------------------------------------------------------------------------------- */
@@ -64,7 +65,7 @@ static sensor_set wanted_sensor(const struct attack_case *attack)
         {"canaries", SENSOR_FILES},     {"workspace", SENSOR_FILES},   {"new-files", SENSOR_FILES},
         {"attributes", SENSOR_FILES},   {"victim", SENSOR_VICTIM},     {"victim-limits", SENSOR_VICTIM},
         {"victim-nice", SENSOR_VICTIM}, {"terminal", SENSOR_TERMINAL}, {"listeners", SENSOR_LISTENERS},
-        {"outlives", SENSOR_OUTLIVES},
+        {"outlives", SENSOR_OUTLIVES},  {"left", SENSOR_LEFT},
     };
     const char *harms = case_option(attack, "harms");
     for (size_t i = 0; harms && i < array_len(names); i++) {
@@ -89,6 +90,7 @@ static sensor_set read_sensors(struct court *court, const struct attack_case *at
 
 static int begin_side(struct court *court, struct err *err)
 {
+    court->at_rest = targets_fingerprint(court->battery->targets);
     if (attacker_begin(court->battery->targets, court->side, &court->attacker, err) < 0)
         return -1;
     sensors_calm(&court->sensors);
@@ -124,13 +126,26 @@ static int attack_in_terminal(struct court *court, const char *const *words, str
 /* A signal takes a moment to arrive: what says that it worked gets some time to trip its sensor. */
 static sensor_set wait_for_sensor(struct court *court, const struct attack_case *attack, int tries)
 {
-    sensor_set wanted = wanted_sensor(attack) & ~(1u << SENSOR_TERMINAL | 1u << SENSOR_OUTLIVES);
+    sensor_set wanted =
+        wanted_sensor(attack) & ~(1u << SENSOR_TERMINAL | 1u << SENSOR_OUTLIVES | 1u << SENSOR_LEFT);
     for (int i = 0;; i++) {
         sensor_set tripped = read_sensors(court, attack);
         if (!(wanted & ~tripped) || i >= tries)
             return tripped;
         wait_microseconds(TRY_MICROSECONDS);
     }
+}
+
+/* Ends the run, and says whether a process or a file of the attack is still there. Files are put right. */
+static int end_run(struct court *court, sensor_set *tripped, struct err *err)
+{
+    *tripped |= attacker_end(&court->attacker) ? 1u << SENSOR_OUTLIVES : 0;
+    if (targets_fingerprint(court->battery->targets) != court->at_rest) {
+        *tripped |= 1u << SENSOR_LEFT;
+        if (sensors_repair(&court->sensors, 1u << SENSOR_FILES, err) < 0)
+            return -1;
+    }
+    return begin_side(court, err);
 }
 
 static int carry_out(struct court *court, const struct attack_case *attack, const char *const *words,
@@ -147,9 +162,9 @@ static int carry_out(struct court *court, const struct attack_case *attack, cons
         attacker_end(&court->attacker);
         if (begin_side(court, err) < 0)
             return -1;
-    } else if (wanted_sensor(attack) & 1u << SENSOR_OUTLIVES) {
-        tripped |= attacker_end(&court->attacker) ? 1u << SENSOR_OUTLIVES : 0;
-        sensors_calm(&court->sensors); /* with the end of a run its stubs go */
+    } else if (wanted_sensor(attack) & (1u << SENSOR_OUTLIVES | 1u << SENSOR_LEFT) &&
+               end_run(court, &tripped, err) < 0) {
+        return -1;
     }
     const char *said = last_line(court->arena, &answer);
     int tries = is_refusal(said) ? 0 : is_control ? CONTROL_TRIES : INSIDE_TRIES;
@@ -271,8 +286,8 @@ static const char *not_here(struct court *court, const struct attack_case *attac
 /* Those that end whoever carries them out come last. */
 static bool is_of_round(const struct attack_case *attack, int round)
 {
-    bool outlives = wanted_sensor(attack) & 1u << SENSOR_OUTLIVES;
-    return round == (outlives ? 2 : is_on_group(attack) ? 1 : 0);
+    bool ends_run = wanted_sensor(attack) & (1u << SENSOR_OUTLIVES | 1u << SENSOR_LEFT);
+    return round == (ends_run ? 2 : is_on_group(attack) ? 1 : 0);
 }
 
 static int try_without(struct court *court, struct finding *finding, struct err *err)

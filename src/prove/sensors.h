@@ -11,7 +11,8 @@
     X(SENSOR_VICTIM, "a process of the host was reached")                                                    \
     X(SENSOR_LISTENERS, "a server of the host was reached")                                                  \
     X(SENSOR_TERMINAL, "something was typed into the terminal")                                              \
-    X(SENSOR_OUTLIVES, "a process lived on after the run")
+    X(SENSOR_OUTLIVES, "a process lived on after the run")                                                   \
+    X(SENSOR_LEFT, "something was still in the repository after the run")
 
 enum sensor { SENSORS(ID_OF) SENSOR_COUNT };
 

@@ -26,8 +26,8 @@ static void show_content(const struct caller *caller, const struct file_content 
 
 static const char *sentence(struct arena *arena, const struct new_content *change)
 {
-    if (change->breaks)
-        return arena_printf(arena, "%s %s", change->now->path, change->breaks);
+    if (change->why)
+        return arena_printf(arena, "%s %s", change->now->path, change->why);
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
                         : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",

@@ -30,6 +30,8 @@ struct run_request {
     bool wants_changes;      /* the list of changed files will be read: finding it costs time */
     char *const *typed;      /* bawn's own arguments, ended by NULL */
     const char *trial_state; /* for `bawn prove`: the folder of its temporary session; NULL: a real run */
+    const char
+        *trial_tree; /* for `bawn prove`: what is settled at the end; nothing of the user's is touched */
     const char *const *trial_command; /* for `bawn prove`: runs in the sandbox of `command` */
 };
 

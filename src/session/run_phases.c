@@ -191,7 +191,8 @@ static int begin_flags(struct run *run, struct err *err)
     run->asker = (struct git_asker){&run->caller, &run->launch};
     run->flags = (struct flags){.hold = &run->guard.hold,
                                 .past = capture_past(run->loaded.policy.arena, run->capture),
-                                .versions = {.ask = ask_git, .context = &run->asker}};
+                                .versions = {.ask = ask_git, .context = &run->asker},
+                                .only = run->request.trial_tree};
     run->has_flags = true;
     flags_begin(&run->flags);
     flags_read(&run->flags);
@@ -258,7 +259,7 @@ int run_start(struct run *run, struct err *err)
         return -1;
     if (begin_checkpoints(run, err) < 0)
         return -1;
-    if (!run->request.trial_state && begin_flags(run, err) < 0)
+    if (begin_flags(run, err) < 0)
         return -1;
     network_watch(&run->network, &run->launched, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;

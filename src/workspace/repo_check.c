@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "git/branch.h"
 #include "git/index.h"
+#include "git/judge.h"
 #include "git/objects.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
@@ -44,13 +45,8 @@ struct inner {
 
 static struct inner inner_of(const char *path)
 {
-    struct inner inner = {.path = path, .git_size = git_repository_size(path)};
-    inner.name = path + inner.git_size;
-    const char *slash =
-        text_starts_with(inner.name, "worktrees/") ? strchr(inner.name + strlen("worktrees/"), '/') : NULL;
-    inner.is_linked = slash != NULL;
-    inner.name = slash ? slash + 1 : inner.name;
-    return inner;
+    struct git_inner found = git_inner_of(path);
+    return (struct inner){path, found.size, found.path, found.is_linked};
 }
 
 static bool is_position(const struct inner *inner)
@@ -82,19 +78,12 @@ static bool has_object(const struct check *check, const struct inner *inner, con
 
 /* --- what a file says --------------------------------------------------------------------------------------------- */
 
-static bool ref_is_sound(const char *ref)
-{
-    return text_starts_with(ref, "refs/") && git_branch_is_sound(ref + strlen("refs/"));
-}
-
 /* The ref that a symbolic ref names ("ref: refs/heads/main"), or NULL. */
 static const char *symbolic_in(struct arena *arena, const char *text)
 {
-    if (!text_starts_with(text, "ref:"))
-        return NULL;
-    text += strlen("ref:");
-    text += strspn(text, " \t");
-    return arena_copy(arena, text, strcspn(text, " \t\r\n"));
+    struct bytes ref;
+    return git_symbolic_parse(bytes_of(text, strlen(text)), &ref) ? arena_copy(arena, ref.at, ref.size)
+                                                                  : NULL;
 }
 
 typedef const char *judge_line(void *context, const char *line);
@@ -150,7 +139,7 @@ static const char *why_packed(void *context, const char *line)
     if (*line == '#')
         return NULL;
     if (!git_position_parse(digits, &position) ||
-        (is_peeled ? *space != '\0' : !*space || !ref_is_sound(space + 1)))
+        (is_peeled ? *space != '\0' : !*space || !git_ref_is_sound(space + 1)))
         return unreadable;
     if (leads_astray(lookup->findings, digits))
         return leads_to_damage;
@@ -169,7 +158,7 @@ static const char *why_content(struct check *check, const struct inner *inner, c
         return unreadable;
     const char *led_to = symbolic_in(check->future.arena, buf_text(&text));
     if (led_to)
-        return ref_is_sound(led_to) ? NULL : unreadable;
+        return git_ref_is_sound(led_to) ? NULL : unreadable;
     if (!git_position_parse(buf_text(&text), &position))
         return unreadable;
     if (!has_object(check, inner, position.digits))
@@ -364,8 +353,8 @@ static const char *why_broken(struct check *check, const struct inner *inner, co
     bool is_ref = text_starts_with(inner->name, "refs/");
     if (!is_position(inner) || (is_ref && is_directory))
         return NULL;
-    return is_ref && !ref_is_sound(inner->name) ? "git would not take that for the name of a branch"
-                                                : why_content(check, inner, change);
+    return is_ref && !git_ref_is_sound(inner->name) ? "git would not take that for the name of a branch"
+                                                    : why_content(check, inner, change);
 }
 
 /* --- the branch that HEAD names ----------------------------------------------------------------------------------- */
