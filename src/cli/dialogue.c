@@ -220,8 +220,8 @@ int dialogue_look_at_commits(const struct world *world, const struct choice *cho
     if (dialogue->mode != RECORD_APPLY)
         return 0;
     const char *folder = arena_printf(arena, "%s/bawn/sessions/%s", choice->state, dialogue->of->name);
-    return arrivals_find(&world->caller, arena, &dialogue->transition, decisions, folder, choice->folder_fd,
-                         &dialogue->arrivals, err);
+    struct arrivals_request request = {&world->caller, &dialogue->transition, folder, choice->folder_fd};
+    return arrivals_find(&request, arena, decisions, &dialogue->arrivals, err);
 }
 
 int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *dialogue,

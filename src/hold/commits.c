@@ -85,7 +85,7 @@ static void hold_file(const struct repository *repository, const char *name, con
     bool is_needed = strcmp(path_name(name), "HEAD") == 0 || strcmp(path_name(name), "index") == 0;
     const struct file_content *back = past && bytes_known(past->bytes) ? past : before;
     if (is_new && (back || !is_needed))
-        flags_add_change(flags, (struct new_content){&found.at[0], back, .breaks = why});
+        flags_add_change(flags, (struct new_content){&found.at[0], back, .why = why, .breaks = true});
     vec_free(&found);
 }
 

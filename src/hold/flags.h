@@ -26,9 +26,9 @@ struct new_content {
     const struct file_content *before; /* NULL: it is new, or what it held at the start is not known */
     const char *runs;                  /* what git would run because of it, where that is known */
     const char *why;                   /* why else it is to be held: what a sentence says of its path */
-    const char *breaks; /* what it would break in a repository: then it is held whatever the user says */
-    bool may_be_old;    /* it counts only if the repository never had it */
-    bool is_removed;    /* it is gone; `now` has its path alone, and `before` what it was */
+    bool breaks;                       /* it would break a repository: it is held whatever the user says */
+    bool may_be_old;                   /* it counts only if the repository never had it */
+    bool is_removed;                   /* it is gone; `now` has its path alone, and `before` what it was */
 };
 
 typedef VEC(struct new_content) new_contents;

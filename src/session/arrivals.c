@@ -22,12 +22,9 @@
 #define GIT_DIR ".git/"
 
 struct looking {
-    const struct caller *caller;
+    const struct arrivals_request *request;
     struct arena *arena;
-    const struct transition *transition;
     const decision_list *decisions;
-    const char *folder;
-    int folder_fd;
     struct store *store;
     struct git_refs before, after;
     VEC(const char *) packs;
@@ -134,18 +131,18 @@ static bool has_new_position(const struct looking *looking)
 static int ask(struct looking *looking, struct new_commits *ret_found, struct err *err)
 {
     struct arena *arena = looking->arena;
-    const char *came = arena_printf(arena, "%s/" CAME, looking->folder);
-    struct launch launch = {.home = arena_printf(arena, "%s/" PLACE "/home", looking->folder)};
-    struct git_asker asker = {looking->caller, &launch, came};
+    const char *came = arena_printf(arena, "%s/" CAME, looking->request->folder);
+    struct launch launch = {.home = arena_printf(arena, "%s/" PLACE "/home", looking->request->folder)};
+    struct git_asker asker = {looking->request->caller, &launch, came};
     const char *const folders[] = {PLACE "/home", CAME "/objects"};
-    if (remove_tree(looking->folder_fd, PLACE, err) < 0)
+    if (remove_tree(looking->request->folder_fd, PLACE, err) < 0)
         return -1;
     for (size_t i = 0; i < array_len(folders); i++) {
-        auto_fd int made = directories_make_beneath(looking->folder_fd, folders[i]);
+        auto_fd int made = directories_make_beneath(looking->request->folder_fd, folders[i]);
         if (made < 0)
             return err_sys(err, errno, "cannot make %s", folders[i]);
     }
-    auto_fd int came_fd = open_beneath(looking->folder_fd, CAME, O_RDONLY | O_DIRECTORY, 0);
+    auto_fd int came_fd = open_beneath(looking->request->folder_fd, CAME, O_RDONLY | O_DIRECTORY, 0);
     if (came_fd < 0)
         return err_sys(err, errno, "cannot open %s", came);
     if (write_objects(looking, came_fd, err) < 0)
@@ -153,7 +150,7 @@ static int ask(struct looking *looking, struct new_commits *ret_found, struct er
     struct new_commits_question question = {.arena = arena,
                                             .ask = ask_git,
                                             .context = &asker,
-                                            .work_tree = looking->transition->workspace,
+                                            .work_tree = looking->request->transition->workspace,
                                             .before = &looking->before,
                                             .after = &looking->after,
                                             .packs = looking->packs.at,
@@ -171,7 +168,7 @@ static int ask(struct looking *looking, struct new_commits *ret_found, struct er
 static int look(struct looking *looking, struct arrivals *ret_arrivals, struct err *err)
 {
     const struct timespec always = {.tv_sec = INT64_MAX};
-    const char *git_dir = arena_printf(looking->arena, "%s/.git", looking->transition->workspace);
+    const char *git_dir = arena_printf(looking->arena, "%s/.git", looking->request->transition->workspace);
     if (read_refs(looking, err) < 0)
         return -1;
     if (!looking->after.list.count)
@@ -182,25 +179,18 @@ static int look(struct looking *looking, struct arrivals *ret_arrivals, struct e
     ret_arrivals->are_asked_for = true;
     int result = ask(looking, &ret_arrivals->found, err);
     struct err ignored;
-    if (remove_tree(looking->folder_fd, PLACE, result < 0 ? &ignored : err) < 0)
+    if (remove_tree(looking->request->folder_fd, PLACE, result < 0 ? &ignored : err) < 0)
         result = -1;
     return result;
 }
 
-int arrivals_find(const struct caller *caller, struct arena *arena, const struct transition *transition,
-                  const decision_list *decisions, const char *folder, int folder_fd,
+int arrivals_find(const struct arrivals_request *request, struct arena *arena, const decision_list *decisions,
                   struct arrivals *ret_arrivals, struct err *err)
 {
     *ret_arrivals = (struct arrivals){0};
     auto_store struct store store = STORE_NONE;
-    struct looking looking = {.caller = caller,
-                              .arena = arena,
-                              .transition = transition,
-                              .decisions = decisions,
-                              .folder = folder,
-                              .folder_fd = folder_fd,
-                              .store = &store};
-    int result = store_open(transition->directory, &store, err);
+    struct looking looking = {.request = request, .arena = arena, .decisions = decisions, .store = &store};
+    int result = store_open(request->transition->directory, &store, err);
     if (result == 0)
         result = look(&looking, ret_arrivals, err);
     git_refs_free(&looking.before);

@@ -13,12 +13,15 @@ struct arrivals {
     struct new_commits found;
 };
 
-/*
- * Looks at the decisions to go. `folder` is that of the session, as a path and as a descriptor: the objects lie there for the
- * time of the look.
- */
-int arrivals_find(const struct caller *caller, struct arena *arena, const struct transition *transition,
-                  const decision_list *decisions, const char *folder, int folder_fd,
+struct arrivals_request {
+    const struct caller *caller;
+    const struct transition *transition;
+    const char *folder; /* of the session: the objects lie there for the time of the look */
+    int folder_fd;
+};
+
+/* Looks at the decisions to go. */
+int arrivals_find(const struct arrivals_request *request, struct arena *arena, const decision_list *decisions,
                   struct arrivals *ret_arrivals, struct err *err) must_check;
 void arrivals_free(struct arrivals *arrivals);
 

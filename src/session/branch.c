@@ -177,7 +177,7 @@ static int fill(const struct caller *caller, struct launch *launch, struct arena
                                 .rules = rules,
                                 .rule_count = array_len(rules),
                                 .seconds = 600};
-    struct git_asker asker = {caller, launch};
+    struct git_asker asker = {.caller = caller, .launch = launch};
     int result = run_errand(&asker, &errand);
     auto_fd int parent_fd = open_directory_at(AT_FDCWD, path_parent(arena, home));
     if (parent_fd >= 0 && remove_tree(parent_fd, path_name(home), err) < 0)

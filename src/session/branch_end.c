@@ -101,8 +101,9 @@ static const char *look_at_commits(const struct transition *transition, struct a
     *ret_arrivals = (struct arrivals){0};
     if (!asker)
         return "git cannot be asked whether they are whole";
-    if (arrivals_find(asker->caller, arena, transition, decisions, captured->session.folder,
-                      captured->session.folder_fd, ret_arrivals, &err) < 0)
+    struct arrivals_request request = {asker->caller, transition, captured->session.folder,
+                                       captured->session.folder_fd};
+    if (arrivals_find(&request, arena, decisions, ret_arrivals, &err) < 0)
         return arena_str(arena, err.message);
     const struct policy *policy = flags->hold->plan->policy;
     if (policy->workspaces.count)

@@ -30,8 +30,6 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
         return arena_printf(arena, "%s %s", change->now->path, change->why);
     if (change->is_removed)
         return arena_printf(arena, "%s, which is flagged, was deleted", change->now->path);
-    if (change->breaks)
-        return arena_printf(arena, "%s %s", change->now->path, change->breaks);
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
                         : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",

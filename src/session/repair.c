@@ -116,7 +116,7 @@ static int finish_running(const struct caller *caller, const struct loaded *load
     if (capture_take_up(loaded, session, record, &capture, err) < 0)
         return -1;
     struct launch launch = {.home = arena_printf(arena, "%s/" GIT_HOME, session->folder)};
-    struct git_asker asker = {caller, &launch};
+    struct git_asker asker = {.caller = caller, .launch = &launch};
     struct amendments amendments = {0};
     struct hold hold = {.arena = arena, .plan = &loaded->plan, .amendments = &amendments, .session = session};
     struct flags flags = {

@@ -191,7 +191,7 @@ int run_prepare(struct run *run, struct err *err)
 
 static int begin_flags(struct run *run, struct err *err)
 {
-    run->asker = (struct git_asker){&run->caller, &run->launch};
+    run->asker = (struct git_asker){.caller = &run->caller, .launch = &run->launch};
     run->flags = (struct flags){.hold = &run->guard.hold,
                                 .past = capture_past(run->loaded.policy.arena, run->capture),
                                 .versions = {.ask = ask_git, .context = &run->asker},
