@@ -249,10 +249,11 @@ int process_in_own_namespace(int (*run)(void *context, struct err *err), void *c
     close(fd_take(&go_write));
     ssize_t got = read(told_read, &outcome, sizeof(outcome));
     int status = process_wait(child);
+    /* A child that was killed cannot be mapped either: that it was killed is the reason. */
+    if (got != sizeof(outcome) && (mapped == 0 || status > 128))
+        return say_ended("the process that works in a user namespace", status, NULL, err);
     if (mapped < 0)
         return -1;
-    if (got != sizeof(outcome))
-        return say_ended("the process that works in a user namespace", status, NULL, err);
     if (outcome.result < 0)
         *err = outcome.err;
     return outcome.result;

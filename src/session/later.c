@@ -2,7 +2,8 @@
 
 static struct later *later_of(const struct speaker *speaker)
 {
-    return (struct later *)(uintptr_t)speaker->context;
+    struct later *const *self = speaker->context;
+    return *self;
 }
 
 static void keep_message(const struct speaker *speaker, const char *message, const char *hint)
@@ -24,7 +25,8 @@ static void keep_text(const struct speaker *speaker, const struct buf *text)
 const struct speaker *later_begin(struct later *later, const struct speaker *real)
 {
     *later = (struct later){.speaker = *real, .real = real};
-    later->speaker.context = later;
+    later->self = later;
+    later->speaker.context = &later->self;
     later->speaker.say = keep_message;
     later->speaker.show = keep_text;
     return real->is_read || real->can_answer ? real : &later->speaker;

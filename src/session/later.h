@@ -16,6 +16,7 @@ struct waiting_message {
 
 struct later {
     struct speaker speaker; /* keeps what it is given */
+    struct later *self;     /* the speaker's context */
     const struct speaker *real;
     struct arena arena;
     VEC(struct waiting_message) messages;

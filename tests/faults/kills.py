@@ -252,7 +252,9 @@ def chosen(report, most):
     step = max(1, len(first) // (most * 2 // 3))
     some = first[step // 2 :: step]
     step = max(1, len(every) // max(1, most - len(some)))
-    return some + every[step // 2 :: step]
+    # a child that is killed before its parent has given it its ids
+    waiting = [call for call in every if call[:2] == ("helper", "read")][:8]
+    return waiting + some + every[step // 2 :: step]
 
 
 def try_shape(tap, place, name, most):
