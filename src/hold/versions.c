@@ -217,10 +217,9 @@ static void read_hints(const struct buf *output, const git_hashes *blobs, git_ha
 {
     enum { NEW_AT = sizeof(":100644 100644 ") - 1 + SHA1_DIGITS + 1, MOST_COMMITS = 1000 };
     struct git_hash commit = {0}, blob;
-    const char *end = output->bytes + output->size;
-    for (const char *line = output->bytes, *line_end;
-         line && line < end && ret_commits->count < MOST_COMMITS &&
-         (line_end = memchr(line, '\n', (size_t)(end - line)));
+    const char *text = buf_text(output), *end = text + output->size;
+    for (const char *line = text, *line_end; line < end && ret_commits->count < MOST_COMMITS &&
+                                             (line_end = memchr(line, '\n', (size_t)(end - line)));
          line = line_end + 1) {
         size_t size = (size_t)(line_end - line);
         if (size == SHA1_DIGITS && git_hash_parse(line, &commit))
