@@ -309,4 +309,5 @@ void flags_free(struct flags *flags)
     versions_free(&flags->versions);
     vec_free(&flags->changes);
     vec_free(&flags->sightings);
+    vec_free(&flags->left);
 }

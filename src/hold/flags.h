@@ -9,6 +9,7 @@
  *   commits.c commits that change flagged files, and refs that lead to something missing or damaged
  *   programs.c new programs
  *   removed.c flagged files that are gone
+ *   dependencies.c folders of dependencies, in which flagged names are counted and stay
  *   past.c    what lay there at the start, as far as there is a snapshot
  */
 #pragma once
@@ -19,6 +20,7 @@
 #include "hold/hold.h"
 #include "hold/past.h"
 #include "hold/versions.h"
+#include "workspace/scan.h"
 
 /* Something new that a program on the host may run or obey. */
 struct new_content {
@@ -41,6 +43,11 @@ struct sighting {
 
 typedef VEC(struct sighting) sighting_list;
 
+/* A file with a flagged name that stays, and the outermost folder of dependencies around it. */
+struct dependency_file {
+    const char *folder, *path;
+};
+
 struct flags {
     struct hold *hold;
     const char *only;      /* the one tree that is searched at the end, for a trial; NULL: all of them */
@@ -56,6 +63,7 @@ struct flags {
     new_contents changes;
     struct map changed; /* their paths */
     sighting_list sightings;
+    VEC(struct dependency_file) left; /* those of one folder in a row; `folder` is the same pointer */
 };
 
 /* Was it changed, by the kernel's own time, since the command was started? */
@@ -143,6 +151,16 @@ void commits_report(struct flags *flags, const char *work_tree, const struct new
  */
 void programs_look(struct flags *flags, const char *workspace, const struct tree *start,
                    const struct tree *end);
+
+/* dependencies.c: the names of folders of dependencies; is one of them in this directory, with its manifest beside it? */
+void dependencies_begin(struct arena *arena, struct skips *ret_folders);
+bool dependencies_are_in(const struct skips *known, int directory_fd, const char *name);
+
+/* dependencies.c: notes a new file below a folder of dependencies (NULL: it is in none), and returns whether it may stay. */
+bool dependencies_leave(struct flags *flags, const char *folder, const struct new_content *change);
+
+/* dependencies.c: one sighting for each folder of dependencies in which files stay. */
+void dependencies_report(struct flags *flags);
 
 /* removed.c: finds flagged files that were there at the start and are gone, and makes one of them anew. */
 void removed_look(struct flags *flags);

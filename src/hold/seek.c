@@ -20,6 +20,8 @@ struct walk {
     const char *tree;
     bool is_workspace; /* or lies in one */
     size_t entries;
+    struct skips dependency_folders;
+    const char *dependencies; /* the folder of dependencies that is being walked; NULL: none */
 };
 
 static bool became_executable(const struct file_content *before, const struct file_content *now)
@@ -44,9 +46,9 @@ static void compare(struct walk *walk, const char *path, bool is_sure, unsigned 
         if (!is_sure && !flags_is_flagged(flags, now->path))
             continue;
         bool is_new = flags_is_new(flags, now, &before);
-        if (is_new)
-            flags_add_change(
-                flags, (struct new_content){now, before, .may_be_old = !became_executable(before, now)});
+        struct new_content change = {now, before, .may_be_old = !became_executable(before, now)};
+        if (is_new && (is_sure || !dependencies_leave(flags, walk->dependencies, &change)))
+            flags_add_change(flags, change);
         const struct fs_place *place = NULL;
         struct err ignored;
         if (!is_new && S_ISLNK(now->mode) && links < MOST_LINKS &&
@@ -250,8 +252,13 @@ static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsi
     if (is_too_deep)
         flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
                                                           "look what it is for"});
+    const char *around = walk->dependencies;
+    if (!around && walk->is_workspace &&
+        dependencies_are_in(&walk->dependency_folders, parent_fd, path_name(path)))
+        walk->dependencies = path;
     if (fd >= 0)
         walk_directory(walk, fd, path, depth);
+    walk->dependencies = around;
 }
 
 /* A tree of a workspace, or one that a `write` rule opens in a workspace that is otherwise closed. */
@@ -318,9 +325,11 @@ static void search_tree(struct flags *flags, const struct operation *tree)
                         .now = {.root_fd = plan->policy->request.fs->root_fd, .arena = flags->hold->arena},
                         .tree = tree->path,
                         .is_workspace = is_of_workspace(plan, tree)};
+    dependencies_begin(flags->hold->arena, &walk.dependency_folders);
     int fd = open_folder(&walk, -1, walk.tree);
     if (fd >= 0)
         walk_directory(&walk, fd, walk.tree, 0);
+    skips_free(&walk.dependency_folders);
     struct err ignored;
     if (fs_check(&walk.now, &ignored) < 0)
         flags_add_unsearched(flags, walk.tree);
@@ -344,6 +353,7 @@ void flags_find(struct flags *flags)
     if (flags->only)
         return;
     removed_look(flags);
+    dependencies_report(flags);
     vec_each (const struct workspace, workspace, &plan->policy->workspaces)
         drop_old_versions(flags, workspace);
     commits_look(flags);

@@ -113,11 +113,12 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
     }
     if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) || !may_hold_match(walk, full))
         return 0;
-    if (depth == DEEPEST) {
+    int fd = depth < DEEPEST ? open_directory_at(parent_fd, entry->d_name) : -1;
+    /* Without descriptors left it is opened later, when those of the folders above are closed. */
+    if (depth == DEEPEST || (depth > 0 && fd < 0 && errno == EMFILE)) {
         vec_push(&walk->deep, full);
         return 0;
     }
-    int fd = open_directory_at(parent_fd, entry->d_name);
     return enter(walk, fd, full, depth + 1, err);
 }
 

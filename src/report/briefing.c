@@ -128,6 +128,11 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
     buf_add_str(
         out,
         "\n"
+        "## What cannot work here\n"
+        "\n"
+        "No program becomes root, and no container can be started: `sudo`, `docker`, `podman` and `buildah`\n"
+        "fail. Build and test without them, and leave what needs a container to the person.\n"
+        "\n"
         "## Asking for more\n"
         "\n"
         "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would change it.\n"
