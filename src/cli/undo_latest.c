@@ -9,7 +9,8 @@
 
 void undo_note_unfinished(int folder_fd)
 {
-    auto_fd int fd = openat(folder_fd, RECORD_UNFINISHED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(folder_fd, RECORD_UNFINISHED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd_close(fd);
 }
 
 static const struct record *find_record(const struct choice *choice, const char *name)
