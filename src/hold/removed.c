@@ -12,7 +12,8 @@
 
 /*
  * A flagged file that is gone: an instruction, a check or a hook that a person relies on. It is settled like new content. A
- * checkout of a commit that lacks it is no deletion: HEAD is at a commit that the repository had at the start.
+ * checkout of a commit that lacks it is no deletion: HEAD is at a commit that the repository had at the start, or is built on
+ * one. So a command can leave out a file by building on an older commit, as it can by checking that commit out.
  */
 
 static bool is_gone(struct flags *flags, const char *path)
@@ -40,7 +41,7 @@ static bool is_checked_out(struct flags *flags, const struct file_content *befor
         struct version was = {.path = path + strlen(workspace->path) + 1, .content = before->bytes};
         auto_fd int git_fd = open_absolute(workspace->git.dirs.at[0], O_RDONLY | O_DIRECTORY);
         if (git_fd < 0 || !git_head_position(git_fd, &head) ||
-            !versions_lacks(&flags->versions, workspace->path, head.digits, was.path))
+            !versions_lack(&flags->versions, workspace->path, head.digits, was.path))
             return false;
         versions_find(&flags->versions, workspace->path, &was, 1);
         return was.was_there;

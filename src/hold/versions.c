@@ -382,28 +382,64 @@ void versions_find(struct versions *versions, const char *work_tree, struct vers
     look_at_history(versions, work_tree, wanted, count);
 }
 
-bool versions_lacks(struct versions *versions, const char *work_tree, const char *commit, const char *path)
+/* Does this commit, whose objects are verified on the way, lack the path? False where nobody can tell. */
+static bool commit_lacks(struct versions *versions, const char *work_tree, const struct git_hash *commit,
+                         const char *path)
 {
-    struct git_hash hash;
-    git_hashes commits = {0};
-    if (!versions->ask || !versions->tips.count || strlen(commit) != SHA1_DIGITS ||
-        !git_hash_parse(commit, &hash))
-        return false;
-    vec_push(&commits, hash);
-    keep_ancestors(versions, work_tree, &commits);
     struct version goal = {.path = path};
-    struct descent descent = {.at = hash, .rest = path, .goal = &goal};
-    bool is_known = commits.count > 0, goes_on = is_known;
+    struct descent descent = {.at = *commit, .rest = path, .goal = &goal};
+    bool is_known = true, goes_on = true;
     while (goes_on && *descent.rest) {
-        commits.count = 0;
-        vec_push(&commits, descent.at);
-        fetch(versions, work_tree, &commits);
+        auto_vec git_hashes wanted = {0};
+        vec_push(&wanted, descent.at);
+        fetch(versions, work_tree, &wanted);
         const struct object *object = object_of(versions, &descent.at);
         is_known = object != NULL && (!descent.is_in_tree || strcmp(object->kind, "tree") == 0);
         goes_on = is_known && step_down(versions, &descent);
     }
-    vec_free(&commits);
     return is_known && descent.is_in_tree && *descent.rest;
+}
+
+/* Adds the commits on which new ones are built: the last before these on every line of descent. git marks them with "-". */
+static void add_bases(const struct versions *versions, const char *work_tree, const char *commit,
+                      git_hashes *commits)
+{
+    static const char *const command[] = {"git", "rev-list", "--boundary", "--max-count=20000",
+                                          "--ignore-missing", "--stdin", NULL};
+    auto_buf struct buf input = {0}, output = {0};
+    char text[SHA1_DIGITS + 1];
+    buf_printf(&input, "%s\n", commit);
+    vec_each (const struct git_hash, tip, &versions->tips) {
+        git_hash_format(tip, text);
+        buf_printf(&input, "^%s\n", text);
+    }
+    if (versions->ask(versions->context, work_tree, command, &input, &output) != 0)
+        return;
+    for (const char *line = buf_text(&output), *end; *line; line = *end ? end + 1 : end) {
+        struct git_hash hash;
+        end = strchrnul(line, '\n');
+        if (*line == '-' && end - line == SHA1_DIGITS + 1 &&
+            git_hash_parse(arena_copy(versions->arena, line + 1, SHA1_DIGITS), &hash))
+            vec_push(commits, hash);
+    }
+}
+
+bool versions_lack(struct versions *versions, const char *work_tree, const char *commit, const char *path)
+{
+    enum { BASES_MOST = 16 };
+    struct git_hash hash;
+    auto_vec git_hashes commits = {0};
+    if (!versions->ask || !versions->tips.count || strlen(commit) != SHA1_DIGITS ||
+        !git_hash_parse(commit, &hash))
+        return false;
+    vec_push(&commits, hash);
+    add_bases(versions, work_tree, commit, &commits);
+    keep_ancestors(versions, work_tree, &commits);
+    for (size_t i = 0; i < commits.count && i < BASES_MOST; i++) {
+        if (commit_lacks(versions, work_tree, &commits.at[i], path))
+            return true;
+    }
+    return false;
 }
 
 void versions_free(struct versions *versions)

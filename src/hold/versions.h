@@ -53,8 +53,11 @@ void versions_begin_part(struct versions *versions, struct arena *arena, const c
 /* All questions about a work tree at once: each round to git costs a sandbox. */
 void versions_find(struct versions *versions, const char *work_tree, struct version *wanted, size_t count);
 
-/* Does this commit, which is a tip or came before one, lack the path? A path that it may have, or nobody can tell, is not lacked. */
-bool versions_lacks(struct versions *versions, const char *work_tree, const char *commit, const char *path);
+/*
+ * Did the repository have a state without the path on which this commit is built? That is the commit itself, if it is a tip or came
+ * before one, or the last such commit on a line of descent. False where nobody can tell.
+ */
+bool versions_lack(struct versions *versions, const char *work_tree, const char *commit, const char *path);
 
 /* The refs that were noted for a git directory, or NULL. */
 const struct git_refs *versions_refs(const struct versions *versions, const char *git_dir);
