@@ -21,6 +21,7 @@ struct repository {
     const struct git_refs *before;
     struct git_refs after;
     struct new_commits found;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) packs; /* the indexes of those that came */
 };
 

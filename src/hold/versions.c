@@ -404,8 +404,8 @@ static bool commit_lacks(struct versions *versions, const char *work_tree, const
 static void add_bases(const struct versions *versions, const char *work_tree, const char *commit,
                       git_hashes *commits)
 {
-    static const char *const command[] = {"git", "rev-list", "--boundary", "--max-count=20000",
-                                          "--ignore-missing", "--stdin", NULL};
+    static const char *const command[] = {
+        "git", "rev-list", "--boundary", "--max-count=20000", "--ignore-missing", "--stdin", NULL};
     auto_buf struct buf input = {0}, output = {0};
     char text[SHA1_DIGITS + 1];
     buf_printf(&input, "%s\n", commit);

@@ -14,10 +14,11 @@
 
 enum { MOST_SESSIONS = 300 };
 
-/* cppcheck-suppress unusedStructMember; vec_push uses it */
 struct aged {
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct session_age) sorted; /* by the time of the latest record */
-    VEC(uint64_t) sizes;            /* of the journals, by the `index` of a session */
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
+    VEC(uint64_t) sizes; /* of the journals, by the `index` of a session */
 };
 
 /* A session without a journal is one that is just beginning, or one of which only the folder is left. */

@@ -27,6 +27,7 @@ struct looking {
     const decision_list *decisions;
     struct store *store;
     struct git_refs before, after;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) packs;
 };
 

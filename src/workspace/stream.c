@@ -28,6 +28,7 @@ struct stream {
 /* The sorted names of a directory. */
 struct names {
     struct arena arena;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) sorted;
 };
 

@@ -182,8 +182,8 @@ int tree_writer_finish(struct tree_writer *writer, struct timespec taken, struct
 
 void tree_writer_close(struct tree_writer *writer)
 {
-    char temporary[NAME_MAX + 1];
     if (writer->fd >= 0 && !writer->is_finished) {
+        char temporary[NAME_MAX + 1];
         name_temporary(writer->name, temporary);
         unlinkat(writer->folder_fd, temporary, 0);
     }

@@ -219,6 +219,7 @@ TEST(another_id_than_one_s_own_is_refused_as_outside)
 enum { BLOCK = 4096, EXT4_MAGIC = 0xef53 };
 
 struct move_extent {
+    /* cppcheck-suppress unusedStructMember; the kernel reads it */
     uint32_t reserved, donor;
     uint64_t from, to, count, moved;
 };
