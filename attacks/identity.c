@@ -4,18 +4,18 @@
  * Why: all walls stand on there being nothing to gain.
  * Seen: sandboxes that dropped the effective set and left the permitted or the ambient one.
  *
- * As an ordinary user there is no second id in the user namespace (EINVAL); as root there are, but no capability to
+ * As an ordinary user there is no second id in the user namespace (EPERM by the filter, as outside); as root there are, but no capability to
  * become one, and root inside is nobody outside.
  * case capset: capset => EPERM capset | control-by root
  *   kernel: take the capability to administrate the system
- * case setuid-zero: setuid => EINVAL setuid; root: done | control-by root
- * case setuid-other: setuid-other => EINVAL setuid; root: EPERM setuid | control-by root
+ * case setuid-zero: setuid => EPERM setuid; root: done | control-by root
+ * case setuid-other: setuid-other => EPERM setuid | control-by root
  *   kernel: become another user
  * case setgroups: setgroups => EPERM setgroups | control-by root
  *   kernel: join root's group
  * case raise-ambient: ambient => EPERM prctl | control-by root
  *   kernel: keep a capability across exec (ambient set)
- * case chown-workspace: chown => EINVAL chown; root: EPERM chown | control-by root
+ * case chown-workspace: chown => EPERM chown | control-by root
  *   persistence: give a file of the project to another user
  * case nice-up: nice => EACCES setpriority | control-by root
  *   resources: take a higher priority than others

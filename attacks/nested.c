@@ -8,7 +8,7 @@
  * stay as they are (an overlay renames no folder that it did not make); or it is read-only.
  *
  * case nested-works: mount => done | flags --nested
- * case nested-maps-root: map => done; root: EPERM write the map | flags --nested
+ * case nested-maps-root: map => done | flags --nested
  * case nested-remount-workspace: remount {ws} => EPERM mount | flags --nested | control EINVAL mount
  * case nested-remount-usr: remount /usr => EPERM mount | flags --nested | control EINVAL mount
  * case nested-bind-and-remount: bind-remount {ws} => EPERM mount; EINVAL mount | flags --nested

@@ -258,8 +258,11 @@ const char *gate_judge_git(const struct gate_change *change)
     struct git_entry entry = {
         .path = inner.path, .mode = after->mode, .links = after->links, .length = after->size};
     size_t wanted = S_ISREG(after->mode) ? git_judge_wants(inner.path) : 0;
-    uint64_t size = after->size < JUDGE_MOST ? after->size : JUDGE_MOST; /* its first bytes may be enough */
-    size_t most = (uint64_t)wanted < size ? (size_t)size : wanted;
+    size_t most = JUDGE_MOST; /* its first bytes may be enough */
+    if (after->size < most)
+        most = (size_t)after->size;
+    if (most < wanted)
+        most = wanted;
     if (wanted && change->read(change->context, after, most, &bytes) != 1)
         return "is too large to be read, or its content was not kept";
     if (wanted)

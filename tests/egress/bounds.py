@@ -88,7 +88,7 @@ def five_thousand_clients_that_say_nothing_delay_no_other(session):
     process = session.start(rules, "/usr/bin/python3", "-c", HELPERS + CROWD + """
 held = [connecting(allowed, 443) for i in range(5000)]
 print(timed(lambda: exchange(allowed, 9000, b"x", 60)), timed(lambda: exchange(other, 9000, b"x", 60)), timed(lambda: exchange(allowed, 80, GET, 60)[:12]))""",
-                            prefix=["prlimit", "--nofile=6000:6000"])
+                            prefix=["prlimit", "--nofile=6200:6200"])
     out, err = process.communicate(timeout=120)
     assert out == "(b'xthe end', True) (b'xthe end', True) (b'HTTP/1.1 200', True)\n", out + err
     assert [event["why"] for event in session.events("network-trouble")] == ["so many connections are open that those that say nothing are reset"]

@@ -97,7 +97,9 @@ class Session:
         """Everything that was recorded, of all runs."""
         events = []
         for path in sorted((self.home / ".local/state/bawn/sessions").glob("*/journal*")):
-            events += [json.loads(line) for line in path.read_text().splitlines()]
+            text = path.read_text()
+            whole = text[:text.rfind("\n") + 1]  # a line may be in the making
+            events += [json.loads(line) for line in whole.splitlines()]
         return events
 
     def events(self, kind) -> list:
