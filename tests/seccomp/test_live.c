@@ -221,6 +221,7 @@ enum { BLOCK = 4096, EXT4_MAGIC = 0xef53 };
 struct move_extent {
     /* cppcheck-suppress unusedStructMember; the kernel reads it */
     uint32_t reserved, donor;
+    /* cppcheck-suppress unusedStructMember; the kernel reads and writes it */
     uint64_t from, to, count, moved;
 };
 
