@@ -16,9 +16,9 @@ struct approval {
     const struct tree *known;
 };
 
-/* Callbacks of struct dialogue; `approval` is a struct approval. Return why it waits, or NULL. */
-const char *approval_of_change(void *approval, const struct change *change);
-const char *approval_of_commits(void *approval, const struct arrivals *arrivals,
+/* Callbacks of struct dialogue; `context` is a struct approval. Return why it waits, or NULL. */
+const char *approval_of_change(void *context, const struct change *change);
+const char *approval_of_commits(void *context, const struct arrivals *arrivals,
                                 const decision_list *decisions);
 
 /*

@@ -30,6 +30,13 @@ static const struct record *unfinished_by(const struct choice *choice, const str
     return fd >= 0 && faccessat(fd, RECORD_UNFINISHED, F_OK, 0) == 0 ? of : NULL;
 }
 
+/* An apply or undo that was killed leaves no record either, and means nothing. */
+static bool is_run(const struct choice *choice, const char *name)
+{
+    auto_fd int fd = session_open(choice->sessions_fd, name);
+    return fd >= 0 && session_began_with(choice->loaded.policy.arena, fd, "command");
+}
+
 /*
  * If the latest session is an undo that left something, --force and --merge are about what it left. Without them nobody
  * can tell whether it is to be finished or reversed.
@@ -61,7 +68,7 @@ int undo_check_latest(const struct world *world, const struct args *args, const 
     struct arena *arena = choice->loaded.policy.arena;
     int status = check_unfinished(world, args, choice, record);
     const char *last = status ? NULL : session_latest(arena, choice->state, choice->workspace);
-    if (!last || find_record(choice, last))
+    if (!last || find_record(choice, last) || !is_run(choice, last))
         return status;
     /* A later run has left no record. */
     bool is_undo = (*record)->mode == RECORD_UNDO;

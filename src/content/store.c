@@ -141,7 +141,7 @@ static int load_index(struct store *store, struct err *err)
 
 const struct blob *store_find(const struct store *store, const struct blob_id *id)
 {
-    uint32_t number = store->slots[slot_of(store, id)];
+    uint32_t number = store->slots ? store->slots[slot_of(store, id)] : 0;
     return number ? &store->blobs.at[number - 1] : NULL;
 }
 

@@ -132,7 +132,8 @@ static bool difference_is_sound(struct reader rest, size_t hash_size)
     reader_take(&rest, hash_size);
     if (!rest.failed && rest.size == 0)
         return true;
-    return take_bits(&rest) && take_bits(&rest) && rest.size == 0;
+    bool has_deletions = take_bits(&rest), has_replacements = take_bits(&rest);
+    return has_deletions && has_replacements && rest.size == 0;
 }
 
 /* The token is handed to the monitor: printable, as monitors make them. */

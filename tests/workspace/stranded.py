@@ -125,8 +125,8 @@ def test_no_redo(place):
     text = project.bawn("undo", "--yes", status=2)
     assert "redo-3 changed nothing" in text and "`bawn undo redo-2`" in text, text
     same(project.read("a"), "one\n")
-    text, status = place.terminal(project.path, ["undo"], ("Bring the changes of redo-1 back?", b"n\n"))
-    same((project.read("a"), status), ("one\n", 2))
+    text, status = place.terminal(project.path, ["undo"], ("Reverse redo-2, the undo of redo-1", b"n\n"))
+    same((project.read("a"), status), ("one\n", 0))
     project.bawn("undo", "redo-2")
     same(project.read("a"), "inside\n")
 
