@@ -162,26 +162,27 @@ static bool append(int fd, const struct buf *record)
  */
 static uint64_t largest_for(const char *event)
 {
-    enum { KIB = 1024, MIB = 1024 * KIB, ORDINARY = 6 * MIB };
+    enum {
+        ORDINARY = 6 * 1024,
+        REFUSALS = 8 * 1024,
+        HELD = REFUSALS + 256,
+        TRIPWIRES = HELD + 384,
+        LAST_WORDS = TRIPWIRES + 128
+    };
     static const struct {
         const char *event;
-        uint64_t largest;
+        uint64_t kibibytes;
     } reserved[] = {
-        {"end", UINT64_MAX},
-        {"tripwire", 8 * MIB + 640 * KIB},
-        {"failed", 8 * MIB + 768 * KIB},
-        {"killed", 8 * MIB + 768 * KIB},
-        {"held", 8 * MIB + 256 * KIB},
-        {"kept", 8 * MIB + 256 * KIB},
-        {"seen", 8 * MIB + 256 * KIB},
-        {"limit", 8 * MIB + 256 * KIB},
-        {"refused", 8 * MIB},
+        {"end", UINT32_MAX},   {"failed", LAST_WORDS}, {"killed", LAST_WORDS}, {"tripwire", TRIPWIRES},
+        {"held", HELD},        {"kept", HELD},         {"restored", HELD},     {"seen", HELD},
+        {"not-checked", HELD}, {"pin-lost", HELD},     {"limit", HELD},        {"refused", REFUSALS},
     };
+    uint64_t kibibytes = ORDINARY;
     for (size_t i = 0; i < array_len(reserved); i++) {
         if (strcmp(event, reserved[i].event) == 0)
-            return reserved[i].largest;
+            kibibytes = reserved[i].kibibytes;
     }
-    return ORDINARY;
+    return kibibytes * 1024;
 }
 
 void journal_add(struct journal *journal, const char *const *texts)

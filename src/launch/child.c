@@ -23,8 +23,9 @@ static void scrub_environment(void)
 static void scrub_arguments(const struct launch *launch)
 {
     static const char neutral[] = "bawn";
-    if (launch->own_arguments) /* git that is asked by a verb has none */
-        explicit_bzero(launch->own_arguments, launch->own_arguments_size);
+    if (!launch->own_arguments) /* git that is asked by a verb has none */
+        return;
+    explicit_bzero(launch->own_arguments, launch->own_arguments_size);
     if (launch->own_arguments_size >= sizeof(neutral))
         memcpy(launch->own_arguments, neutral, sizeof(neutral));
 }

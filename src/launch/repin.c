@@ -155,6 +155,8 @@ void repin_close(struct repin *repin)
 int repin_begin(const struct launch *launch, const struct launched *launched, struct repin *repin,
                 struct err *err)
 {
+    if (!repin->states)
+        return err_set(err, "there is no memory that is shared with a child");
     memset(repin->states, 0, shared_size(repin->count));
     pid_t child = fork();
     if (child == 0)
