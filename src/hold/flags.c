@@ -1,13 +1,18 @@
 #include "hold/flags.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/pattern.h"
 #include "base/timespec.h"
 #include "git/index.h"
 #include "git/repo.h"
 #include "hold/aside.h"
+#include "kernel/beneath.h"
 #include "policy/decide.h"
 
 /* Only the last name is compared for every file. The policy decides about the few that match. */
@@ -286,11 +291,36 @@ void flags_add_unsearched(struct flags *flags, const char *path)
                                  path, "look through it before you go on"});
 }
 
+/* Makes the directories above a path that are gone, too. */
+static int make_directories(struct arena *arena, const char *path, struct err *err)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        const char *directory = arena_copy(arena, path, (size_t)(slash - path));
+        auto_fd int fd = open_absolute(directory, O_PATH | O_DIRECTORY);
+        auto_fd int parent_fd = fd < 0 && errno == ENOENT ? open_parent_absolute(directory) : -1;
+        if (fd < 0 &&
+            (parent_fd < 0 || (mkdirat(parent_fd, path_name(directory), 0777) < 0 && errno != EEXIST)))
+            return err_sys(err, errno, "cannot make %s, to bring %s back", directory, path);
+    }
+    return 0;
+}
+
+/* Makes a flagged file that is gone anew. */
+static int put_back(struct flags *flags, const struct new_content *change, struct err *err)
+{
+    struct hold *hold = flags->hold;
+    if (make_directories(hold->arena, change->before->path, err) < 0 ||
+        content_restore(change->before, err) < 0)
+        return -1;
+    journal_event(&hold->session->journal, "restored", "path", change->before->path);
+    return 0;
+}
+
 int flags_hold(struct flags *flags, const struct new_content *change, struct err *err)
 {
     struct hold *hold = flags->hold;
     if (change->is_removed)
-        return removed_put_back(flags, change, err);
+        return put_back(flags, change, err);
     if (aside_move(hold->arena, hold->session->folder_fd, change->now->path, err) < 0)
         return -1;
     journal_event(&hold->session->journal, "held", "path", change->now->path);

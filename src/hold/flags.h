@@ -5,6 +5,7 @@
  *   flags.c   which names are flagged, and what they held at the start
  *   seek.c    at the end: looks through the trees for what is new
  *   nested.c  repositories: which there are, and whose own files git runs
+ *   gitdir.c  questions about a git directory that both ask
  *   judged.c  whatever else is new in a git directory, and is not inert data
  *   commits.c commits that change flagged files, and refs that lead to something missing or damaged
  *   programs.c new programs
@@ -113,14 +114,26 @@ void nested_look(struct flags *flags, const char *git_dir);
 /* nested.c: in the workspaces' own repositories, new submodules and worktrees, and a rebase that would run something. */
 void nested_look_at_own(struct flags *flags);
 
+/* gitdir.c: is this a repository of the plan? Those are frozen, so that nothing new can run from them. */
+bool gitdir_is_known(const struct flags *flags, const char *git_dir);
+
+/* gitdir.c: would git take the directory for a repository? */
+bool gitdir_is_repository(int fd);
+
+/* gitdir.c: may the command write it? */
+bool gitdir_is_writable(const struct flags *flags, const char *path);
+
+/* gitdir.c: the path that a file of git's holds. git takes off the ends of lines at its end, and no other. "" where it is none. */
+const char *gitdir_written_path(struct arena *arena, struct bytes bytes);
+
 /*
- * nested.c: is it the directory of a submodule or linked worktree, which is looked at by itself? `inner` is its path below the git
+ * gitdir.c: is it the directory of a submodule or linked worktree, which is looked at by itself? `inner` is its path below the git
  * directory around it.
  */
-bool nested_is_part(const struct flags *flags, const char *inner, const char *path);
+bool gitdir_is_part(const struct flags *flags, const char *inner, const char *path);
 
-/* nested.c: is it the `gitdir` of a linked worktree, and leads to a `.git` in what the command may write, as git writes it? */
-bool nested_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner);
+/* gitdir.c: is it the `gitdir` of a linked worktree, and leads to a `.git` in what the command may write, as git writes it? */
+bool gitdir_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner);
 
 /* How a git directory is judged. */
 struct judged_as {
@@ -162,9 +175,8 @@ bool dependencies_leave(struct flags *flags, const char *folder, const struct ne
 /* dependencies.c: one sighting for each folder of dependencies in which files stay. */
 void dependencies_report(struct flags *flags);
 
-/* removed.c: finds flagged files that were there at the start and are gone, and makes one of them anew. */
+/* removed.c: finds flagged files that were there at the start and are gone. */
 void removed_look(struct flags *flags);
-int removed_put_back(struct flags *flags, const struct new_content *change, struct err *err) must_check;
 
 /* Moves the change into the session's folder, and brings back what was there before. */
 int flags_hold(struct flags *flags, const struct new_content *change, struct err *err) must_check;

@@ -199,7 +199,7 @@ static void judge_directory(struct judging *judging, const struct found *found, 
 {
     const char *what = NULL;
     if (is_quiet(judging, found) || git_is_control(found->inner) ||
-        nested_is_part(judging->flags, found->inner, found->path))
+        gitdir_is_part(judging->flags, found->inner, found->path))
         return;
     if (git_unfinished_size(found->inner, &what)) {
         judge_unfinished(judging, found, what);
@@ -241,7 +241,7 @@ static void walk(struct judging *judging, int directory_fd, const char *inner, u
         if (S_ISDIR(found.status.st_mode))
             judge_directory(judging, &found, depth);
         else if (may_be_new(judging, &found) && !is_settled_elsewhere(&found) &&
-                 !nested_is_sound_link(judging->flags, judging->git_dir, found.inner))
+                 !gitdir_is_sound_link(judging->flags, judging->git_dir, found.inner))
             judge_entry(judging, &found);
     }
     if (trouble)

@@ -13,36 +13,8 @@
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "policy/decide.h"
 
 static const char obeyed[] = "git on the host obeys its configuration as soon as you work beside it";
-
-/* Is this a repository of the plan? Those are frozen, so that nothing new can run from them. */
-static bool is_known(const struct flags *flags, const char *git_dir)
-{
-    const struct policy *policy = flags->hold->plan->policy;
-    vec_each (const struct workspace, workspace, &policy->workspaces) {
-        const struct git_repo *repo = &workspace->git;
-        if (text_is_among(git_dir, repo->dirs.at, repo->dirs.count) ||
-            text_is_among(git_dir, repo->links.at, repo->links.count))
-            return true;
-    }
-    return false;
-}
-
-static bool has(int fd, const char *name)
-{
-    return faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/*
- * Wider than git, which wants HEAD in a valid form, and may execute both `objects` and `refs`, or those where a `commondir` leads.
- * It does not ask whether they are directories.
- */
-static bool is_repository(int fd)
-{
-    return has(fd, "HEAD") && (has(fd, "commondir") || has(fd, "objects") || has(fd, "refs"));
-}
 
 /* The new settings that make git run a program, by name; NULL if there are none. */
 static const char *running_settings(struct arena *arena, const struct file_content *before,
@@ -66,33 +38,16 @@ static const char *running_settings(struct arena *arena, const struct file_conte
     return names;
 }
 
-/* The path that a file of git's holds: git takes off the ends of lines at its end, and no other. */
-static const char *written_path(struct arena *arena, struct bytes bytes)
-{
-    size_t size = bytes.size;
-    while (size && (bytes.at[size - 1] == '\n' || bytes.at[size - 1] == '\r'))
-        size--;
-    return size < PATH_LONGEST && !memchr(bytes.at, '\0', size) ? arena_copy(arena, bytes.at, size) : "";
-}
-
 /* The `commondir` of a linked worktree that leads to its own repository is accepted. */
 static const char *common_directory(const struct flags *flags, const char *git_dir,
                                     const struct file_content *file)
 {
     struct arena *arena = flags->hold->arena;
-    const char *written = bytes_known(file->bytes) ? written_path(arena, file->bytes) : "";
+    const char *written = bytes_known(file->bytes) ? gitdir_written_path(arena, file->bytes) : "";
     const char *path = path_clean(arena, git_dir, written);
-    return *written && S_ISREG(file->mode) && is_known(flags, path)
+    return *written && S_ISREG(file->mode) && gitdir_is_known(flags, path)
                ? NULL
                : arena_printf(arena, "what the configuration in %s says", path);
-}
-
-bool nested_is_part(const struct flags *flags, const char *inner, const char *path)
-{
-    if (!text_starts_with(inner, "modules/") && !text_starts_with(inner, "worktrees/"))
-        return false;
-    auto_fd int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
-    return is_known(flags, path) || (fd >= 0 && is_repository(fd));
 }
 
 static bool lies_in(struct arena *arena, const char *path, const char *git_dir, const char *folder)
@@ -143,29 +98,6 @@ static void look_at_files(struct flags *flags, const char *git_dir, const char *
     vec_free(&found);
 }
 
-static bool is_written_inside(const struct flags *flags, const char *path)
-{
-    enum access access = decide_path(flags->hold->plan->policy, path, NULL).access;
-    return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
-}
-
-bool nested_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner)
-{
-    struct arena *arena = flags->hold->arena;
-    if (strcmp(inner, "gitdir") != 0 || strcmp(path_name(path_parent(arena, git_dir)), "worktrees") != 0)
-        return false;
-    file_contents found = {0};
-    content_add(arena, path_join(arena, git_dir, inner), &found);
-    const char *written =
-        found.count && S_ISREG(found.at[0].mode) && found.at[0].links == 1 && bytes_known(found.at[0].bytes)
-            ? written_path(arena, found.at[0].bytes)
-            : "";
-    const char *path = *written ? path_clean(arena, git_dir, written) : "";
-    vec_free(&found);
-    return *path && strcmp(path_name(path), ".git") == 0 && !strpbrk(path, "\n\r") &&
-           is_written_inside(flags, path);
-}
-
 /* Looks at a target (a configuration file or a program), or at the hooks in it. */
 static void look_at_target(struct flags *flags, const char *git_dir, const char *target)
 {
@@ -177,7 +109,7 @@ static void look_at_target(struct flags *flags, const char *git_dir, const char 
     for (size_t i = 0; i < found.count; i++) {
         const struct file_content *before = NULL, *file = &found.at[i];
         bool is_hook = file->mode & 0111 && !strstr(path_name(file->path), ".sample");
-        if ((is_hook || strcmp(file->path, target) == 0) && is_written_inside(flags, file->path) &&
+        if ((is_hook || strcmp(file->path, target) == 0) && gitdir_is_writable(flags, file->path) &&
             flags_is_new(flags, file, &before))
             flags_add_change(
                 flags, (struct new_content){
@@ -284,9 +216,9 @@ static void look_for_new_parts(struct flags *flags, const char *directory, unsig
             continue;
         const char *path = path_join(flags->hold->arena, directory, entry->d_name);
         auto_fd int part_fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
-        if (part_fd < 0 || is_known(flags, path))
+        if (part_fd < 0 || gitdir_is_known(flags, path))
             continue;
-        if (is_repository(part_fd))
+        if (gitdir_is_repository(part_fd))
             look_inside(flags, path, path, ROLE_OWN, is_new_repository(flags, path));
         else
             look_for_new_parts(flags, path, depth + 1);
@@ -324,9 +256,10 @@ static const char *named_directory(struct arena *arena, const struct file_conten
     static const char start[] = "gitdir: ";
     const char *text = bytes_known(link->bytes) ? link->bytes.at : "";
     if (!S_ISLNK(link->mode))
-        text = text_starts_with(text, start)
-                   ? written_path(arena, bytes_of(text + strlen(start), link->bytes.size - strlen(start)))
-                   : "";
+        text =
+            text_starts_with(text, start)
+                ? gitdir_written_path(arena, bytes_of(text + strlen(start), link->bytes.size - strlen(start)))
+                : "";
     return *text ? path_clean(arena, path_parent(arena, link->path), text) : NULL;
 }
 
@@ -340,8 +273,8 @@ static bool find_new_link(struct flags *flags, const char *dot_git, const struct
         file_contents found = {0};
         const struct file_content *before;
         content_add(arena, link->path, &found);
-        bool is_new =
-            found.count && is_written_inside(flags, link->path) && flags_is_new(flags, &found.at[0], &before);
+        bool is_new = found.count && gitdir_is_writable(flags, link->path) &&
+                      flags_is_new(flags, &found.at[0], &before);
         if (is_new) {
             struct file_content *kept = arena_new(arena, struct file_content);
             *kept = found.at[0];
@@ -367,8 +300,8 @@ static void look_at_repository_link(struct flags *flags, const struct file_conte
     const struct fs_place *place = NULL;
     struct err ignored;
     bool leads = git_dir && fs_resolve(&now, git_dir, &place, &ignored) == 0,
-         is_unknown = git_dir && !(leads && is_known(flags, place->real)),
-         leads_inside = is_unknown && leads && is_written_inside(flags, place->real);
+         is_unknown = git_dir && !(leads && gitdir_is_known(flags, place->real)),
+         leads_inside = is_unknown && leads && gitdir_is_writable(flags, place->real);
     struct new_content link;
     bool is_new = find_new_link(flags, dot_git->path, leads ? place->links : NULL, &link);
     if (is_new && is_unknown && !leads_inside) {
@@ -385,7 +318,7 @@ static void look_at_repository_link(struct flags *flags, const struct file_conte
 
 void nested_look(struct flags *flags, const char *git_dir)
 {
-    if (is_known(flags, git_dir))
+    if (gitdir_is_known(flags, git_dir))
         return;
     directories_reopen(git_dir); /* closed, it would be none until somebody opens it */
     auto_fd int fd = open_absolute(git_dir, O_RDONLY | O_DIRECTORY);
@@ -400,7 +333,7 @@ void nested_look(struct flags *flags, const char *git_dir)
         return;
     }
     bool has_work_tree = strcmp(path_name(git_dir), ".git") == 0;
-    if (!is_repository(fd) && !has_work_tree)
+    if (!gitdir_is_repository(fd) && !has_work_tree)
         return;
     bool is_new = is_new_repository(flags, git_dir);
     if (is_new)

@@ -89,27 +89,3 @@ void removed_look(struct flags *flags)
             look_at(flags, before->path);
     }
 }
-
-/* Makes the directories above a path that are gone, too. */
-static int make_directories(struct arena *arena, const char *path, struct err *err)
-{
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        const char *directory = arena_copy(arena, path, (size_t)(slash - path));
-        auto_fd int fd = open_absolute(directory, O_PATH | O_DIRECTORY);
-        auto_fd int parent_fd = fd < 0 && errno == ENOENT ? open_parent_absolute(directory) : -1;
-        if (fd < 0 &&
-            (parent_fd < 0 || (mkdirat(parent_fd, path_name(directory), 0777) < 0 && errno != EEXIST)))
-            return err_sys(err, errno, "cannot make %s, to bring %s back", directory, path);
-    }
-    return 0;
-}
-
-int removed_put_back(struct flags *flags, const struct new_content *change, struct err *err)
-{
-    struct hold *hold = flags->hold;
-    if (make_directories(hold->arena, change->before->path, err) < 0 ||
-        content_restore(change->before, err) < 0)
-        return -1;
-    journal_event(&hold->session->journal, "restored", "path", change->before->path);
-    return 0;
-}

@@ -4,7 +4,7 @@
  * them, so that it reports nothing; they go on in the opposite order. A process that was stopped before stays so.
  *
  * By signals this is no wall: a process that runs can continue another one, and a pass that finds none running ends the search. What resists
- * wins no more than a second: then the run is ended (supervise/pins.c). If bawn is killed meanwhile, the kernel kills process 1 with it.
+ * wins ten seconds: then the run is ended (supervise/pins.c). If bawn is killed meanwhile, the kernel kills process 1 with it.
  */
 #pragma once
 

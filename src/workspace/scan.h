@@ -1,7 +1,7 @@
 /*
  * Walks a directory tree and makes a struct tree of it. A file with the same size, times and inode as in an earlier
  * walk counts as unchanged and is not read. The exception are file systems whose times do not change with each write
- * (kernel/times.h). Other files are listed as fresh. Nothing is written.
+ * (`times_tell` in kernel/beneath.h). Other files are listed as fresh. Nothing is written.
  *
  * The tree may be hostile: symlinks are not followed, names are any bytes, and entries, depth and time are bounded.
  */

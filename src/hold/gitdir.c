@@ -1,0 +1,76 @@
+/* Questions about a git directory that a run may have made or changed, which more than one search asks. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "hold/flags.h"
+#include "kernel/beneath.h"
+#include "policy/decide.h"
+
+bool gitdir_is_known(const struct flags *flags, const char *git_dir)
+{
+    const struct policy *policy = flags->hold->plan->policy;
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        const struct git_repo *repo = &workspace->git;
+        if (text_is_among(git_dir, repo->dirs.at, repo->dirs.count) ||
+            text_is_among(git_dir, repo->links.at, repo->links.count))
+            return true;
+    }
+    return false;
+}
+
+static bool has(int fd, const char *name)
+{
+    return faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/*
+ * Wider than git, which wants HEAD in a valid form, and may execute both `objects` and `refs`, or those where a `commondir` leads.
+ * It does not ask whether they are directories.
+ */
+bool gitdir_is_repository(int fd)
+{
+    return has(fd, "HEAD") && (has(fd, "commondir") || has(fd, "objects") || has(fd, "refs"));
+}
+
+const char *gitdir_written_path(struct arena *arena, struct bytes bytes)
+{
+    size_t size = bytes.size;
+    while (size && (bytes.at[size - 1] == '\n' || bytes.at[size - 1] == '\r'))
+        size--;
+    return size < PATH_LONGEST && !memchr(bytes.at, '\0', size) ? arena_copy(arena, bytes.at, size) : "";
+}
+
+bool gitdir_is_writable(const struct flags *flags, const char *path)
+{
+    enum access access = decide_path(flags->hold->plan->policy, path, NULL).access;
+    return access == ACCESS_WRITE || access == ACCESS_FLAGGED;
+}
+
+bool gitdir_is_part(const struct flags *flags, const char *inner, const char *path)
+{
+    if (!text_starts_with(inner, "modules/") && !text_starts_with(inner, "worktrees/"))
+        return false;
+    auto_fd int fd = open_absolute(path, O_RDONLY | O_DIRECTORY);
+    return gitdir_is_known(flags, path) || (fd >= 0 && gitdir_is_repository(fd));
+}
+
+bool gitdir_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner)
+{
+    struct arena *arena = flags->hold->arena;
+    if (strcmp(inner, "gitdir") != 0 || strcmp(path_name(path_parent(arena, git_dir)), "worktrees") != 0)
+        return false;
+    file_contents found = {0};
+    content_add(arena, path_join(arena, git_dir, inner), &found);
+    const char *written =
+        found.count && S_ISREG(found.at[0].mode) && found.at[0].links == 1 && bytes_known(found.at[0].bytes)
+            ? gitdir_written_path(arena, found.at[0].bytes)
+            : "";
+    const char *path = *written ? path_clean(arena, git_dir, written) : "";
+    vec_free(&found);
+    return *path && strcmp(path_name(path), ".git") == 0 && !strpbrk(path, "\n\r") &&
+           gitdir_is_writable(flags, path);
+}
