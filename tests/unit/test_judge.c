@@ -114,7 +114,7 @@ TEST(what_git_obeys_and_what_nobody_knows)
                                           "sharedindex.",
                                           "sharedindex.x",
                                           "objects/pack/evil.pack",
-                                          "objects/pack/pack-" HASH ".so",
+                                          ("objects/pack/pack-" HASH ".so"),
                                           "lfs/x",
                                           "head",
                                           "fsmonitor--daemon.ipc"};
@@ -155,7 +155,7 @@ TEST(messages_locks_and_leftovers)
                                         "objects/pack/.tmp-1-pack-x.pack",
                                         "gc.log",
                                         "lfs/objects/00/00/x",
-                                        "rr-cache/" HASH "/preimage",
+                                        ("rr-cache/" HASH "/preimage"),
                                         "next-index-7.lock",
                                         "MERGE_RR"};
     for (size_t i = 0; i < array_len(there); i++)
@@ -231,7 +231,7 @@ TEST(paths_that_no_index_holds)
                                           "\xe2\x80\x8e.git",
                                           ".git\xef\xbb\xbf",
                                           ".gi\xe2\x81\xaft/config",
-                                          "x/.git\xe2\x80\xaa"};
+                                          "x/.git\xe2\x80\xaa\xe2\x80\xac"};
     static const char *const taken[] = {
         "a",        "a/b",   ".gitignore", ".gitmodules", ".github/x", "git",  "git~2",
         ".git-x",   "a.git", "x/...",      "..a",         ".gitx",     "a\\b", ".git\xf0\x9f\x98\x80",
