@@ -18,12 +18,14 @@ bool seccomp_is_there(void)
 static void fill_in_ids(struct sock_filter *code, size_t count, bool has_other_ids)
 {
     const struct sock_filter any_id = {.code = BPF_JMP | BPF_JGE | BPF_K, .k = 0};
+    const uid_t uid = geteuid();
+    const gid_t gid = getegid();
     for (size_t i = 0; i < count; i++) {
         bool is_uid = code[i].k == SECCOMP_OWN_UID, is_gid = code[i].k == SECCOMP_OWN_GID;
         if (code[i].code != (BPF_JMP | BPF_JEQ | BPF_K) || !(is_uid || is_gid))
             continue;
         code[i].code = has_other_ids ? any_id.code : code[i].code;
-        code[i].k = has_other_ids ? any_id.k : is_uid ? geteuid() : getegid();
+        code[i].k = has_other_ids ? any_id.k : is_uid ? uid : gid;
     }
 }
 
