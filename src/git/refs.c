@@ -145,6 +145,8 @@ static void read_file(struct search *search, int directory_fd, const char *file,
 static void read_loose(struct search *search, int parent_fd, const char *directory, unsigned depth)
 {
     int fd = open_directory_at(parent_fd, path_name(directory)), trouble = 0;
+    if (fd < 0 && errno == ENOENT && depth == 0)
+        return; /* without `refs` git takes it for no repository */
     auto_dir DIR *list = depth > DEEPEST ? NULL : directories_take(fd);
     if (!list) {
         if (depth > DEEPEST && fd >= 0)
