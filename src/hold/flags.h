@@ -132,7 +132,7 @@ const char *gitdir_written_path(struct arena *arena, struct bytes bytes);
  */
 bool gitdir_is_part(const struct flags *flags, const char *inner, const char *path);
 
-/* gitdir.c: is it the `gitdir` of a linked worktree, and leads to a `.git` in what the command may write, as git writes it? */
+/* gitdir.c: is it the `gitdir` of a linked worktree, and leads to a `.git` in what the command may write, or to one that leads back? */
 bool gitdir_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner);
 
 /* How a git directory is judged. */

@@ -58,19 +58,36 @@ bool gitdir_is_part(const struct flags *flags, const char *inner, const char *pa
     return gitdir_is_known(flags, path) || (fd >= 0 && gitdir_is_repository(fd));
 }
 
+/* The path that a regular file with one name holds, behind `start`. "" where it holds none. */
+static const char *read_path(struct arena *arena, const char *file, const char *start)
+{
+    file_contents found = {0};
+    content_add(arena, file, &found);
+    const struct file_content *content = found.count ? &found.at[0] : NULL;
+    bool is_file = content && S_ISREG(content->mode) && content->links == 1 && bytes_known(content->bytes) &&
+                   text_starts_with(content->bytes.at, start);
+    const char *written = is_file ? gitdir_written_path(arena, bytes_of(content->bytes.at + strlen(start),
+                                                                        content->bytes.size - strlen(start)))
+                                  : "";
+    vec_free(&found);
+    return written;
+}
+
+/*
+ * A worktree that lies where the command cannot write was made by the user if its `.git` leads back: the command could have written
+ * the one, and not the other.
+ */
 bool gitdir_is_sound_link(const struct flags *flags, const char *git_dir, const char *inner)
 {
     struct arena *arena = flags->hold->arena;
     if (strcmp(inner, "gitdir") != 0 || strcmp(path_name(path_parent(arena, git_dir)), "worktrees") != 0)
         return false;
-    file_contents found = {0};
-    content_add(arena, path_join(arena, git_dir, inner), &found);
-    const char *written =
-        found.count && S_ISREG(found.at[0].mode) && found.at[0].links == 1 && bytes_known(found.at[0].bytes)
-            ? gitdir_written_path(arena, found.at[0].bytes)
-            : "";
+    const char *written = read_path(arena, path_join(arena, git_dir, inner), "");
     const char *path = *written ? path_clean(arena, git_dir, written) : "";
-    vec_free(&found);
-    return *path && strcmp(path_name(path), ".git") == 0 && !strpbrk(path, "\n\r") &&
-           gitdir_is_writable(flags, path);
+    if (!*path || strcmp(path_name(path), ".git") != 0 || strpbrk(path, "\n\r"))
+        return false;
+    if (gitdir_is_writable(flags, path))
+        return true;
+    const char *back = read_path(arena, path, "gitdir: ");
+    return *back && strcmp(path_clean(arena, path_parent(arena, path), back), git_dir) == 0;
 }
