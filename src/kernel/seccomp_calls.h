@@ -180,56 +180,19 @@ USER_CHECK(all_users, setresuid)
 USER_CHECK(group_in_0, setgid)
 USER_CHECK(groups_in_0, setregid)
 USER_CHECK(all_groups, setresgid)
-DEFINE_CHECK(owner_in_1,
-    LOW(1),
-    EQUAL(0xffffffffU, THEN(group_in_2)),
-    EQUAL(SECCOMP_OWN_UID, THEN(group_in_2)),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(owner_in_2,
-    LOW(2),
-    EQUAL(0xffffffffU, THEN(group_in_3)),
-    EQUAL(SECCOMP_OWN_UID, THEN(group_in_3)),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(all_users,
-    LOW(2),
-    EQUAL(0xffffffffU, THEN(users_in_0)),
-    EQUAL(SECCOMP_OWN_UID, THEN(users_in_0)),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(users_in_0,
-    LOW(1),
-    EQUAL(0xffffffffU, THEN(user_in_0)),
-    EQUAL(SECCOMP_OWN_UID, THEN(user_in_0)),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(user_in_0,
-    LOW(0),
-    EQUAL(0xffffffffU, ALLOWED),
-    EQUAL(SECCOMP_OWN_UID, ALLOWED),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(all_groups,
-    LOW(2),
-    EQUAL(0xffffffffU, THEN(groups_in_0)),
-    EQUAL(SECCOMP_OWN_GID, THEN(groups_in_0)),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(groups_in_0,
-    LOW(1),
-    EQUAL(0xffffffffU, THEN(group_in_0)),
-    EQUAL(SECCOMP_OWN_GID, THEN(group_in_0)),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(group_in_0,
-    LOW(0),
-    EQUAL(0xffffffffU, ALLOWED),
-    EQUAL(SECCOMP_OWN_GID, ALLOWED),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(group_in_2,
-    LOW(2),
-    EQUAL(0xffffffffU, ALLOWED),
-    EQUAL(SECCOMP_OWN_GID, ALLOWED),
-    OTHERWISE(ERRNO(EPERM)))
-DEFINE_CHECK(group_in_3,
-    LOW(3),
-    EQUAL(0xffffffffU, ALLOWED),
-    EQUAL(SECCOMP_OWN_GID, ALLOWED),
-    OTHERWISE(ERRNO(EPERM)))
+#define DEFINE_ID_CHECK(check, n, own, verdict)                                                          \
+    DEFINE_CHECK(check, LOW(n), EQUAL(0xffffffffU, verdict), EQUAL(own, verdict), OTHERWISE(ERRNO(EPERM)))
+DEFINE_ID_CHECK(owner_in_1, 1, SECCOMP_OWN_UID, THEN(group_in_2))
+DEFINE_ID_CHECK(owner_in_2, 2, SECCOMP_OWN_UID, THEN(group_in_3))
+DEFINE_ID_CHECK(all_users, 2, SECCOMP_OWN_UID, THEN(users_in_0))
+DEFINE_ID_CHECK(users_in_0, 1, SECCOMP_OWN_UID, THEN(user_in_0))
+DEFINE_ID_CHECK(user_in_0, 0, SECCOMP_OWN_UID, ALLOWED)
+DEFINE_ID_CHECK(all_groups, 2, SECCOMP_OWN_GID, THEN(groups_in_0))
+DEFINE_ID_CHECK(groups_in_0, 1, SECCOMP_OWN_GID, THEN(group_in_0))
+DEFINE_ID_CHECK(group_in_0, 0, SECCOMP_OWN_GID, ALLOWED)
+DEFINE_ID_CHECK(group_in_2, 2, SECCOMP_OWN_GID, ALLOWED)
+DEFINE_ID_CHECK(group_in_3, 3, SECCOMP_OWN_GID, ALLOWED)
+#undef DEFINE_ID_CHECK
 
 /*
  * Nobody changes the place of process 1 in the scheduler: without a processor it reaps nobody and passes no signal on. A
