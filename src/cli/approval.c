@@ -79,7 +79,7 @@ const char *approval_reason_of_commits(const struct patch *patch, const struct a
 }
 
 /* Would a live run leave it as it is? */
-static bool is_settled(const struct approval *approval, const struct change *change)
+static bool is_left_by_live_run(const struct approval *approval, const struct change *change)
 {
     const struct map none = {0};
     if (!approval->known)
@@ -98,7 +98,7 @@ const char *approval_of_change(void *context, const struct change *change)
     const struct approval *approval = context;
     const struct world *world = approval->world;
     const struct patch *patch = &approval->patch;
-    if (is_settled(approval, change))
+    if (is_left_by_live_run(approval, change))
         return NULL;
     auto_vec gate_reasons reasons = patch_reasons(patch, change);
     if (!reasons.count)

@@ -10,7 +10,7 @@ struct approval {
     struct patch patch;
     const char *override; /* what approves all of it: "--allow-risky applies it" */
     /*
-     * Not NULL: only what the end of a live run settles needs approval (flagged files, files in git directories), and only
+     * Not NULL: only what the end of a live run asks about needs approval (flagged files, files in git directories), and only
      * where this tree does not have it as it is.
      */
     const struct tree *known;

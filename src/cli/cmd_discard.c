@@ -101,7 +101,7 @@ static const char *why_stranded(const struct choice *choice, const struct record
 {
     struct arena *arena = choice->loaded.policy.arena;
     struct stat status;
-    if ((record->state != STATE_RUNNING && record->state != STATE_SETTLING) ||
+    if ((record->state != STATE_RUNNING && record->state != STATE_REPLACING) ||
         record_is_busy(choice->sessions_fd, record->name))
         return NULL;
     if (lstat(record->workspace, &status) < 0)

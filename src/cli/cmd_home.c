@@ -52,18 +52,18 @@ static int list(const struct world *world, const struct args *args, struct homes
     struct style style = style_for_out(world, homes->loaded.request.home);
     auto_buf struct buf out = {0};
     vec_each (const struct found, found, &homes->found) {
-        struct left left = {.arena = &homes->loaded.arena, .hidden_too = args->flags & FLAG(ALL)};
+        struct home_files left = {.arena = &homes->loaded.arena, .hidden_too = args->flags & FLAG(ALL)};
         auto_fd int fd = open_home(world, found);
         if (fd >= 0)
-            left_find(fd, &left);
+            home_files_find(fd, &left);
         style_add(&style, &out, COLOUR_GREEN, found->agent);
         buf_add_str(&out, "  ");
         style_add_path(&style, &out, COLOUR_DIM, found->path);
         buf_add_char(&out, '\n');
-        if (!left.files.count)
+        if (!left.list.count)
             buf_printf(&out, "  no files%s\n", left.hidden_too ? "" : " but hidden ones, if any");
-        left_add(&out, &style, &left, SHOWN_IN_LIST, 2);
-        left_free(&left);
+        home_files_add(&out, &style, &left, SHOWN_IN_LIST, 2);
+        home_files_free(&left);
     }
     if (!homes->found.count)
         buf_add_str(&out, "No command has run here yet.\n");
@@ -157,7 +157,7 @@ static int fetch(const struct world *world, const struct args *args, struct home
     auto_fd int home_fd = open_home(world, found);
     int failed = directory < 0 ? -1
                  : home_fd < 0 ? err_sys(&err, errno, "cannot open %s", found->path)
-                               : left_fetch(home_fd, path, directory, path_name(target), &err);
+                               : home_files_fetch(home_fd, path, directory, path_name(target), &err);
     if (failed)
         return say_refused(world, &err);
     struct style style = style_for_out(world, homes->loaded.request.home);

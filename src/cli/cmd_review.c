@@ -36,7 +36,7 @@ static void say_left_alone(const struct review *review, bool is_after)
         if (decision->course != COURSE_HELD || decision->breaks != is_after ||
             !change_is_shown(&decision->judged.change))
             continue;
-        buf_add_str(&out, "  cannot be settled: ");
+        buf_add_str(&out, "  cannot be taken: ");
         style_add(&review->patch->style, &out, COLOUR_YELLOW, decision->judged.change.path);
         buf_printf(&out, ": %s\n", decision->why);
     }
@@ -136,7 +136,7 @@ int review_session(const struct world *world, const struct args *args, struct ch
     if (!keys_begin(world, &review.keys))
         return say_bad_input(
             world, arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
-            "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` settle them");
+            "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` decide about them");
     if (store_open(choice->store, &store, &err) < 0 ||
         transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0)
         return say_refused(world, &err);

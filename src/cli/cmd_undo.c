@@ -341,7 +341,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     struct err err = {0};
     if (target->is_checkpoint && store_open(choice->store, &store, &err) < 0)
         return say_refused(world, &err);
-    /* A checkpoint is from the middle of the run: what was settled at its end must not come back unseen. */
+    /* A checkpoint is from the middle of the run: what was decided at its end must not come back unseen. */
     struct approval approval = {.world = world,
                                 .override = "--force takes it all the same",
                                 .known = &choice->before,

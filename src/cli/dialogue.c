@@ -394,7 +394,7 @@ static int run_transition(const struct world *world, const struct choice *choice
     vec_free(&replaced.left_alone);
     if (dialogue->mode == RECORD_UNDO && !choice->paths.count && (left || dialogue->leaves))
         undo_note_unfinished(session.folder_fd);
-    if (record.state != STATE_SETTLING) /* else the next bawn command repairs it */
+    if (record.state != STATE_REPLACING) /* else the next bawn command repairs it */
         session_end(&session);
     return result < 0 ? -1 : left;
 }

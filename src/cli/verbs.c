@@ -222,7 +222,7 @@ static const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(PATCH),
         .words = "SESSION|PATH",
-        .summary = "walk through what a session did, and settle it",
+        .summary = "walk through what a session did, and decide about it",
         .usage =
             "bawn review [--patch] [SESSION] [PATH...]\n"
             "\n"
@@ -372,7 +372,7 @@ static const struct verb_entry verb_table[] = {
             "  --to TIME  not to the beginning, but to the last checkpoint at or before TIME (see `bawn run --help`):\n"
             "             04:45, 2026-11-15T04:45:30, or 20m ago\n"
             "  --list     what can be undone: sessions and checkpoints, with ages, files and sizes\n"
-            "  --prune    forget settled sessions older than 30 days, the oldest while contents take more than 10 GiB, and\n"
+            "  --prune    forget finished sessions older than 30 days, the oldest while contents take more than 10 GiB, and\n"
             "             contents that nothing needs (see docs/WORKSPACE.md for other amounts)\n"
             "  --yes      do not ask\n"
             "  --merge    keep what you have changed since in other lines of a file\n"

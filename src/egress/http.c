@@ -280,7 +280,7 @@ static void shorten_line(struct http *http)
 }
 
 /* Decides by the line so far whether the protocol is HTTP. */
-static void settle_unknown(struct http *http, bool is_whole, struct buf *out)
+static void decide_unknown(struct http *http, bool is_whole, struct buf *out)
 {
     const char *line = http->line.bytes;
     size_t size = http->line.size;
@@ -324,7 +324,7 @@ ptrdiff_t http_take(struct http *http, const char *host, uint16_t port, const ch
         buf_add(&http->line, bytes + at, part);
         at += part;
         if (http->state == HTTP_UNKNOWN)
-            settle_unknown(http, feed != NULL, out);
+            decide_unknown(http, feed != NULL, out);
         if (http->state == HTTP_UNKNOWN || http->state == HTTP_PASSING)
             continue;
         bool is_whole = false;

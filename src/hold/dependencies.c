@@ -79,7 +79,7 @@ void dependencies_report(struct flags *flags)
         for (next = i; next < flags->left.count && flags->left.at[next].folder == folder; next++) {
             const char *path = flags->left.at[next].path;
             if (map_get(&flags->changed, path, strlen(path)))
-                continue; /* it was found by another way too, and is settled */
+                continue; /* it was found by another way too, and is on the list */
             first = first && strcmp(first, path) < 0 ? first : path;
             count++;
         }

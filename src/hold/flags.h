@@ -1,5 +1,5 @@
 /*
- * Flagged paths: writable, and settled at the end. Says what came new into them while a command ran, and, where the user
+ * Flagged paths: writable, and the user decides about new content at the end. Says what came new into them while a command ran, and, where the user
  * says so, holds it aside. A version that the repository already had is not new: checkout and rebase bring those.
  *
  *   flags.c   which names are flagged, and what they held at the start
@@ -98,7 +98,7 @@ void flags_read(struct flags *flags);
 /* In their place, long after a run that was killed: the time of its start, and what the past is known by. */
 void flags_recall(struct flags *flags, struct timespec start);
 
-/* What is new, to be settled; what is worth a line. */
+/* What is new, for the user to decide about; what is worth a line. */
 void flags_add_change(struct flags *flags, struct new_content change);
 void flags_add_sighting(struct flags *flags, struct sighting sighting);
 

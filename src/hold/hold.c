@@ -225,10 +225,10 @@ static const char *new_running_setting(struct arena *arena, const struct file_co
 }
 
 /*
- * Settles a file of git's that differs from the start (invariant 3). A change by which git runs nothing new stays. Any other is
+ * Decides about a file of git's that differs from the start (invariant 3). A change by which git runs nothing new stays. Any other is
  * moved aside, and the file is restored.
  */
-static void settle_replaced(struct hold *hold, const struct file_content *before,
+static void decide_replaced(struct hold *hold, const struct file_content *before,
                             const struct file_content *after)
 {
     const char *path = after->path, *name = path_name(path);
@@ -257,8 +257,8 @@ static void settle_replaced(struct hold *hold, const struct file_content *before
                      hold->session->name));
 }
 
-/* Compares a path that fell with its content at the start, and settles the differences. */
-static void settle_fallen(struct hold *hold, const struct frozen *frozen)
+/* Compares a path that fell with its content at the start, and decides about the differences. */
+static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 {
     const struct operation *operation = &hold->plan->operations.at[frozen->operation];
     file_contents now = {0};
@@ -275,7 +275,7 @@ static void settle_fallen(struct hold *hold, const struct frozen *frozen)
         if (before && content_equal(before, &now.at[i]))
             continue;
         if (operation->because->path.start >= START_GIT)
-            settle_replaced(hold, before, &now.at[i]);
+            decide_replaced(hold, before, &now.at[i]);
         else
             hold_note(
                 hold, "replaced", now.at[i].path,
@@ -302,14 +302,14 @@ void hold_fell(struct hold *hold, size_t operation)
         return;
     frozen->fell = true;
     remember_object(hold, frozen);
-    settle_fallen(hold, frozen);
+    decide_fallen(hold, frozen);
 }
 
 void hold_look_at_fallen(struct hold *hold)
 {
     for (size_t i = 0; i < hold->frozen.count; i++) {
         if (hold->frozen.at[i].fell || was_replaced(hold, &hold->frozen.at[i]))
-            settle_fallen(hold, &hold->frozen.at[i]);
+            decide_fallen(hold, &hold->frozen.at[i]);
     }
 }
 

@@ -60,7 +60,7 @@ int alias_find(const struct hold *hold, const struct file_content *content, cons
 /* Is one of the frozen objects no longer the one that was there before the launch? */
 bool hold_was_replaced(const struct hold *hold);
 
-/* A pin fell and was made again: compares the file with the start, and settles the differences at once. */
+/* A pin fell and was made again: compares the file with the start, and decides about the differences at once. */
 void hold_fell(struct hold *hold, size_t operation);
 
 /* The same for every path whose pin ever fell: a process that opened the file in that moment can still write it. */
@@ -78,7 +78,7 @@ bool hold_stand_in(struct hold *hold, size_t operation);
 /* Opens trees that the command closed to their owner, so that the searches at the end can read them. */
 void hold_reopen(struct hold *hold);
 
-/* All processes of the sandbox have ended: compares, settles, and removes the stubs. */
+/* All processes of the sandbox have ended: compares, decides, and removes the stubs. */
 void hold_end(struct hold *hold);
 
 /* Writes an event to the journal and, unless it is NULL, keeps a notice for the user. */

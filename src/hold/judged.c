@@ -220,7 +220,7 @@ static void judge_directory(struct judging *judging, const struct found *found, 
 }
 
 /* The control files of a repository have rules of their own (nested.c); only what they must not be is judged here. */
-static bool is_settled_elsewhere(const struct found *found)
+static bool is_judged_elsewhere(const struct found *found)
 {
     return S_ISREG(found->status.st_mode) &&
            (git_is_control(found->inner) || strcmp(found->inner, "commondir") == 0);
@@ -240,7 +240,7 @@ static void walk(struct judging *judging, int directory_fd, const char *inner, u
         found.name = path_name(found.path);
         if (S_ISDIR(found.status.st_mode))
             judge_directory(judging, &found, depth);
-        else if (may_be_new(judging, &found) && !is_settled_elsewhere(&found) &&
+        else if (may_be_new(judging, &found) && !is_judged_elsewhere(&found) &&
                  !gitdir_is_sound_link(judging->flags, judging->git_dir, found.inner))
             judge_entry(judging, &found);
     }

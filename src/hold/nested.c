@@ -288,7 +288,7 @@ static bool find_new_link(struct flags *flags, const char *dot_git, const struct
 }
 
 /*
- * A `.git` that is a file or a link. If it leads to a repository in the workspace, that repository is settled; a path
+ * A `.git` that is a file or a link. If it leads to a repository in the workspace, that repository is judged; a path
  * outside is never touched. Then the `.git` itself is held aside.
  */
 static void look_at_repository_link(struct flags *flags, const struct file_content *dot_git)

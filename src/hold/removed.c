@@ -11,7 +11,7 @@
 #include "kernel/beneath.h"
 
 /*
- * A flagged file that is gone: an instruction, a check or a hook that a person relies on. It is settled like new content. A
+ * A flagged file that is gone: an instruction, a check or a hook that a person relies on. The user decides about it as about new content. A
  * checkout of a commit that lacks it is no deletion: HEAD is at a commit that the repository had at the start, or is built on
  * one. So a command can leave out a file by building on an older commit, as it can by checking that commit out.
  */

@@ -179,10 +179,10 @@ static int compare_sides(struct sync *sync, struct synced *synced, bool at_start
  * inotify reports the close of a written file a moment before it can be read, and on some file systems not at all. So the file
  * is looked at again later.
  */
-static void look_again(struct sync *sync, bool is_settled)
+static void look_again(struct sync *sync, bool is_same)
 {
     enum { SHORTEST = 20, LONGEST = 2000 }; /* milliseconds */
-    if (is_settled) {
+    if (is_same) {
         sync->patience = SHORTEST;
         return;
     }

@@ -34,7 +34,7 @@ static size_t count_of(const char *const *texts)
     return count;
 }
 
-/* Other operations are the supervisor's: settled at the end of the run, or sent in another form, such as the environment. */
+/* Other operations are the supervisor's: carried out at the end of the run, or sent in another form, such as the environment. */
 static bool is_carried_out(const struct operation *operation)
 {
     switch (operation->kind) {

@@ -142,8 +142,8 @@ static int try_walls(const struct launch *launch, const struct raised *raised, s
 }
 
 /* The result of raising a wall. One that cannot be raised ends the run, unless it was given up by name. */
-static int settle(const struct operations *operations, enum wall wall, int result, bool *ret_raised,
-                  struct err *err)
+static int accept_wall(const struct operations *operations, enum wall wall, int result, bool *ret_raised,
+                       struct err *err)
 {
     *ret_raised = result == 0;
     if (result == 0 || walls_have(operations->degraded, wall))
@@ -161,7 +161,7 @@ static int raise_landlock(const struct launch *launch, struct raised *raised, st
         return -1;
     if (walls_have(operations->absent, WALL_LANDLOCK) || walls_have(operations->absent, WALL_FILES))
         return raise_scopes(err);
-    return settle(operations, WALL_LANDLOCK, raise_file_rules(launch, err), &raised->file_rules, err);
+    return accept_wall(operations, WALL_LANDLOCK, raise_file_rules(launch, err), &raised->file_rules, err);
 }
 
 int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
@@ -180,8 +180,8 @@ int lockdown(const struct launch *launch, int *ret_listener_fd, struct err *err)
                              : operations->is_root && !walls_have(operations->absent, WALL_FILES)
                                  ? SECCOMP_ROOT
                                  : SECCOMP_DEFAULT;
-    if (settle(operations, WALL_SECCOMP, seccomp_load(kind, launch->nested || operations->is_root, err),
-               &raised.seccomp, err) < 0)
+    if (accept_wall(operations, WALL_SECCOMP, seccomp_load(kind, launch->nested || operations->is_root, err),
+                    &raised.seccomp, err) < 0)
         return -1;
     return try_walls(launch, &raised, err);
 }

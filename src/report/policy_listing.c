@@ -271,7 +271,7 @@ void policy_add_listing(const struct plan *plan, const struct style *style, bool
     add_title(&listing);
     add_section(&listing, "Can write", OP_BIND_WRITE);
     add_section(&listing, "Frozen inside that", OP_FREEZE);
-    add_section(&listing, "Flagged inside that: settled with you at the end", OP_FLAG);
+    add_section(&listing, "Flagged inside that: you decide at the end", OP_FLAG);
     add_words(&listing, "Folders that builds make: new programs in them are not told of", OP_ARTIFACTS);
     add_section(&listing, "Can read", OP_BIND_READ);
     add_section(&listing, "Copied into the private home", OP_COPY);

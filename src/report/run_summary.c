@@ -56,37 +56,38 @@ static void add_refused_objects(struct buf *out, struct arena *arena, const refu
 /* --- files in the private home -------------------------------------------------------------------------------------- */
 
 /* Drops the files that the launcher made to mount something on: the command did not make them. */
-static void drop_places(const struct plan *plan, struct left *left)
+static void drop_places(const struct plan *plan, struct home_files *left)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < left->files.count; i++) {
-        const char *path = path_join(left->arena, plan->policy->request.home, left->files.at[i].path + 1);
+    for (size_t i = 0; i < left->list.count; i++) {
+        const char *path = path_join(left->arena, plan->policy->request.home, left->list.at[i].path + 1);
         bool is_place = false;
         for (size_t j = 0; j < plan->operations.count && !is_place; j++)
             is_place = text_equal(plan->operations.at[j].path, path);
         if (!is_place)
-            left->files.at[kept++] = left->files.at[i];
+            left->list.at[kept++] = left->list.at[i];
     }
-    left->files.count = kept;
+    left->list.count = kept;
 }
 
-void left_find_new(const struct plan *plan, const struct home *home, struct left *ret_left)
+void home_files_find_new(const struct plan *plan, const struct home *home, struct home_files *ret_left)
 {
-    *ret_left = (struct left){.arena = plan->policy->arena, .since = home->began};
-    left_find(home->fd, ret_left);
+    *ret_left = (struct home_files){.arena = plan->policy->arena, .since = home->began};
+    home_files_find(home->fd, ret_left);
     drop_places(plan, ret_left);
 }
 
-void left_add(struct buf *out, const struct style *style, const struct left *left, size_t most, size_t indent)
+void home_files_add(struct buf *out, const struct style *style, const struct home_files *left, size_t most,
+                    size_t indent)
 {
-    for (size_t i = 0; i < left->files.count && i < most; i++) {
-        const struct left_file *file = &left->files.at[i];
+    for (size_t i = 0; i < left->list.count && i < most; i++) {
+        const struct home_file *file = &left->list.at[i];
         buf_printf(out, "%*s", (int)indent, "");
         style_add_column(style, out, COLOUR_BOLD, arena_printf(left->arena, "~%s", file->path), PATH_COLUMNS);
         buf_printf(out, "%12s", size_text(left->arena, file->size));
         buf_add_char(out, '\n');
     }
-    size_t more = left->files.count > most ? left->files.count - most : 0;
+    size_t more = left->list.count > most ? left->list.count - most : 0;
     if (more || left->is_cut)
         buf_printf(out, "%*sand %s%zu more\n", (int)indent, "", left->is_cut ? "at least " : "", more);
 }
@@ -228,12 +229,12 @@ static void add_walls(struct lines *lines)
 
 static void add_home(struct lines *lines)
 {
-    const struct left *left = lines->summary->left;
-    if (!left->files.count)
+    const struct home_files *left = lines->summary->left;
+    if (!left->list.count)
         return;
     begin_line(lines, COLOUR_BOLD, "home");
     buf_add_str(lines->out, "new in the private home:\n");
-    left_add(lines->out, &lines->style, left, MOST_SHOWN, LABEL_COLUMNS + 2);
+    home_files_add(lines->out, &lines->style, left, MOST_SHOWN, LABEL_COLUMNS + 2);
 }
 
 static void add_next(struct lines *lines, bool *is_first, const char *command, const char *what)
@@ -266,8 +267,8 @@ static void add_commands(struct lines *lines)
                  "from now on");
     if (summary->held)
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn held %s", summary->session), NULL);
-    if (summary->left->files.count) {
-        const char *typed = typed_path(lines->arena, summary->left->files.at[0].path);
+    if (summary->left->list.count) {
+        const char *typed = typed_path(lines->arena, summary->left->list.at[0].path);
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn home fetch %s", typed ? typed : "PATH"),
                  "copies one here");
     }
@@ -280,7 +281,7 @@ static void add_commands(struct lines *lines)
 static bool is_worth_telling(const struct run_summary *summary)
 {
     return summary->changed->count || summary->refused_in_all || summary->unreachable->count ||
-           summary->fired->count || summary->left->files.count ||
+           summary->fired->count || summary->left->list.count ||
            summary->milliseconds / 1000 >= WORTH_TELLING_SECONDS;
 }
 

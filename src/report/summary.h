@@ -5,7 +5,7 @@
 #pragma once
 
 #include "home/home.h"
-#include "home/left.h"
+#include "home/home_files.h"
 #include "journal/run_facts.h"
 #include "report/patch.h"
 #include "workspace/record.h"
@@ -36,7 +36,7 @@ struct run_summary {
     const refused_list *refused, *unreachable;
     size_t refused_in_all; /* the list has a bound */
     const fired_list *fired;
-    const struct left *left; /* new files in the private home */
+    const struct home_files *left; /* new files in the private home */
 };
 
 /* Lines for a terminal; nothing if there is nothing to report. */
@@ -46,11 +46,11 @@ void run_summary_add_line(const struct run_summary *summary, struct buf *out);
 void run_summary_add_markdown(const struct run_summary *summary, struct buf *out);
 
 /* Finds the new files of a run in its private home. The caller frees them. */
-void left_find_new(const struct plan *plan, const struct home *home, struct left *ret_left);
+void home_files_find_new(const struct plan *plan, const struct home *home, struct home_files *ret_left);
 
 /* One line a file, indented: its path and its size. At most `most` lines, and one that counts the rest. */
-void left_add(struct buf *out, const struct style *style, const struct left *left, size_t most,
-              size_t indent);
+void home_files_add(struct buf *out, const struct style *style, const struct home_files *left, size_t most,
+                    size_t indent);
 
 /* Reads the journal of the session, and adds: the command, how long it took, refusals, changes, risky files. */
 void review_summary_add(const struct patch *patch, int session_fd, const struct record *record,

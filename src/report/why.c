@@ -65,7 +65,7 @@ static const char *sentence_for_path(const struct plan *plan, const char *path,
     case ACCESS_SOCKET:
         return "is a Unix socket that can be connected to";
     case ACCESS_FLAGGED:
-        return "can be written, and what changes there is settled with you at the end of the run";
+        return "can be written; at the end of the run you decide about what changed there";
     case ACCESS_WRITE:
         return plan->policy->request.full_access
                    ? "is as it is for you: with --full-access no rule on paths holds"

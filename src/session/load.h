@@ -31,7 +31,7 @@ struct run_request {
     char *const *typed;      /* bawn's own arguments, ended by NULL */
     const char *trial_state; /* for `bawn prove`: the folder of its temporary session; NULL: a real run */
     const char
-        *trial_tree; /* for `bawn prove`: what is settled at the end; nothing of the user's is touched */
+        *trial_tree; /* for `bawn prove`: what is judged at the end; nothing of the user's is touched */
     const char *const *trial_command; /* for `bawn prove`: runs in the sandbox of `command` */
 };
 

@@ -173,7 +173,7 @@ static int repair_record(const struct caller *caller, struct session *session, s
             : err_set(err,
                       "what the session %s left cannot be put right before its workspace %s has a policy",
                       session->name, record->workspace);
-    if (result == 0 && record->state == STATE_SETTLING)
+    if (result == 0 && record->state == STATE_REPLACING)
         result = finish_replacing(caller, &loaded, session, record, err);
     if (result == 0 && record->state == STATE_RUNNING)
         result = finish_running(caller, &loaded, session, record, err);
@@ -376,7 +376,7 @@ static size_t find_stranded(struct arena *arena, const char *state)
         struct err ignored;
         auto_fd int fd = open_directory_at(dirfd(sessions), entry->d_name);
         int found = fd < 0 ? -1 : record_load(fd, arena, &record, &ignored);
-        bool is_cut_off = found > 0 && (record.state == STATE_RUNNING || record.state == STATE_SETTLING);
+        bool is_cut_off = found > 0 && (record.state == STATE_RUNNING || record.state == STATE_REPLACING);
         if (found >= 0 && (is_cut_off || kept_aside_is_there(fd)) &&
             !record_is_busy(dirfd(sessions), entry->d_name))
             count += session_mark_killed(arena, state, entry->d_name);

@@ -232,7 +232,7 @@ void run_command(const struct caller *caller, const struct run_request *request,
 void run_finish(struct run *run)
 {
     changed_free(&run->result.changed);
-    left_free(&run->result.left);
+    home_files_free(&run->result.left);
     if (run->has_guard)
         tripwires_free(&run->guard.tripwires);
     if (run->has_network)

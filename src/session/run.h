@@ -24,7 +24,7 @@ struct run_result {
     const struct loaded *loaded; /* NULL: refused before it began, there is nothing to report */
     struct run_summary summary;  /* includes the exit status */
     struct changed changed;
-    struct left left; /* found only if a person reads it */
+    struct home_files left; /* found only if a person reads it */
 };
 
 /*

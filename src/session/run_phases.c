@@ -293,13 +293,13 @@ static void end_guard(struct run *run)
     vec_free(&hold->notices);
 }
 
-static void end_home(struct run *run, struct left *ret_left)
+static void end_home(struct run *run, struct home_files *ret_left)
 {
     const struct home *home = &run->home;
     struct err err = {0};
-    *ret_left = (struct left){0};
+    *ret_left = (struct home_files){0};
     if (home->fd >= 0 && run->caller.speaker->is_read && !home->is_fresh)
-        left_find_new(&run->loaded.plan, home, ret_left);
+        home_files_find_new(&run->loaded.plan, home, ret_left);
     if (home_close(&run->home, &run->session, &err) < 0)
         caller_say_err(&run->caller, &err);
 }

@@ -137,7 +137,7 @@ static void fire_untold(struct tripwires *tripwires, size_t decoy)
     fire(tripwires, path ? path : tripwires->paths[decoy], process);
 }
 
-void tripwires_settle(struct tripwires *tripwires)
+void tripwires_tell_rest(struct tripwires *tripwires)
 {
     for (size_t i = 0; i < DECOY_COUNT; i++) {
         if (tripwires->touched[i].is_told && !has_fired_in(tripwires, tripwires->paths[i]))
@@ -154,7 +154,7 @@ void tripwires_touched(struct tripwires *tripwires, size_t decoy, bool is_by_com
     tripwires->touched[decoy].is_by_command = is_by_command;
     struct pollfd ready = {.fd = tripwires->fd >= 0 ? tripwires->inotify_fd : -1, .events = POLLIN};
     if (poll(&ready, 1, 0) == 0)
-        tripwires_settle(tripwires);
+        tripwires_tell_rest(tripwires);
 }
 
 void tripwires_watch(struct tripwires *tripwires, int inotify_fd)

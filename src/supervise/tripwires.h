@@ -50,6 +50,6 @@ void tripwires_watch(struct tripwires *tripwires, int inotify_fd);
 bool tripwires_take(struct tripwires *tripwires, const struct inotify_event *event);
 
 /* All events have been read: what process 1 has told of and no event did, happened before there was a watch. */
-void tripwires_settle(struct tripwires *tripwires);
+void tripwires_tell_rest(struct tripwires *tripwires);
 
 void tripwires_free(struct tripwires *tripwires);

@@ -148,7 +148,7 @@ static bool read_events(const struct watch *watch, struct wanted *wanted)
         read_event(watch, event, wanted);
         at += sizeof(*event) + event->len;
     }
-    tripwires_settle(watch->tripwires);
+    tripwires_tell_rest(watch->tripwires);
     return got > 0;
 }
 

@@ -7,17 +7,17 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "git/repo.h"
-#include "workspace/moments.h"
 #include "workspace/objects.h"
+#include "workspace/repo_texts.h"
 #include "workspace/scan.h"
 
 /* Does the ref have one value before and after? */
-static bool is_unmoved(const struct moments *refs, const char *name)
+static bool is_unmoved(const struct repo_texts *refs, const char *name)
 {
-    return moments_is_same(moments_value(refs, START, name), moments_value(refs, END, name));
+    return repo_texts_is_same(repo_texts_value(refs, START, name), repo_texts_value(refs, END, name));
 }
 
-static bool are_packed_unmoved(const struct moments *refs)
+static bool are_packed_unmoved(const struct repo_texts *refs)
 {
     const struct packed_refs *sides[] = {&refs->packed[START], &refs->packed[END]};
     for (size_t i = 0; i < array_len(sides); i++) {
@@ -47,11 +47,11 @@ static bool is_of_refs(const char *inner)
 }
 
 /* Did some ref get another value? */
-static bool has_moved(const struct moments *refs, const change_list *changes)
+static bool has_moved(const struct repo_texts *refs, const change_list *changes)
 {
     for (size_t i = 0; i < changes->count; i++) {
         const struct change *change = &changes->at[i];
-        const char *inner = moments_inner(refs, change->path);
+        const char *inner = repo_texts_inner(refs, change->path);
         bool is_file = !S_ISDIR((change->after ? change->after : change->before)->mode);
         if (text_starts_with(inner, "refs/") && is_file && !is_unmoved(refs, inner))
             return true;
@@ -59,7 +59,7 @@ static bool has_moved(const struct moments *refs, const change_list *changes)
     return !are_packed_unmoved(refs);
 }
 
-static void add_context(const struct moments *refs, change_list *changes)
+static void add_context(const struct repo_texts *refs, change_list *changes)
 {
     static const char *const names[] = {"HEAD", "logs/HEAD", "packed-refs"};
     for (size_t i = 0; i < array_len(names); i++) {
@@ -76,7 +76,7 @@ static int by_path(const void *a, const void *b)
     return tree_order(left->path, right->path);
 }
 
-static void settle_repository(const struct moments *refs, change_list *changes)
+static void keep_moved_refs(const struct repo_texts *refs, change_list *changes)
 {
     size_t kept = 0;
     if (has_moved(refs, changes)) {
@@ -85,15 +85,15 @@ static void settle_repository(const struct moments *refs, change_list *changes)
         return;
     }
     for (size_t i = 0; i < changes->count; i++) {
-        if (!is_of_refs(moments_inner(refs, changes->at[i].path)) || !is_plain(&changes->at[i]))
+        if (!is_of_refs(repo_texts_inner(refs, changes->at[i].path)) || !is_plain(&changes->at[i]))
             changes->at[kept++] = changes->at[i];
     }
     changes->count = kept;
 }
 
 /* Is the repository there before and after, and did one of the files of its refs change? */
-static bool is_to_settle(const struct live *live, struct arena *arena, const struct change *change,
-                         size_t *ret_size)
+static bool may_have_moved(const struct live *live, struct arena *arena, const struct change *change,
+                           size_t *ret_size)
 {
     size_t size = *ret_size = git_repository_size(change->path);
     if (!size || !is_of_refs(change->path + size))
@@ -102,28 +102,28 @@ static bool is_to_settle(const struct live *live, struct arena *arena, const str
     return tree_find(live->start, directory) && tree_find(live->end, directory);
 }
 
-static void settle_refs(const struct live *live, int top_fd, struct store *store, struct arena *arena,
-                        change_list *changes)
+static void drop_unmoved_refs(const struct live *live, int top_fd, struct store *store, struct arena *arena,
+                              change_list *changes)
 {
     struct map seen = {0};
     VEC(const char *) prefixes = {0};
     for (size_t i = 0, size; i < changes->count; i++) {
         const char *path = changes->at[i].path;
-        if (!is_to_settle(live, arena, &changes->at[i], &size) || map_get(&seen, path, size))
+        if (!may_have_moved(live, arena, &changes->at[i], &size) || map_get(&seen, path, size))
             continue;
         *map_at(&seen, path, size) = changes;
         vec_push(&prefixes, arena_copy(arena, path, size));
     }
     for (size_t i = 0; i < prefixes.count; i++) {
-        struct moments refs = {.start = live->start,
-                               .end = live->end,
-                               .top_fd = top_fd,
-                               .store = store,
-                               .arena = arena,
-                               .prefix = prefixes.at[i]};
-        moments_begin(&refs);
-        settle_repository(&refs, changes);
-        moments_end(&refs);
+        struct repo_texts refs = {.start = live->start,
+                                  .end = live->end,
+                                  .top_fd = top_fd,
+                                  .store = store,
+                                  .arena = arena,
+                                  .prefix = prefixes.at[i]};
+        repo_texts_begin(&refs);
+        keep_moved_refs(&refs, changes);
+        repo_texts_end(&refs);
     }
     vec_free(&prefixes);
     map_free(&seen);
@@ -140,7 +140,7 @@ int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_show
     compare_trees(live->start, live->end, &changes);
     int result = objects_drop_moved(top_fd, &store, &arena, live->start, live->end, &changes, err);
     if (result == 0)
-        settle_refs(live, top_fd, &store, &arena, &changes);
+        drop_unmoved_refs(live, top_fd, &store, &arena, &changes);
     *ret_shown = 0;
     for (size_t i = 0; i < changes.count; i++)
         *ret_shown += change_is_shown(&changes.at[i]);

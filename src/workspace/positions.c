@@ -33,15 +33,15 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "git/repo.h"
-#include "workspace/moments.h"
 #include "workspace/reconcile.h"
 #include "workspace/reflogs.h"
+#include "workspace/repo_texts.h"
 
 enum { HEAD_LARGEST = 4096 };
 
 struct repository {
     const struct transition *transition;
-    struct moments moments;
+    struct repo_texts texts;
     decision_list *decisions;
     const struct packed_refs *coming; /* the packed refs after the undo, without the edits */
     struct decision *packed_decision; /* about `packed-refs`, if its lines can be edited; else NULL */
@@ -57,14 +57,14 @@ static void add_own(void *context, const char *name, size_t size)
 {
     struct repository *repository = context;
     if (size)
-        *map_at(&repository->own, arena_copy(repository->moments.arena, name, size), size) = repository;
+        *map_at(&repository->own, arena_copy(repository->texts.arena, name, size), size) = repository;
 }
 
 static void add_own_head(struct repository *repository, enum moment moment, const char *head)
 {
     static const char start[] = "ref: refs/heads/";
     auto_buf struct buf text = {0};
-    if (moments_read(&repository->moments, moment, head, HEAD_LARGEST, &text) &&
+    if (repo_texts_read(&repository->texts, moment, head, HEAD_LARGEST, &text) &&
         text_starts_with(buf_text(&text), start))
         add_own(repository, buf_text(&text) + strlen(start), strcspn(buf_text(&text) + strlen(start), "\n"));
 }
@@ -86,15 +86,15 @@ static bool is_own(const struct repository *repository, const char *ref)
 /* Does "worktrees/NAME/…" belong to a work tree outside of this workspace? That may be at work, too. */
 static bool is_elsewhere(const struct repository *repository, const char *inner)
 {
-    struct arena *arena = repository->moments.arena;
+    struct arena *arena = repository->texts.arena;
     size_t size = strlen("worktrees/") + strcspn(inner + strlen("worktrees/"), "/");
     auto_buf struct buf text = {0};
     const char *link = arena_printf(arena, "%.*s/gitdir", (int)size, inner);
-    if (!moments_read(&repository->moments, START, link, PATH_LONGEST, &text) &&
-        !moments_read(&repository->moments, END, link, PATH_LONGEST, &text))
+    if (!repo_texts_read(&repository->texts, START, link, PATH_LONGEST, &text) &&
+        !repo_texts_read(&repository->texts, END, link, PATH_LONGEST, &text))
         return false;
     const char *from = arena_printf(arena, "%s/%s%.*s", repository->transition->workspace,
-                                    repository->moments.prefix, (int)size, inner);
+                                    repository->texts.prefix, (int)size, inner);
     const char *target =
         path_clean(arena, from, arena_copy(arena, buf_text(&text), strcspn(buf_text(&text), "\n")));
     return !path_is_beneath(target, repository->transition->workspace);
@@ -124,9 +124,9 @@ static enum course course_of(const struct repository *repository, const struct r
 {
     const char *start = ref->value[START], *end = ref->value[END], *now = ref->value[NOW];
     bool own = is_own(repository, ref->name);
-    if (moments_is_same(now, start) || moments_is_same(start, end))
+    if (repo_texts_is_same(now, start) || repo_texts_is_same(start, end))
         return COURSE_DONE;
-    if (repository->transition->overwrites || (moments_is_same(now, end) && (own || !now)))
+    if (repository->transition->overwrites || (repo_texts_is_same(now, end) && (own || !now)))
         return COURSE_GO;
     if (own)
         return COURSE_CONFLICT;
@@ -148,7 +148,7 @@ static struct decision *decision_of(struct repository *repository, struct ref *r
         return ref->loose;
     struct decision decision = *repository->packed_decision;
     decision.judged.change.path =
-        arena_printf(repository->moments.arena, "%s%s", repository->moments.prefix, ref->name);
+        arena_printf(repository->texts.arena, "%s%s", repository->texts.prefix, ref->name);
     vec_push(&repository->more, decision);
     return &repository->more.at[repository->more.count - 1];
 }
@@ -161,7 +161,7 @@ static int write_loose(struct repository *repository, struct decision *decision,
         .path = decision->judged.change.path, .mode = S_IFREG | 0644, .target = "", .attributes = ""};
     struct entry *entry;
     buf_printf(&text, "%s\n", value);
-    if (entry_of_text(repository->moments.store, repository->moments.arena, &like, &text, &entry, err) < 0)
+    if (entry_of_text(repository->texts.store, repository->texts.arena, &like, &text, &entry, err) < 0)
         return -1;
     decision->judged.change.after = entry;
     decision->judged.change.what |= decision->judged.now.path ? CHANGE_CONTENT : CHANGE_ADDED;
@@ -188,17 +188,17 @@ static int go_back(struct repository *repository, struct ref *ref, struct err *e
         return 0;
     }
     bool can_edit = repository->packed_decision != NULL;
-    if (!moments_is_same(packed, start) && !can_edit && start && ref->loose)
+    if (!repo_texts_is_same(packed, start) && !can_edit && start && ref->loose)
         return write_loose(repository, ref->loose, start, err);
-    if (!moments_is_same(packed, start) && !can_edit) {
+    if (!repo_texts_is_same(packed, start) && !can_edit) {
         if (ref->loose) {
             ref->loose->course = COURSE_HELD;
             ref->loose->why = "it was packed since (`git branch -D` removes it)";
         }
         return 0;
     }
-    if (!moments_is_same(packed, start))
-        packed_refs_edit(&repository->edits, ref->name, start ? &repository->moments.packed[START] : NULL);
+    if (!repo_texts_is_same(packed, start))
+        packed_refs_edit(&repository->edits, ref->name, start ? &repository->texts.packed[START] : NULL);
     remove_loose(ref->loose);
     return 0;
 }
@@ -207,7 +207,7 @@ static int decide_ref(struct repository *repository, const char *name, struct er
 {
     struct ref ref = {.name = name, .loose = map_get(&repository->decided, name, strlen(name))};
     for (enum moment moment = START; moment < MOMENTS; moment++)
-        ref.value[moment] = moments_value(&repository->moments, moment, name);
+        ref.value[moment] = repo_texts_value(&repository->texts, moment, name);
     enum course course = course_of(repository, &ref);
     if (course == COURSE_GO)
         return go_back(repository, &ref, err);
@@ -237,7 +237,7 @@ static void decide_directory(const decision_list *decisions, size_t number)
 
 static const char *inner_of(const struct repository *repository, const struct decision *decision)
 {
-    return moments_inner(&repository->moments, decision->judged.change.path);
+    return repo_texts_inner(&repository->texts, decision->judged.change.path);
 }
 
 static bool is_directory(const struct decision *decision)
@@ -249,7 +249,7 @@ static bool is_directory(const struct decision *decision)
 /* If `packed-refs` is gone or unreadable, the file of the start comes back as a whole. */
 static void decide_packed(struct repository *repository, struct decision *decision)
 {
-    const struct packed_refs *packed = repository->moments.packed;
+    const struct packed_refs *packed = repository->texts.packed;
     bool is_gone = decision->judged.change.after && !decision->judged.now.path;
     bool is_broken =
         (packed[NOW].is_there && !packed[NOW].is_sound) || (packed[END].is_there && !packed[END].is_sound);
@@ -273,11 +273,12 @@ static int decide_refs(struct repository *repository, struct err *err)
     /* Refs that changed in `packed-refs` alone. */
     const enum moment moments[] = {START, END};
     for (size_t i = 0; i < array_len(moments); i++) {
-        const struct packed_refs *packed = &repository->moments.packed[moments[i]],
-                                 *other = &repository->moments.packed[moments[!i]];
+        const struct packed_refs *packed = &repository->texts.packed[moments[i]],
+                                 *other = &repository->texts.packed[moments[!i]];
         for (size_t j = 0; j < packed->lines.count; j++) {
             const char *name = packed->lines.at[j].name, *value = packed_refs_find(other, name);
-            bool is_changed = !moments_is_same(value, packed->lines.at[j].value) && !(i && value); /* once */
+            bool is_changed =
+                !repo_texts_is_same(value, packed->lines.at[j].value) && !(i && value); /* once */
             if (is_changed && !map_get(&repository->decided, name, strlen(name)) &&
                 decide_ref(repository, name, err) < 0)
                 return -1;
@@ -295,11 +296,11 @@ static int write_packed(struct repository *repository, struct err *err)
     struct entry like = {
         .path = decision->judged.change.path, .mode = S_IFREG | 0644, .target = "", .attributes = ""};
     struct entry *entry;
-    packed_refs_write(&repository->moments.packed[NOW], &repository->moments.packed[START],
-                      &repository->edits, &text);
+    packed_refs_write(&repository->texts.packed[NOW], &repository->texts.packed[START], &repository->edits,
+                      &text);
     if (decision->judged.now.path)
         like.mode = decision->judged.now.mode;
-    if (entry_of_text(repository->moments.store, repository->moments.arena, &like, &text, &entry, err) < 0)
+    if (entry_of_text(repository->texts.store, repository->texts.arena, &like, &text, &entry, err) < 0)
         return -1;
     decision->judged.change.after = entry;
     decision->judged.change.what |= CHANGE_CONTENT;
@@ -311,12 +312,12 @@ static int write_packed(struct repository *repository, struct err *err)
 /* A log without its branch would be in the way of a branch whose name begins like it. */
 static void remove_log(struct repository *repository, const struct decision *decision, const char *ref)
 {
-    const char *name = arena_printf(repository->moments.arena, "logs/%s", ref);
+    const char *name = arena_printf(repository->texts.arena, "logs/%s", ref);
     struct decision *log = map_get(&repository->decided, name, strlen(name));
     bool goes = decision->course == COURSE_GO && !decision->judged.change.after;
-    const char *value = goes && log ? moments_value(&repository->moments, NOW, ref) : NULL;
-    if (value && !moments_value(&repository->moments, START, ref))
-        reflogs_decide_removed(&repository->moments, log, value);
+    const char *value = goes && log ? repo_texts_value(&repository->texts, NOW, ref) : NULL;
+    if (value && !repo_texts_value(&repository->texts, START, ref))
+        reflogs_decide_removed(&repository->texts, log, value);
 }
 
 static int decide_others(struct repository *repository, struct err *err)
@@ -326,7 +327,7 @@ static int decide_others(struct repository *repository, struct err *err)
         const char *inner = inner_of(repository, &decisions->at[i]);
         bool is_log = text_starts_with(inner, "logs/") && strcmp(inner, REFLOGS_STASH_LOG) != 0;
         if (is_log && !is_directory(&decisions->at[i]) &&
-            reflogs_decide(&repository->moments, repository->transition, &decisions->at[i], err) < 0)
+            reflogs_decide(&repository->texts, repository->transition, &decisions->at[i], err) < 0)
             return -1;
     }
     for (size_t i = 0; i < decisions->count; i++) {
@@ -346,11 +347,11 @@ static int decide_others(struct repository *repository, struct err *err)
 static int decide_repository(struct repository *repository, struct err *err)
 {
     decision_list *decisions = repository->decisions;
-    moments_begin(&repository->moments);
-    repository->coming = &repository->moments.packed[NOW];
+    repo_texts_begin(&repository->texts);
+    repository->coming = &repository->texts.packed[NOW];
     for (enum moment moment = START; moment < MOMENTS; moment++)
         add_own_head(repository, moment, "HEAD");
-    reflogs_find_branches(&repository->moments, add_own, repository);
+    reflogs_find_branches(&repository->texts, add_own, repository);
     for (size_t i = 0; i < decisions->count; i++) {
         struct decision *decision = &decisions->at[i];
         const char *inner = inner_of(repository, decision);
@@ -363,7 +364,7 @@ static int decide_repository(struct repository *repository, struct err *err)
     }
     if (decide_refs(repository, err) < 0 || write_packed(repository, err) < 0)
         return -1;
-    reflogs_decide_stash(&repository->moments, repository->transition,
+    reflogs_decide_stash(&repository->texts, repository->transition,
                          map_get(&repository->decided, REFLOGS_STASH, strlen(REFLOGS_STASH)),
                          map_get(&repository->decided, REFLOGS_STASH_LOG, strlen(REFLOGS_STASH_LOG)));
     return decide_others(repository, err);
@@ -371,7 +372,7 @@ static int decide_repository(struct repository *repository, struct err *err)
 
 static void repository_free(struct repository *repository)
 {
-    moments_end(&repository->moments);
+    repo_texts_end(&repository->texts);
     vec_free(&repository->edits);
     map_free(&repository->own);
     map_free(&repository->decided);
@@ -403,12 +404,12 @@ int positions_decide(const struct transition *transition, int top_fd, struct sto
         *place = decisions;
         struct repository repository = {.transition = transition,
                                         .decisions = decisions,
-                                        .moments = {.start = transition->to,
-                                                    .end = transition->from,
-                                                    .top_fd = top_fd,
-                                                    .store = store,
-                                                    .arena = arena,
-                                                    .prefix = arena_copy(arena, path, size)}};
+                                        .texts = {.start = transition->to,
+                                                  .end = transition->from,
+                                                  .top_fd = top_fd,
+                                                  .store = store,
+                                                  .arena = arena,
+                                                  .prefix = arena_copy(arena, path, size)}};
         result = decide_repository(&repository, err);
         for (size_t j = 0; j < repository.more.count; j++)
             vec_push(&more, repository.more.at[j]);

@@ -103,6 +103,12 @@ static struct timespec read_moment(const char *text)
     return moment;
 }
 
+/* What builds before 2026-11 saved. */
+static const char *state_of_today(const char *word)
+{
+    return strcmp(word, "settling") == 0 ? record_state_name(STATE_REPLACING) : word;
+}
+
 int record_load(int folder_fd, struct arena *arena, struct record *ret_record, struct err *err)
 {
     enum { LARGEST = PATH_LONGEST + 1024 };
@@ -121,7 +127,7 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
     }
     unsigned mode, state;
     if (!find_word(fields[FIELD_MODE], mode_names, array_len(mode_names), &mode) ||
-        !find_word(fields[FIELD_STATE], state_names, array_len(state_names), &state) ||
+        !find_word(state_of_today(fields[FIELD_STATE]), state_names, array_len(state_names), &state) ||
         *fields[FIELD_WORKSPACE] != '/')
         return err_set(err, "the state of a session is damaged");
     *ret_record = (struct record){

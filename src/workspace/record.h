@@ -32,8 +32,7 @@ enum record_mode { RECORD_MODES(ID_OF) };
     X(STATE_DONE, "done")       /* the workspace contains what is in `after` */                              \
     X(STATE_UNDONE, "undone")                                                                                \
     X(STATE_DISCARDED, "discarded")                                                                          \
-    X(STATE_SETTLING,                                                                                        \
-      "settling") /* files of the workspace are being replaced; the next command finishes it */
+    X(STATE_REPLACING, "replacing") /* files of the workspace are; the next command finishes it */
 
 enum record_state { RECORD_STATES(ID_OF) };
 

@@ -28,11 +28,11 @@ static void read_line(const char *line, size_t size, reflogs_branch *add, void *
 }
 
 /* The lines that the run has added. If lines were removed, nobody can tell which those are. */
-void reflogs_find_branches(const struct moments *moments, reflogs_branch *add, void *context)
+void reflogs_find_branches(const struct repo_texts *texts, reflogs_branch *add, void *context)
 {
     auto_buf struct buf start = {0}, end = {0};
-    bool was_there = moments_read(moments, START, "logs/HEAD", LOG_LARGEST, &start);
-    if (!moments_read(moments, END, "logs/HEAD", LOG_LARGEST, &end) ||
+    bool was_there = repo_texts_read(texts, START, "logs/HEAD", LOG_LARGEST, &start);
+    if (!repo_texts_read(texts, END, "logs/HEAD", LOG_LARGEST, &end) ||
         (was_there && !text_starts_with(buf_text(&end), buf_text(&start))))
         return;
     for (const char *line = buf_text(&end) + strlen(buf_text(&start)), *line_end; *line;
@@ -42,19 +42,19 @@ void reflogs_find_branches(const struct moments *moments, reflogs_branch *add, v
     }
 }
 
-int reflogs_decide(const struct moments *moments, const struct transition *transition,
+int reflogs_decide(const struct repo_texts *texts, const struct transition *transition,
                    struct decision *decision, struct err *err)
 {
     const struct change *change = &decision->judged.change;
-    const char *inner = moments_inner(moments, change->path);
+    const char *inner = repo_texts_inner(texts, change->path);
     auto_buf struct buf start = {0}, now = {0};
     bool is_gone = change->after && !decision->judged.now.path;
     if (is_gone || transition->overwrites)
         return 0;
     decision->course = COURSE_DONE;
     if (!change->after || !S_ISREG(change->after->mode) ||
-        !moments_read(moments, START, inner, LOG_LARGEST, &start) ||
-        !moments_read(moments, NOW, inner, LOG_LARGEST, &now))
+        !repo_texts_read(texts, START, inner, LOG_LARGEST, &start) ||
+        !repo_texts_read(texts, NOW, inner, LOG_LARGEST, &now))
         return 0;
     size_t line = strcspn(buf_text(&now), "\n");
     bool has_expired = line && memmem(buf_text(&start), start.size, buf_text(&now), line);
@@ -62,7 +62,7 @@ int reflogs_decide(const struct moments *moments, const struct transition *trans
         return 0;
     struct entry *entry;
     buf_add(&start, buf_text(&now), now.size);
-    if (entry_of_text(moments->store, moments->arena, change->after, &start, &entry, err) < 0)
+    if (entry_of_text(texts->store, texts->arena, change->after, &start, &entry, err) < 0)
         return -1;
     decision->judged.change.after = entry;
     decision->judged.judgement = JUDGED_CONFLICT; /* its present content is saved first */
@@ -70,11 +70,11 @@ int reflogs_decide(const struct moments *moments, const struct transition *trans
     return 0;
 }
 
-void reflogs_decide_removed(const struct moments *moments, struct decision *log, const char *value)
+void reflogs_decide_removed(const struct repo_texts *texts, struct decision *log, const char *value)
 {
     auto_buf struct buf head = {0};
     if (!log->judged.change.after && log->judged.now.path && *value &&
-        moments_read(moments, NOW, "logs/HEAD", LOG_LARGEST, &head) && strstr(buf_text(&head), value))
+        repo_texts_read(texts, NOW, "logs/HEAD", LOG_LARGEST, &head) && strstr(buf_text(&head), value))
         log->course = COURSE_GO;
 }
 
@@ -91,15 +91,15 @@ static bool has_more(const struct buf *log, const struct buf *other)
     return false;
 }
 
-void reflogs_decide_stash(const struct moments *moments, const struct transition *transition,
+void reflogs_decide_stash(const struct repo_texts *texts, const struct transition *transition,
                           struct decision *ref, struct decision *log)
 {
     auto_buf struct buf start = {0}, end = {0};
     struct decision *told = ref ? ref : log;
     if (!told || transition->overwrites)
         return;
-    bool was_there = moments_read(moments, START, REFLOGS_STASH_LOG, LOG_LARGEST, &start);
-    bool is_there = moments_read(moments, END, REFLOGS_STASH_LOG, LOG_LARGEST, &end);
+    bool was_there = repo_texts_read(texts, START, REFLOGS_STASH_LOG, LOG_LARGEST, &start);
+    bool is_there = repo_texts_read(texts, END, REFLOGS_STASH_LOG, LOG_LARGEST, &end);
     bool was_added = is_there && has_more(&end, &start), was_dropped = was_there && has_more(&start, &end);
     bool is_since = (ref && ref->course == COURSE_CONFLICT) || (log && log->course == COURSE_CONFLICT);
     if (was_dropped && !was_added && !is_since)

@@ -7,18 +7,18 @@
  * The steps of transition_run:
  *
  *   1. Store the contents of all files that are about to be replaced or removed.
- *   2. Save `before`, `after` and then `about`, with the state `settling`.
+ *   2. Save `before`, `after` and then `about`, with the state `replacing`.
  *   3. Wait until all of this is on the disk. Then release the lock of the store.
  *   4. Carry out the changes (replace.c): removals, then new and changed files, then modes and times of directories.
  *   5. Save `about` with the state `done`.
  *
  * If step 4 fails, the same changes are carried out backwards and the session is forgotten. If that fails too, and always for
- * the commits of a branch, the state stays `settling`. Then the next bawn command calls transition_finish, which repeats steps 4 and 5 from the saved trees.
+ * the commits of a branch, the state stays `replacing`. Then the next bawn command calls transition_finish, which repeats steps 4 and 5 from the saved trees.
  *
  * Invariants:
  *
  *   1. `about` is saved after `before` and `after`.
- *   2. No file of the workspace is touched before `about` says `settling` and is on the disk, together with both trees and
+ *   2. No file of the workspace is touched before `about` says `replacing` and is on the disk, together with both trees and
  *      all contents that they name.
  *   3. Each path of the workspace leads to the complete old file or to the complete new one. The content of a new file is on
  *      the disk before the file gets its name.
@@ -30,7 +30,7 @@
  * What a kill, or a stop of the machine, leaves:
  *
  *   during step 1       contents that no tree names; the next prune removes them
- *   during step 2 or 3  trees without `about`: there is no session, and prune removes them. Or `settling` with nothing
+ *   during step 2 or 3  trees without `about`: there is no session, and prune removes them. Or `replacing` with nothing
  *                       done: transition_finish does all of it. If the disk has `about` and not both trees, it forgets
  *                       the session
  *   during step 4       some changes are complete and others not. In addition, one of these for each change at work:
@@ -242,7 +242,7 @@ static int execute_in_namespace(struct execution *execution, struct err *err)
 
 /*
  * Nothing was changed, and the session is forgotten. But that of a branch runs again: its commits are in the layer of its overlay,
- * from which the next bawn command takes them. If that cannot be saved, the state stays `settling`.
+ * from which the next bawn command takes them. If that cannot be saved, the state stays `replacing`.
  */
 static void give_up(int folder_fd, struct record *record)
 {
@@ -251,7 +251,7 @@ static void give_up(int folder_fd, struct record *record)
     if (record->mode != RECORD_BRANCH)
         record_forget(folder_fd);
     else if (record_save(folder_fd, record, &ignored) < 0)
-        record->state = STATE_SETTLING;
+        record->state = STATE_REPLACING;
 }
 
 /* How many changes that are shown to a person were left alone: their files changed after it was decided about them. */
@@ -267,7 +267,7 @@ static uint64_t count_left_alone(const struct execution *execution)
     return count;
 }
 
-/* Goes forward and, if that fails, back. If this is killed, the state stays `settling`. */
+/* Goes forward and, if that fails, back. If this is killed, the state stays `replacing`. */
 static int carry_out(struct execution *execution, int folder_fd, struct record *record, struct err *err)
 {
     int result = execute_in_namespace(execution, err);
@@ -322,7 +322,7 @@ int transition_run(const struct transition *transition, struct arena *arena, con
 {
     *ret_replaced = (struct replaced){0};
     struct states states = {0};
-    record->state = STATE_SETTLING;
+    record->state = STATE_REPLACING;
     record->changes = 0;
     for (size_t i = 0; i < decisions->count; i++)
         record->changes +=

@@ -225,7 +225,7 @@ static int finish(size_t *ret_kept)
     if (record_load(work.folder_fd, &arena, &record, &err) == 1) {
         record.name = "fault-1";
         state = (int)record.state;
-        if (record.state == STATE_SETTLING) {
+        if (record.state == STATE_REPLACING) {
             CHECK_INT(transition_finish(place.store, work.folder_fd, &arena, &record, &replaced, &err), 0);
             state = (int)record.state;
             *ret_kept = replaced.left_alone.count;

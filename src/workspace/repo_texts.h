@@ -10,7 +10,7 @@
 
 enum moment { START, END, NOW, MOMENTS }; /* of a run; NOW: in the workspace */
 
-struct moments {
+struct repo_texts {
     const struct tree *start, *end; /* whole or partial */
     int top_fd;                     /* of the workspace */
     struct store *store;
@@ -20,16 +20,16 @@ struct moments {
 };
 
 /* The other members are filled in; this reads the packed refs. */
-void moments_begin(struct moments *moments);
-void moments_end(struct moments *moments);
+void repo_texts_begin(struct repo_texts *texts);
+void repo_texts_end(struct repo_texts *texts);
 
 /* Reads a regular file of the repository. Returns false if there is none, or if it cannot be read. */
-bool moments_read(const struct moments *moments, enum moment moment, const char *inner, size_t most,
-                  struct buf *ret_text);
+bool repo_texts_read(const struct repo_texts *texts, enum moment moment, const char *inner, size_t most,
+                     struct buf *ret_text);
 
 /* The value of a ref, loose or packed: a hash, or "ref: …"; NULL if there is none. */
-const char *moments_value(const struct moments *moments, enum moment moment, const char *ref);
-bool moments_is_same(const char *value, const char *other);
+const char *repo_texts_value(const struct repo_texts *texts, enum moment moment, const char *ref);
+bool repo_texts_is_same(const char *value, const char *other);
 
 /* The path after the git directory; "" if it belongs to another repository. */
-const char *moments_inner(const struct moments *moments, const char *path);
+const char *repo_texts_inner(const struct repo_texts *texts, const char *path);

@@ -1,4 +1,4 @@
-#include "home/left.h"
+#include "home/home_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 enum { MOST_NAMES = 20000, DEEPEST = 32 };
 
 struct search {
-    struct left *left;
+    struct home_files *files;
     size_t names;
 };
 
@@ -36,7 +36,7 @@ static void search_directory(struct search *search, int fd, const char *path, un
 static void look_at(struct search *search, int directory_fd, const char *name, const char *path,
                     unsigned depth)
 {
-    struct left *left = search->left;
+    struct home_files *files = search->files;
     struct stat status;
     if (fstatat(directory_fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return;
@@ -47,8 +47,8 @@ static void look_at(struct search *search, int directory_fd, const char *name, c
         return;
     }
     struct timespec made = time_made(directory_fd, name, &status);
-    if (S_ISREG(status.st_mode) && timespec_order(made, left->since) >= 0)
-        vec_push(&left->files, (struct left_file){path, (uint64_t)status.st_size, status.st_mtim});
+    if (S_ISREG(status.st_mode) && timespec_order(made, files->since) >= 0)
+        vec_push(&files->list, (struct home_file){path, (uint64_t)status.st_size, status.st_mtim});
 }
 
 /* Takes the descriptor. */
@@ -57,45 +57,45 @@ static void search_directory(struct search *search, int fd, const char *path, un
     auto_dir DIR *directory = depth > DEEPEST ? NULL : fdopendir(fd);
     int trouble = 0;
     if (!directory) {
-        search->left->is_cut = true;
+        search->files->is_cut = true;
         close(fd);
         return;
     }
     for (const struct dirent *entry; (entry = directories_next(directory, &trouble));) {
         const char *name = entry->d_name;
-        if (*name == '.' && !search->left->hidden_too)
+        if (*name == '.' && !search->files->hidden_too)
             continue;
         if (++search->names > MOST_NAMES) {
-            search->left->is_cut = true;
+            search->files->is_cut = true;
             break;
         }
-        look_at(search, fd, name, path_join(search->left->arena, path, name), depth);
+        look_at(search, fd, name, path_join(search->files->arena, path, name), depth);
     }
-    search->left->is_cut |= trouble != 0;
+    search->files->is_cut |= trouble != 0;
 }
 
 static int newer_first(const void *one, const void *two)
 {
-    const struct left_file *a = one, *b = two;
+    const struct home_file *a = one, *b = two;
     int order = timespec_order(b->changed, a->changed);
     if (order)
         return order;
     return strcmp(a->path, b->path);
 }
 
-void left_find(int home_fd, struct left *left)
+void home_files_find(int home_fd, struct home_files *files)
 {
-    struct search search = {.left = left};
+    struct search search = {.files = files};
     int fd = open_directory_at(home_fd, ".");
     if (fd >= 0)
         search_directory(&search, fd, "/", 0);
-    if (left->files.count)
-        qsort(left->files.at, left->files.count, sizeof(*left->files.at), newer_first);
+    if (files->list.count)
+        qsort(files->list.at, files->list.count, sizeof(*files->list.at), newer_first);
 }
 
-void left_free(struct left *left)
+void home_files_free(struct home_files *files)
 {
-    vec_free(&left->files);
+    vec_free(&files->list);
 }
 
 static int copy_out(int from, int to)
@@ -112,7 +112,7 @@ static int copy_out(int from, int to)
     }
 }
 
-int left_fetch(int home_fd, const char *path, int directory_fd, const char *name, struct err *err)
+int home_files_fetch(int home_fd, const char *path, int directory_fd, const char *name, struct err *err)
 {
     auto_fd int from = open_beneath(home_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     struct stat status;
