@@ -17,11 +17,23 @@ teardown() {
 @test "--help fits a screen and names every verb" {
     run "$BAWN" --help
     [ "$status" -eq 0 ]
-    [ "${#lines[@]}" -le 40 ]
+    [ "$(wc -l <<<"$output")" -le 24 ]
     for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
     for verb in run show why check trust home diff apply discard sessions log undo profiles doctor help; do
-        [[ "$output" == *"    $verb "* ]]
+        [[ "$output" == *"  $verb "* ]]
     done
+    [[ "$output" == *"bawn claude "* && "$output" == *" --branch "* ]]
+}
+
+@test "the page of every verb, and that of the rules, fits a screen" {
+    count=0
+    for word in rules $("$BAWN" --help | grep -oE '[a-z][a-z-]*' | sort -u); do
+        "$BAWN" help "$word" >"$HOME/page" 2>/dev/null || continue
+        count=$((count + 1))
+        [ "$(wc -l <"$HOME/page")" -le 24 ] || { echo "$word has too many lines"; false; }
+        ! grep -E '^.{81}' "$HOME/page"
+    done
+    [ "$count" -ge 24 ]
 }
 
 @test "without any argument the help is shown" {
