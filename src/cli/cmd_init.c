@@ -23,7 +23,7 @@ static void add_toolchains(const struct loaded *loaded, struct buf *out)
         const char *name = loaded->policy.profiles_in_use.at[i];
         if (!text_starts_with(name, "toolchain/"))
             continue;
-        buf_printf(out, "%s %s", any ? "," : "# Found here, and in use without being named:", name);
+        buf_printf(out, "%s %s", any ? "," : "# Found here, and used automatically:", name);
         any = true;
     }
     buf_add_str(out, any ? ".\n" : "# None of the known toolchains was found here.\n");
@@ -95,8 +95,8 @@ static int write_new(const struct world *world, const char *path, const struct b
     auto_fd int fd =
         folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0 && errno == EEXIST) {
-        err_set(err, "%s is there already", path);
-        return err_hint(err, "it was left as it is; `bawn check` looks for mistakes in it");
+        err_set(err, "%s exists already", path);
+        return err_hint(err, "it was not changed; `bawn check` reports mistakes in it");
     }
     if (fd < 0)
         return err_sys(err, errno, "cannot make %s", path);
@@ -127,7 +127,8 @@ int cmd_init(const struct world *world, const struct args *args)
         return say_err(world, &err);
     struct style style = style_for_out(world, loaded.request.home);
     style_add_path(&style, &out, COLOUR_BOLD, path);
-    buf_add_str(&out, " is written. All of it is comments: take out the # before what you want.\n");
+    buf_add_str(&out,
+                " was written. All rules in it are comments: remove the # before those that you want.\n");
     put(world->out, &out);
     return EXIT_FINE;
 }

@@ -44,14 +44,14 @@ static int undo_choose_run(const struct world *world, const struct choice *choic
         *ret_record = found;
         return 0;
     }
-    return say_bad_input(
-        world,
-        !found ? arena_printf(arena, "there is no run to go back in, in %s", choice->workspace)
-        : found->mode != RECORD_LIVE
-            ? arena_printf(arena, "%s has no checkpoints: it is no run that wrote the workspace itself",
-                           found->name)
-            : arena_printf(arena, "%s has not ended yet", found->name),
-        "`bawn undo --list` lists what can be undone");
+    return say_bad_input(world,
+                         !found ? arena_printf(arena, "no run in %s has checkpoints", choice->workspace)
+                         : found->mode != RECORD_LIVE
+                             ? arena_printf(arena,
+                                            "%s has no checkpoints: it did not write the workspace directly",
+                                            found->name)
+                             : arena_printf(arena, "%s is still running", found->name),
+                         "`bawn undo --list` lists what can be undone undone");
 }
 
 /* The target owns the trees from now on. */
@@ -107,7 +107,7 @@ static void say_step(const struct world *world, struct arena *arena, const struc
             world,
             arena_printf(arena, "the clock was set back during %s, from %s to %s", record->name,
                          time_text(arena, before), time_text(arena, after)),
-            "a time may be meant twice: the later one counts, and `bawn undo --list` shows their order");
+            "a time may occur twice: bawn takes the later one, and `bawn undo --list` shows the order");
 }
 
 /* Fills in the earliest and the latest time that the clock showed during the run, and says where it was set back. */
@@ -136,8 +136,8 @@ static int check_moment(const struct world *world, const struct choice *choice, 
     struct arena *arena = choice->loaded.policy.arena;
     time_t first, last;
     if (!time_parse(to, time(NULL), ret_moment))
-        return say_bad_input(world, arena_printf(arena, "'%s' is no time", to),
-                             "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
+        return say_bad_input(world, arena_printf(arena, "'%s' is not a time", to),
+                             "use 04:45, 2026-11-15T04:45:30, or 20m (20 minutes ago)");
     find_bounds(world, choice, record, &first, &last);
     if (*ret_moment >= first && *ret_moment <= last + 59)
         return 0;
@@ -148,7 +148,7 @@ static int check_moment(const struct world *world, const struct choice *choice, 
                                       time_text(arena, is_before ? record->began : record->ended),
                                       is_before ? "later" : "earlier"),
                          is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
-                                   : "`bawn undo --list` lists what it can go back to");
+                                   : "`bawn undo --list` lists the checkpoints");
 }
 
 static int undo_find_target(const struct world *world, const struct choice *choice,
@@ -223,7 +223,7 @@ static int prune_now(const struct world *world, const struct choice *choice)
     fprintf(world->out, "%zu session%s forgotten%s%s, %s freed.\n", count, count == 1 ? "" : "s",
             count ? ": " : "", pruned_names(arena, &pruned), size_text(arena, pruned.bytes));
     if (pruned.left > limits.bytes)
-        fprintf(world->out, "%s is still more than is to be kept: it belongs to what waits or runs.\n",
+        fprintf(world->out, "%s is still in use, more than the limit: sessions that wait or run need it.\n",
                 size_text(arena, pruned.left));
     pruned_free(&pruned);
     return EXIT_FINE;
@@ -274,13 +274,13 @@ static int refuse_overlap(const struct world *world, const struct choice *choice
     const struct record *overlap = find_overlap(choice, record);
     if (!overlap)
         return 0;
-    say_problem(world,
-                arena_printf(choice->loaded.policy.arena,
-                             "%s and %s ran at the same time in %s, so that nobody can tell which of them "
-                             "changed a file",
-                             record->name, overlap->name, choice->workspace),
-                overlap->state == STATE_RUNNING ? "wait until it has ended"
-                                                : "undo with --force takes back what either changed");
+    say_problem(
+        world,
+        arena_printf(choice->loaded.policy.arena,
+                     "%s and %s ran at the same time in %s, so bawn cannot tell which of them changed a file",
+                     record->name, overlap->name, choice->workspace),
+        overlap->state == STATE_RUNNING ? "wait until it has ended"
+                                        : "`bawn undo --force` takes back the changes of both");
     return EXIT_REFUSED;
 }
 
@@ -298,9 +298,9 @@ static int choose_session(const struct world *world, const struct args *args, co
         return status;
     }
     return say_bad_input(world,
-                         record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
+                         record ? arena_printf(arena, "%s changed nothing that can be undone", record->name)
                                 : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
-                         "`bawn undo --list` lists what can be");
+                         "`bawn undo --list` lists what can be undone");
 }
 
 static const char *question(struct arena *arena, const struct record *record,
@@ -323,9 +323,9 @@ static void say_outside(const struct world *world, const struct choice *choice, 
         if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0)
             continue;
         auto_buf struct buf out = {0};
-        buf_add_str(&out, "Branches and index stay as they are, because the repository lies in ");
+        buf_add_str(&out, "Branches and index stay as they are, because the repository is in ");
         text_add_printable(&out, outside, strlen(outside));
-        buf_add_str(&out, ". `git reflog` shows where a branch stood.\n");
+        buf_add_str(&out, ". `git reflog` shows the earlier commits of a branch.\n");
         put(world->out, &out);
     }
 }
@@ -343,7 +343,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
         return say_refused(world, &err);
     /* A checkpoint is from the middle of the run: what was decided at its end must not come back unseen. */
     struct approval approval = {.world = world,
-                                .override = "--force takes it all the same",
+                                .override = "--force takes it back anyway",
                                 .known = &choice->before,
                                 .patch = {.policy = &choice->loaded.policy,
                                           .style = style_for_out(world, NULL),

@@ -79,7 +79,7 @@ static void merge_sides(struct resolution *resolution, struct decision *decision
     const char *help =
         dialogue->mode == RECORD_APPLY ? "--markers writes both into the file" : "--force overwrites it";
     decision->why = clashes ? arena_printf(arena, "it was changed since, in the same lines (%s)", help)
-                            : "it was changed since, in other lines (--merge joins both)";
+                            : "it was changed since, in other lines (--merge merges both)";
 }
 
 static int resolve_one(struct resolution *resolution, struct decision *decision, struct err *err)
@@ -259,8 +259,7 @@ static void say_nothing(const struct world *world, const struct dialogue *dialog
     else if (tally->quiet)
         fprintf(
             world->out,
-            "Nothing %s: what differs are %zu file%s of a repository that stay as they are (logs, objects, "
-            "remote branches, other worktrees).\n",
+            "Nothing %s: only %zu file%s of a repository differ, and those stay as they are (logs, objects, remote branches, other worktrees).\n",
             dialogue->done, tally->quiet, tally->quiet == 1 ? "" : "s");
     else
         fprintf(world->out, "Nothing %s: there is nothing left to do.\n", dialogue->done);

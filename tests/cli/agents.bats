@@ -121,7 +121,7 @@ is() {
     [[ $output == *"there is no profile 'agent/clade' (did you mean 'agent/claude'?)"* ]]
     run "$BAWN" show --agent
     [ "$status" = 2 ]
-    [[ $output == *'--agent wants the name of an agent after it'* ]]
+    [[ $output == *'--agent needs the name of an agent after it'* ]]
 }
 
 @test "every profile that is shipped holds together, whichever is named" {
@@ -403,11 +403,11 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     cd sub
     run "$BAWN" init
     [ "$status" = 0 ]
-    [ "$output" = '~/app/.bawn is written. All of it is comments: take out the # before what you want.' ]
+    [ "$output" = '~/app/.bawn was written. All rules in it are comments: remove the # before those that you want.' ]
     cd ..
     [ "$(grep -vc '^#\|^$' .bawn)" = 0 ]
     grep -q '^# hide     .env  secrets/$' .bawn
-    grep -q 'in use without being named: toolchain/rust' .bawn
+    grep -q 'used automatically: toolchain/rust' .bawn
     # What it proposes is the language: every line is right once the # is gone.
     grep -E '^# (hide|read|flag|refuse|limit|use|connect|host-port|env) ' .bawn | sed 's/^# //' >rules.bawn
     [ "$(wc -l <rules.bawn)" = 9 ]
@@ -416,7 +416,7 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     before=$(cat .bawn)
     run "$BAWN" init
     [ "$status" = 2 ]
-    [[ $output == *'.bawn is there already'* ]]
+    [[ $output == *'.bawn exists already'* ]]
     [ "$before" = "$(cat .bawn)" ]
 }
 

@@ -151,7 +151,7 @@ teardown() {
 @test "a flag without its object is an error" {
     run "$BAWN" show --read
     [ "$status" -eq 2 ]
-    [ "$output" = 'bawn: --read wants PATH after it.' ]
+    [ "$output" = 'bawn: --read needs PATH after it.' ]
     run "$BAWN" show --json=yes
     [ "$status" -eq 2 ]
     [ "$output" = 'bawn: --json takes no value.' ]
@@ -188,7 +188,7 @@ teardown() {
     mkdir gone && cd gone && rmdir "$HOME/app/gone"
     run "$BAWN" show
     [ "$status" -eq 2 ]
-    [[ "$output" == *"change into one that exists"* || "$output" == *"Change into one that exists"* ]]
+    [[ "$output" == *"change to a directory that exists"* || "$output" == *"Change to a directory that exists"* ]]
 }
 
 @test "without HOME the account's home is used" {

@@ -29,7 +29,7 @@ on_terminal() {
     run "$BAWN" --net off --full-access -- touch ran
     [ "$status" -eq 2 ]
     [ "${#lines[@]}" -eq 1 ]
-    [[ "$output" == *"Add --i-know if that is what you want"* ]]
+    [[ "$output" == *"Pass --i-know, too"* ]]
     [ ! -e ran ]
 }
 

@@ -23,7 +23,7 @@ DAMAGE = {
                               "git prune-packed -q; for p in .git/objects/pack/*.pack; do chmod 644 $p; truncate -s -25 $p; done",
 }
 KEPT = re.compile("kept  .git/refs/heads/main: it (leads to an object that is missing or damaged|would stand at a commit that is not in the repository)")
-WAITS = "its commits change files that wait for your word: "
+WAITS = "its commits change files that need your approval: "
 
 
 def host_git(project):
@@ -88,8 +88,8 @@ def test_asked(place):
     for answer, commits in (("n", "one\n"), ("y", "two\none\n")):
         project = repository(place, f"asked-{answer}")
         project.inside(f"echo evil >CLAUDE.md; git add .; {ME} commit -qm two", "--review")
-        printed, _ = place.terminal(project.path, ("apply",), ("Apply this all the same?", b"n\n"),
-                                    ("Apply the commits all the same?", answer.encode() + b"\n"), ("Apply what", b"y\n"))
+        printed, _ = place.terminal(project.path, ("apply",), ("Apply this anyway?", b"n\n"),
+                                    ("Apply the commits anyway?", answer.encode() + b"\n"), ("Apply what", b"y\n"))
         assert WAITS in printed and "(CLAUDE.md)" in printed, printed
         same((answer, project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), (answer, commits, False))
 
@@ -111,7 +111,7 @@ def test_reviewed(place):
     terminal.answer("Apply the repository's changes", "y")
     terminal.answer("Apply CLAUDE.md", "n")
     shown = terminal.answer("Apply 1, throw away 0, leave 1 waiting", "y")
-    assert "You take the commits, and leave out files that they change" in shown, shown
+    assert "You apply commits, but not all files that they change" in shown, shown
     terminal.end()
     same((project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), ("two\none\n", False))
 

@@ -51,7 +51,7 @@ def test_prune_by_size(place):
     project.bawn("apply", "by-size-1", "--yes")
     same((project.path / "waits").stat().st_size, 3000000)
     kept.write_text("age none\nsize 1K\n")
-    assert "still more than is to be kept" not in project.bawn("undo", "--prune")
+    assert "more than the limit" not in project.bawn("undo", "--prune")
     project.inside("head -c 100000 /dev/urandom >more")  # the end of a run prunes by itself
     assert "by-size" in project.bawn("undo", "--list")
     project.bawn("undo")
