@@ -105,12 +105,12 @@ static void say_branch(const struct caller *caller, struct arena *arena, const s
                    arena_printf(arena, "what was committed on the branch %s waits: %s", record->of,
                                 tree->breaks ? tree->breaks : "somebody else has moved it"),
                    arena_printf(arena, "`bawn review %s` walks through it", record->name));
-    else if (caller->speaker->is_read)
-        caller_say(caller,
-                   arena_printf(arena, "%s is on the branch %s", record->changes ? "the work" : "nothing new",
-                                record->of),
-                   arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
-                                record->of, record->name));
+    else
+        caller_note(caller,
+                    arena_printf(arena, "%s is on the branch %s",
+                                 record->changes ? "the work" : "nothing new", record->of),
+                    arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
+                                 record->of, record->name));
 }
 
 static void say_changes(const struct caller *caller, struct arena *arena, const struct captured_tree *tree)
@@ -118,14 +118,14 @@ static void say_changes(const struct caller *caller, struct arena *arena, const 
     const struct record *record = &tree->record;
     bool waits = record->mode == RECORD_REVIEW;
     const char *named = arena_printf(arena, " %s", record->name);
-    if (record->changes && caller->speaker->is_read)
-        caller_say(caller,
-                   arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
-                                record->changes == 1 ? "" : "s",
-                                waits ? "wait to be applied or discarded" : "changed", record->name),
-                   waits ? arena_printf(arena, "`bawn review%s` walks through them", named)
-                         : arena_printf(arena, "`bawn diff%s` shows what, `bawn undo%s` takes it back", named,
-                                        named));
+    if (record->changes)
+        caller_note(caller,
+                    arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
+                                 record->changes == 1 ? "" : "s",
+                                 waits ? "wait to be applied or discarded" : "changed", record->name),
+                    waits ? arena_printf(arena, "`bawn review%s` walks through them", named)
+                          : arena_printf(arena, "`bawn diff%s` shows what, `bawn undo%s` takes it back",
+                                         named, named));
 }
 
 static bool is_full(const struct err *err)

@@ -111,9 +111,9 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
             caller,
             arena_printf(hold->arena, "%zu flagged files that were deleted are brought back", restored),
             NULL);
-    if (kept && caller->speaker->is_read)
-        caller_say(caller,
-                   arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
-                   NULL);
+    if (kept)
+        caller_note(caller,
+                    arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
+                    NULL);
     return held;
 }

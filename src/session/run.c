@@ -38,9 +38,9 @@
 /* Shows the plan's notes to a person. In a pipe bawn adds no byte. */
 static void say_notes(const struct caller *caller, const struct loaded *loaded)
 {
-    for (size_t i = 0; caller->speaker->is_read && i < loaded->plan.notes.count; i++)
-        caller_say(caller, arena_printf(loaded->policy.arena, "note: %s", loaded->plan.notes.at[i].text),
-                   NULL);
+    for (size_t i = 0; i < loaded->plan.notes.count; i++)
+        caller_note(caller, arena_printf(loaded->policy.arena, "note: %s", loaded->plan.notes.at[i].text),
+                    NULL);
 }
 
 /*

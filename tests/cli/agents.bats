@@ -278,7 +278,7 @@ on_path() {
 @test "sift takes only the files that bawn knows" {
     touch "$HOME/.npmrc" "$HOME/.netrc"
     run "$BAWN" show --sift "$HOME/.npmrc" -- bash
-    [[ $output == *'settings without their secrets'* ]]
+    [[ $output == *'without secrets (sifted)'* ]]
     run "$BAWN" show --sift "$HOME/.netrc" -- bash
     [ "$status" = 2 ]
     [[ $output == *'bawn does not know which part of this file is harmless'* ]]
@@ -286,7 +286,7 @@ on_path() {
     [[ $output == *'seal'* ]]
     touch package.json
     run "$BAWN" why "$HOME/.npmrc" -- bash
-    [[ $output == *'its settings come in, its secrets do not'* ]]
+    [[ $output == *'without its secrets (sifted)'* ]]
 }
 
 @test "what a profile tells the agent beside its arguments is said, and stands behind its name" {
@@ -352,7 +352,7 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     CORP='' run "$BAWN" --net off --env 'CORP?=theirs' -- sh -c 'echo "${CORP-none}"'
     [ -z "$output" ]
     run "$BAWN" why --env 'CORP?=theirs' '$CORP'
-    [[ $output == '$CORP is passed on with your value, or else with that of a rule.'* ]]
+    [[ $output == '$CORP is passed on with your value, or with that of a rule if you have none.'* ]]
     run "$BAWN" why --env 'CORP*?=theirs' '$CORP'
     [ "$status" = 2 ]
     run "$BAWN" why --env '?=theirs' '$CORP'
@@ -469,7 +469,7 @@ no gemini'
         lint-staged.config.mjs sub/commitlint.config.js .roomodes .continuerules .aiassistant/rules/x.md .mcp.json .bazeliskrc \
         .bazelversion .readthedocs.yaml bitrise.yml; do
         run "$BAWN" why "./$path"
-        [[ $output == *"at the end of the run you decide about what changed there"* ]] || {
+        [[ $output == *"you decide about changes at the end of the run"* ]] || {
             echo "$path: $output"
             return 1
         }

@@ -141,7 +141,7 @@ teardown() {
         '--unshare-net=--net off' '-v=--write' '--add-dir=--write' '--setenv=--env'; do
         run "$BAWN" "${pair%%=*}" x -- zed
         [ "$status" -eq 2 ]
-        [[ "$output" == *"Here it is ${pair#*=}"* ]]
+        [[ "$output" == *"In bawn it is ${pair#*=}"* ]]
     done
     run "$BAWN" --dangerously-skip-permissions claude
     [ "$status" -eq 2 ]

@@ -189,7 +189,7 @@ def test_read_only_store(place):
     assert "+shown" in project.bawn("diff")
     shutil.rmtree(folder / "bawn/snapshots/trees", ignore_errors=True)
     (folder / "bawn/snapshots/index").chmod(0)
-    assert "cannot be read from the store" in project.bawn("diff")
+    assert "cannot be read from the snapshots" in project.bawn("diff")
 
 
 def limited(place, project, which, soft, *words):
