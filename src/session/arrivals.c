@@ -92,7 +92,7 @@ static int write_object(struct looking *looking, int came_fd, const char *path, 
     auto_fd int fd =
         parent < 0 ? -1 : openat(parent, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return err_sys(err, errno, "cannot make room for the objects that came");
+        return err_sys(err, errno, "cannot make room for the new objects");
     return store_write_out(looking->store, &file->blob, fd, err);
 }
 

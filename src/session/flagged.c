@@ -29,10 +29,10 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
     if (change->why)
         return arena_printf(arena, "%s %s", change->now->path, change->why);
     if (change->is_removed)
-        return arena_printf(arena, "%s, which is flagged, was deleted", change->now->path);
+        return arena_printf(arena, "%s, a flagged file, was deleted", change->now->path);
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
-                        : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",
+                        : arena_printf(arena, "%s is %s, and programs on the host may run or obey it",
                                        change->now->path, change->before ? "changed" : "new");
 }
 
@@ -107,10 +107,8 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
             arena_printf(hold->arena, "`bawn held %s` lists them, `bawn held --keep %s` puts them back",
                          hold->session->name, hold->session->name));
     if (restored > MOST_NAMED)
-        caller_say(
-            caller,
-            arena_printf(hold->arena, "%zu flagged files that were deleted are brought back", restored),
-            NULL);
+        caller_say(caller, arena_printf(hold->arena, "%zu deleted flagged files were restored", restored),
+                   NULL);
     if (kept)
         caller_note(caller,
                     arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),

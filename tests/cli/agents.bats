@@ -143,11 +143,11 @@ is() {
 @test "toolchains are those that the workspace uses" {
     run "$BAWN" show -- bash
     [[ ${lines[0]} != *toolchain/* ]]
-    [[ $output == *"note: no profile is made for 'bash': the base policy holds."* ]]
+    [[ $output == *"note: no profile for bash; using the base policy."* ]]
     touch Cargo.toml requirements-dev.txt
     run "$BAWN" show -- bash
     [[ ${lines[0]} == *toolchain/python*toolchain/rust* ]]
-    [[ $output == *"note: no profile is made for 'bash': base, toolchain/python, toolchain/rust hold."* ]]
+    [[ $output == *"note: no profile for bash; using base, toolchain/python, toolchain/rust."* ]]
     run "$BAWN" show -- claude
     [[ ${lines[0]} == *toolchain/rust*agent/claude* ]]
     [[ $output == *index.crates.io* ]]
@@ -281,7 +281,7 @@ on_path() {
     [[ $output == *'without secrets (sifted)'* ]]
     run "$BAWN" show --sift "$HOME/.netrc" -- bash
     [ "$status" = 2 ]
-    [[ $output == *'bawn does not know which part of this file is harmless'* ]]
+    [[ $output == *'bawn does not know which settings of this file are secret'* ]]
     run "$BAWN" why "$HOME/.npmrc" -- bash
     [[ $output == *'seal'* ]]
     touch package.json

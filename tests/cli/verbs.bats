@@ -280,5 +280,5 @@ teardown() {
     done
     run "$BAWN" show
     [ "$status" -eq 2 ]
-    [[ "$output" == *"name one with --workspace"* ]]
+    [[ "$output" == *"pass --workspace DIR"* ]]
 }

@@ -94,4 +94,4 @@ def test_snapshot_too_large(place):
     project.write("big", "x" * 300000)
     done = place.run("sh", "-c", "echo ran", cwd=project.path, flags=("--net", "off", "--limit", "snapshot=64K"))
     same((done.returncode, done.stdout), (0, b"ran\n"))
-    assert b"will not bring back" in done.stderr and b"big" in done.stderr, done.stderr
+    assert b"cannot restore the content" in done.stderr and b"big" in done.stderr, done.stderr
