@@ -23,7 +23,7 @@ static const char digits[] = "0123456789abcdef";
 
 static const char no_object[] = "is not in the form of a git object";
 static const char no_pack[] = "is not in the form of its name (a pack, or what belongs to one)";
-static const char unknown[] = "is no file that git keeps among its objects";
+static const char unknown[] = "is not a file that git keeps among its objects";
 static const char borrows[] = "makes git read objects from elsewhere";
 
 static bool ends_with(const char *text, const char *ending)

@@ -49,9 +49,9 @@ void hold_name_opened_sockets(struct hold *hold, struct timespec since)
     if (has_hosts_network(operations))
         return;
     if (unix_sockets_read(hold->arena, &list, &err) < 0) {
-        hold_note(
-            hold, "not-checked", "",
-            arena_printf(hold->arena, "sockets that were opened meanwhile are not checked: %s", err.message));
+        hold_note(hold, "not-checked", "",
+                  arena_printf(hold->arena, "sockets that were opened during the run were not checked: %s",
+                               err.message));
         return;
     }
     for (const char *path; count < MOST_NAMED && (path = unix_sockets_next(&list));) {
@@ -65,10 +65,10 @@ void hold_name_opened_sockets(struct hold *hold, struct timespec since)
             hold, "opened-socket", path,
             arena_printf(
                 hold->arena,
-                "a program outside opened the socket %s while the command ran, and the command could connect to it",
+                "a program on the host opened the socket %s during the run, and the command could connect to it",
                 buf_text(&printable)));
     }
     if (count == MOST_NAMED)
         hold_note(hold, "not-checked", "",
-                  "there may be more sockets that programs outside opened while the command ran");
+                  "programs on the host may have opened more sockets during the run");
 }

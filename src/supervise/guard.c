@@ -19,7 +19,8 @@ static int time_has_come(void *self, short events not_used, struct err *err)
         return 0;
     int taken = launch_take_handed(guard->pins.launched, false);
     if (taken < 0 && errno != ESRCH)
-        return err_set(err, "bawn has no descriptor left for the sandbox's namespaces: the run was ended");
+        return err_set(err,
+                       "bawn has no file descriptor left for the sandbox's namespaces, so it ended the run");
     if (taken <= 0)
         return 0;
     loop_remove(guard->loop, guard->timer_fd);

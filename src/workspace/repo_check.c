@@ -353,7 +353,7 @@ static const char *why_broken(struct check *check, const struct inner *inner, co
     bool is_ref = text_starts_with(inner->name, "refs/");
     if (!is_position(inner) || (is_ref && is_directory))
         return NULL;
-    return is_ref && !git_ref_is_sound(inner->name) ? "git would not take that for the name of a branch"
+    return is_ref && !git_ref_is_sound(inner->name) ? "this is not a valid branch name"
                                                     : why_content(check, inner, change);
 }
 

@@ -60,7 +60,7 @@ on_terminal() {
     run "$BAWN" -- true
     rm .bawn
     [ "$status" -eq 125 ]
-    [[ "$output" == *"\`limit files\` leaves too few for the walls themselves"* ]]
+    [[ "$output" == *"\`limit files\` is too small for bawn itself"* ]]
     [[ "$output" != *"--degrade"* ]]
 }
 
@@ -68,7 +68,7 @@ on_terminal() {
     needs_walls
     run "$BAWN" --full-access --i-know -- "$BAWN" allow example.com
     [ "$status" -ne 0 ]
-    [[ "$output" == *"what runs in a sandbox cannot give itself more. Say it in a terminal of your own."* ]]
+    [[ "$output" == *"a command in a sandbox cannot give itself more access. Run this in a terminal outside."* ]]
     "$BAWN" -- sh -c 'until test -e go; do sleep 0.05; done' 3>&- &
     until "$BAWN" sessions | grep -q running; do sleep 0.05; done
     run "$BAWN" allow example.com
@@ -140,7 +140,7 @@ while not os.path.exists("go"): time.sleep(0.05)' 3>&- &
             run unshare --mount sh -c 'mount -t ramfs ramfs "$HOME/app" && cd "$HOME/app" && "$@"; echo "status $?"' sh "$@"
     }
     on_ramfs "$BAWN" --net off -- true
-    [[ "$output" == *"root inside cannot be kept apart from root outside for "*"--degrade=root gives the wall up"*"status 125" ]]
+    [[ "$output" == *"root inside would be root outside for "*"--degrade=root runs without this wall"*"status 125" ]]
     on_ramfs "$BAWN" --net off --degrade=seccomp -- true
     [[ "$output" == *"status 125" ]]
     on_ramfs "$BAWN" --net off --degrade=root -- sh -c 'touch made && cat /etc/shadow; echo x > /proc/sys/kernel/core_pattern'

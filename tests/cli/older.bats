@@ -35,7 +35,7 @@ teardown() {
 @test "the host's network, in which nothing keeps its abstract sockets away, is refused unless the wall is given up" {
     run "$older" --net open -- echo inside
     [ "$status" -eq 125 ]
-    [[ "$output" == *"in the host's network this kernel lets the command reach the host's abstract sockets"* ]]
+    [[ "$output" == *"with the host's network, this kernel lets the command reach the host's abstract sockets"* ]]
     run "$older" --net open --degrade=landlock -- echo inside
     [ "$status" -eq 0 ]
     run "$BAWN" --net open -- echo inside
@@ -75,6 +75,6 @@ teardown() {
     [[ "$output" == *"files              missing      mounting in a namespace fails here: Function not implemented"* ]]
     run "$older" --net off -- touch ran
     [ "$status" -eq 125 ]
-    [[ "$output" == *"cannot restrict a mount: Function not implemented."*"This takes Linux 5.13 or later."* ]]
+    [[ "$output" == *"cannot restrict a mount: Function not implemented."*"Use Linux 5.13 or later."* ]]
     [ ! -e ran ]
 }

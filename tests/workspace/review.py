@@ -156,7 +156,7 @@ def test_commit(place):
     branch = project.path / (".git/" + project.git("symbolic-ref", "HEAD").strip() + ".lock")
     lock.touch()
     branch.touch()
-    assert "git is at work there" in project.bawn("apply", status=1)
+    assert "git is running there" in project.bawn("apply", status=1)
     same(project.git("log", "--format=%s").split(), ["two", "one"])
     lock.unlink()
     branch.unlink()
