@@ -136,8 +136,8 @@ void launch_begin(const struct launch *launch, struct launched *ret_launched);
 /* Ends a child that is not wanted after all. */
 void launch_abandon(struct launched *launched);
 
-/* Lets go of a child that has ended, or is about to. */
-void launch_release(struct launched *launched);
+/* Lets go of a child that has ended, or is about to. `waits` until its mounts are gone, which takes milliseconds. */
+void launch_release(struct launched *launched, bool waits);
 
 /* Hands the plan to the child that was started ahead; starts one where there is none. */
 int launch_start(const struct launch *launch, struct launched *launched, struct err *err) must_check;

@@ -159,7 +159,8 @@ static void carry_out_plan(struct run *run)
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);
-    launch_release(&run->launched);
+    launch_release(&run->launched,
+                   run->home.seeds_fd >= 0); /* its mounts have their layers until it is gone */
     run_end(run, outcome);
     run->is_interrupted = outcome.is_interrupted;
 }
