@@ -153,7 +153,8 @@ static void carry_out_plan(struct run *run)
     block_ending_signals(&run->signals);
     run->has_signals = true;
     if (prepared == 0) {
-        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.tripwires, &outcome, &err);
+        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.standstill,
+                             &run->guard.tripwires, &outcome, &err);
         trace_point(trace, "outside", "the command has ended");
     }
     if (prepared < 0)

@@ -33,8 +33,14 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
                               .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
     guard->loop = loop;
     clock_gettime(CLOCK_REALTIME_COARSE, &guard->began_at);
-    guard->pins = (struct pins){&guard->hold,       launch,         launched,
-                                .mountinfo_fd = -1, .timer_fd = -1, .repin = REPIN_NONE};
+    guard->standstill = (struct standstill){.launched = launched};
+    guard->pins = (struct pins){&guard->hold,
+                                launch,
+                                launched,
+                                .mountinfo_fd = -1,
+                                .timer_fd = -1,
+                                .repin = REPIN_NONE,
+                                .standstill = &guard->standstill};
     guard->watch =
         (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1, .timer_fd = -1};
     guard->tripwires = TRIPWIRES_NONE;
@@ -68,6 +74,7 @@ void guard_end(struct guard *guard)
     if (has_lasted(guard))
         hold_name_opened_sockets(&guard->hold, guard->began_at);
     pins_close(&guard->pins);
+    vec_free(&guard->standstill.stopped);
     watch_close(&guard->watch);
     fd_close(guard->timer_fd);
     hold_end(&guard->hold);
