@@ -172,6 +172,9 @@ struct repin {
 int repin_open(const struct launch *launch, struct repin *ret_repin, struct err *err) must_check;
 void repin_close(struct repin *repin);
 
+/* Makes room for paths that were amended since, while no look is under way. Needs no descriptor. */
+int repin_grow(const struct launch *launch, struct repin *repin, struct err *err) must_check;
+
 /*
  * A pin falls when the host replaces the object: begins to pin again what has fallen. The sandbox's namespaces must have been
  * handed over.

@@ -128,13 +128,33 @@ static _Noreturn void pin_inside(const struct launch *launch, const struct launc
     _exit(write(repin->done_fd, &one, sizeof(one)) == sizeof(one) ? 0 : 1);
 }
 
+/* Shares memory for the plan with its amendments as they are now. */
+static int share(const struct launch *launch, struct repin *ret_repin, struct err *err)
+{
+    size_t count = amended_count(launch->operations, launch->amendments);
+    void *states = mmap(NULL, shared_size(count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (states == MAP_FAILED)
+        return err_sys(err, errno, "cannot share memory with a child");
+    ret_repin->states = states;
+    ret_repin->count = count;
+    return 0;
+}
+
+int repin_grow(const struct launch *launch, struct repin *repin, struct err *err)
+{
+    struct repin old = *repin;
+    if (old.count == amended_count(launch->operations, launch->amendments))
+        return 0;
+    if (share(launch, repin, err) < 0)
+        return -1;
+    return munmap(old.states, shared_size(old.count));
+}
+
 int repin_open(const struct launch *launch, struct repin *ret_repin, struct err *err)
 {
-    struct repin repin = {.count = amended_count(launch->operations, launch->amendments)};
-    repin.states =
-        mmap(NULL, shared_size(repin.count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (repin.states == MAP_FAILED)
-        return err_sys(err, errno, "cannot share memory with a child");
+    struct repin repin = REPIN_NONE;
+    if (share(launch, &repin, err) < 0)
+        return -1;
     repin.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (repin.done_fd < 0) {
         int errnum = errno;
