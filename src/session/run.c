@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "home/home.h"
 #include "kernel/process.h"
 #include "policy/decide.h"
@@ -205,6 +206,12 @@ static void begin_child(struct run *run)
     trace_point(run->caller.trace, "outside", "the child is started");
 }
 
+/* Inside bawn, its filter refuses the namespaces of a second one, also with --nested. */
+static bool is_inside_bawn(const struct caller *caller)
+{
+    return text_equal(caller_variable(caller, "BAWN"), "1") && process_is_filtered();
+}
+
 void run_command(const struct caller *caller, const struct run_request *request, struct run *ret_run)
 {
     struct run *run = ret_run;
@@ -212,6 +219,12 @@ void run_command(const struct caller *caller, const struct run_request *request,
     run->result.summary.status = EXIT_REFUSED;
     run->launch.own_arguments = *request->typed;
     run->launch.own_arguments_size = size_of_typed(request);
+    if (is_inside_bawn(caller)) {
+        caller_say(caller, "already inside bawn, which makes no second sandbox",
+                   "run the command without bawn in front: the sandbox around this one holds it too. Whoever "
+                   "needs other rules starts bawn outside");
+        return;
+    }
     int status = request->branch ? enter_branch(run) : 0;
     if (status) {
         run->result.summary.status = status;
