@@ -122,7 +122,7 @@ static void fill_launch(struct run *run)
     launch->operations = &loaded->plan.operations;
     launch->policy = loaded->request.full_access ? NULL : policy_for_inside(loaded);
     launch->environment = command_environment(&run->caller, loaded, launch->policy != NULL);
-    launch->directory = loaded->request.directory;
+    launch->directory = policy_start(&loaded->policy);
     launch->git_config = git_settings(&loaded->policy);
     briefing_add(&loaded->plan, run->request.review || run->request.discard, &run->briefing);
     launch->briefing = buf_text(&run->briefing);
