@@ -230,11 +230,22 @@ int record_save_changes(int folder_fd, const struct tree *before, const struct t
     return compare_save(folder_fd, before, after, "before", "after", err);
 }
 
+void record_note(int folder_fd, const char *note)
+{
+    int fd = openat(folder_fd, note, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd_close(fd);
+}
+
+bool record_has_note(int folder_fd, const char *note)
+{
+    return faccessat(folder_fd, note, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void record_forget(int folder_fd)
 {
     /* `about` first: without it there is no session, and prune removes the rest. */
-    static const char *const files[] = {"about",     "start",      "before",         "after",
-                                        "about.new", "copy-start", RECORD_UNFINISHED};
+    static const char *const files[] = {"about",     "start",      "before",          "after",
+                                        "about.new", "copy-start", RECORD_UNFINISHED, RECORD_WHOLE};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

@@ -6,6 +6,7 @@
  *   before, after   the paths that the session changed, as partial trees
  *   checkpoints     what the workspace contained during the run (checkpoint.h)
  *   unfinished      of an undo: it has left something
+ *   whole           of an undo that was reversed: it had taken back its session as a whole
  *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
 #pragma once
@@ -15,6 +16,7 @@
 #include "workspace/compare.h"
 
 #define RECORD_UNFINISHED "unfinished"
+#define RECORD_WHOLE      "whole"
 
 #define RECORD_MODES(X)                                                                                      \
     X(RECORD_LIVE, "live")       /* the command wrote to the workspace itself */                             \
@@ -79,6 +81,10 @@ int record_save_changes(int folder_fd, const struct tree *before, const struct t
 
 /* Waits until the session's record, its trees and their contents are on the disk. */
 int record_wait_for_disk(struct store *store, int folder_fd, struct err *err) must_check;
+
+/* Makes an empty file in the session's folder: RECORD_UNFINISHED or RECORD_WHOLE. And asks whether it is there. */
+void record_note(int folder_fd, const char *note);
+bool record_has_note(int folder_fd, const char *note);
 
 /* Removes the record of a session, its trees and its checkpoints. */
 void record_forget(int folder_fd);
