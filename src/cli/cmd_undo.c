@@ -225,7 +225,7 @@ static int prune_now(const struct world *world, const struct choice *choice)
         return say_refused(world, &err);
     size_t count = pruned.sessions.count;
     fprintf(world->out, "%zu session%s forgotten%s%s, %s freed.\n", count, count == 1 ? "" : "s",
-            count ? ": " : "", pruned_names(arena, &pruned), size_text(arena, pruned.bytes));
+            count ? ": " : "", pruned_names(arena, &pruned.sessions), size_text(arena, pruned.bytes));
     if (pruned.left > limits.bytes)
         fprintf(world->out, "%s is still more than is to be kept: it belongs to what waits or runs.\n",
                 size_text(arena, pruned.left));

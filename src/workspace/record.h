@@ -63,8 +63,14 @@ typedef VEC(struct record) record_list;
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
                     struct err *err) must_check;
 
-/* Forgets the oldest sessions that are over, until `most` of them are left. A session that waits is never forgotten. */
-void record_trim(int sessions_fd, size_t most);
+typedef VEC(const char *) name_list;
+
+/*
+ * Forgets the oldest sessions of the workspace that are over, until `most` of them are left. A session that waits is never
+ * forgotten. Adds the names of those that could have been undone, oldest first; they lie in the arena.
+ */
+void record_trim(int sessions_fd, struct arena *arena, const char *workspace, size_t most,
+                 name_list *forgotten);
 
 /* Is the session over? Then nothing waits and nothing is being replaced. */
 bool record_is_over(const struct record *record);
