@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help
+                if test $verb = first; and contains -- $word run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help
                     set verb $word
                 else if contains -- $verb first run show prove
                     set from $i
@@ -85,6 +85,7 @@ complete -c bawn -n '__bawn_at first' -a discard -d 'Discard changes that --revi
 complete -c bawn -n '__bawn_at first' -a sessions -d 'List sessions'
 complete -c bawn -n '__bawn_at first' -a log -d 'What a session did, tried and was refused'
 complete -c bawn -n '__bawn_at first' -a undo -d "Take back a run's changes"
+complete -c bawn -n '__bawn_at first' -a redo -d 'Bring back what an undo took back'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List or print profiles'
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Open a running session's port on this machine"
@@ -99,15 +100,15 @@ complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string coll
 
 # Words of the verbs.
 complete -c bawn -n '__bawn_at run show prove' -a '(__fish_complete_command)'
-complete -c bawn -n '__bawn_at why check review diff apply discard undo' -F
-complete -c bawn -n '__bawn_at review diff apply discard log undo' -a '(__bawn_sessions)'
+complete -c bawn -n '__bawn_at why check review diff apply discard undo redo' -F
+complete -c bawn -n '__bawn_at review diff apply discard log undo redo' -a '(__bawn_sessions)'
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at login' -a '(__bawn_agents)'
 complete -c bawn -n '__bawn_at shell-init' -a 'bash zsh fish'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help rules'
+complete -c bawn -n '__bawn_at help' -a 'run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help rules'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -122,11 +123,11 @@ complete -c bawn -n '__bawn_at diff' -l stat -d 'One line per file'
 complete -c bawn -n '__bawn_at diff' -l name-only -d 'Only names'
 complete -c bawn -n '__bawn_at apply' -l allow-risky -d 'Apply files that would run on the host, too'
 complete -c bawn -n '__bawn_at review apply' -s p -l patch -d 'Ask about each hunk'
-complete -c bawn -n '__bawn_at apply undo' -l merge -d 'Merge both, unless the same lines changed'
+complete -c bawn -n '__bawn_at apply undo redo' -l merge -d 'Merge both, unless the same lines changed'
 complete -c bawn -n '__bawn_at apply' -l markers -d 'Merge both, with conflict markers'
 complete -c bawn -n '__bawn_at apply' -l ours -d 'Keep your changes'
 complete -c bawn -n '__bawn_at apply' -l theirs -d 'Overwrite your changes'
-complete -c bawn -n '__bawn_at undo' -l force -d 'Overwrite your changes'
+complete -c bawn -n '__bawn_at undo redo' -l force -d 'Overwrite your changes'
 complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget old sessions'
 complete -c bawn -n '__bawn_at undo' -l to -x -a '10m 1h 2h' -d 'Go back to a checkpoint'
 complete -c bawn -n '__bawn_at undo' -l list -d 'List what can be undone'
@@ -142,7 +143,7 @@ complete -c bawn -n '__bawn_at log' -l report -r -F -d 'Write an HTML page'
 complete -c bawn -n '__bawn_at log' -l follow -d 'Keep printing until the session ends'
 complete -c bawn -n '__bawn_at log' -l verify -d 'Check the hash chain'
 complete -c bawn -n '__bawn_at first run show why check held diff sessions log profiles doctor prove' -l json -d 'Print JSON'
-complete -c bawn -n '__bawn_at trust home apply discard undo login' -s y -l yes -d 'Do not ask'
+complete -c bawn -n '__bawn_at trust home apply discard undo redo login' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Stop trusting it'
 
 complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'

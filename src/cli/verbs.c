@@ -1,9 +1,8 @@
 /* The table of verbs. Any other word begins the command to run. */
 #include "cli/commands.h"
-#include "session/repair.h"
 
 /* The last entry has no name. The first is the default. */
-static const struct verb_entry verb_table[] = {
+const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
@@ -358,10 +357,11 @@ static const struct verb_entry verb_table[] = {
                  "\n"
                  "Bring the files that a run changed back to their earlier state. Without\n"
                  "SESSION: the latest run in this workspace. Files that you changed meanwhile stay\n"
-                 "and are listed. You can undo an undo. Exit status 1 if a file stayed.\n"
+                 "and are listed. `bawn redo` reverses an undo, and so does a second\n"
+                 "`bawn undo`. Exit status 1 if a file stayed.\n"
                  "\n"
                  "  --to TIME  go back to the last checkpoint at or before TIME, such as 04:45,\n"
-                 "             2026-11-15T04:45:30, or 20m (20 minutes ago)\n"
+                 "             '2026-11-15 04:45', or 20m (20 minutes ago)\n"
                  "  --list     list what can be undone: sessions and checkpoints\n"
                  "  --prune    forget sessions older than 30 days, and the oldest while snapshots\n"
                  "             take more than 10 GiB (docs/WORKSPACE.md: other amounts)\n"
@@ -372,6 +372,26 @@ static const struct verb_entry verb_table[] = {
                  "  bawn undo\n"
                  "  bawn undo my-app-3 src/main.c\n"
                  "  bawn undo --to 04:45\n",
+    },
+    {
+        .name = "redo",
+        .run = cmd_redo,
+        .repairs = true,
+        .flags = FLAG(YES) | FLAG(THEIRS) | FLAG(MERGE),
+        .words = "SESSION|PATH",
+        .summary = "bring back undone changes",
+        .usage = "bawn redo [--yes] [--merge | --force] [SESSION] [PATH...]\n"
+                 "\n"
+                 "Reverse the latest undo in this workspace. SESSION names another undo, or the\n"
+                 "session that was undone. Files that you changed meanwhile stay and are listed.\n"
+                 "Exit status 1 if a file stayed.\n"
+                 "\n"
+                 "  --yes      do not ask\n"
+                 "  --merge    keep your changes in other lines of a file\n"
+                 "  --force    overwrite your changes\n"
+                 "\n"
+                 "  bawn redo\n"
+                 "  bawn redo my-app-3 src/main.c\n",
     },
     {
         .name = "profiles",
@@ -472,21 +492,3 @@ static const struct verb_entry verb_table[] = {
     },
     {0},
 };
-
-int bawn_main(const struct world *world, int argument_count, char **arguments)
-{
-    auto_arena struct arena arena = {0};
-    struct args args = {0};
-    int status = args_parse(world, verb_table, argument_count, arguments, &arena, &args);
-    if (status == 0 && args.flags & FLAG(VERSION)) {
-        fprintf(world->out, "bawn %s\n", BAWN_VERSION);
-    } else if (status == 0 && args.flags & FLAG(HELP)) {
-        status = cmd_help(world, &args);
-    } else if (status == 0) {
-        if (args.verb->repairs && world->repairs)
-            repair_killed(&world->caller);
-        status = args.verb->run(world, &args);
-    }
-    args_free(&args);
-    return status;
-}

@@ -21,8 +21,7 @@ void caller_say(const struct caller *caller, const char *message, const char *hi
 
 void caller_note(const struct caller *caller, const char *message, const char *hint)
 {
-    if (caller->speaker->is_read)
-        caller->speaker->note(caller->speaker, message, hint);
+    caller->speaker->note(caller->speaker, message, hint);
 }
 
 void caller_say_err(const struct caller *caller, const struct err *err)

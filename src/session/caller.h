@@ -28,6 +28,7 @@ struct speaker {
     const void *context; /* of the implementation */
     bool is_read;        /* a person reads on a terminal: report results as well as problems */
     bool can_answer;     /* the person can be asked */
+    bool is_quiet;       /* problems alone are wanted: --quiet, --json */
     bool has_colours;
     void (*say)(const struct speaker *speaker, const char *message, const char *hint);  /* hint may be NULL */
     void (*note)(const struct speaker *speaker, const char *message, const char *hint); /* nothing is wrong */
@@ -60,8 +61,7 @@ enum exit_status {
 const char *caller_variable(const struct caller *caller, const char *name);
 
 void caller_say(const struct caller *caller, const char *message, const char *hint);
-void caller_note(const struct caller *caller, const char *message,
-                 const char *hint); /* only if a person reads */
+void caller_note(const struct caller *caller, const char *message, const char *hint); /* nothing is wrong */
 void caller_say_err(const struct caller *caller, const struct err *err);
 
 /* Looks at the real machine. Only the walls asked about are tested, so a run that gives none up pays nothing. */

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/style.h"
 #include "content/store.h"
 #include "hold/flags.h"
 #include "session/branch.h"
@@ -98,18 +99,24 @@ static int finish(const struct capture *capture, struct captured_tree *tree, str
                                             : record_aside(capture, tree, err);
 }
 
-static void say_branch(const struct caller *caller, struct arena *arena, const struct captured_tree *tree)
+static void say_branch(const struct caller *caller, const struct loaded *loaded,
+                       const struct captured_tree *tree)
 {
+    struct arena *arena = loaded->policy.arena;
     const struct record *record = &tree->record;
+    const struct style style = {.home = loaded->request.home};
+    const char *folder =
+        branch_tree(arena, loaded->request.starts[START_STATE], record->workspace, record->of);
     if (record->state == STATE_WAITING)
         caller_say(caller,
                    arena_printf(arena, "the commits on the branch %s wait for your decision: %s", record->of,
                                 tree->breaks ? tree->breaks : "the branch was moved by somebody else"),
                    arena_printf(arena, "`bawn review %s` shows them", record->name));
-    else
+    else if (!caller->speaker->is_quiet)
         caller_note(caller,
-                    arena_printf(arena, "%s is on the branch %s",
-                                 record->changes ? "the work" : "nothing new", record->of),
+                    arena_printf(arena, "%s is on the branch %s, in %s",
+                                 record->changes ? "the work" : "nothing new", record->of,
+                                 style_path(&style, arena, folder)),
                     arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
                                  record->of, record->name));
 }
@@ -119,7 +126,7 @@ static void say_changes(const struct caller *caller, struct arena *arena, const 
     const struct record *record = &tree->record;
     bool waits = record->mode == RECORD_REVIEW;
     const char *named = arena_printf(arena, " %s", record->name);
-    if (record->changes)
+    if (record->changes && (caller->speaker->is_read || (waits && !caller->speaker->is_quiet)))
         caller_note(caller,
                     arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
                                  record->changes == 1 ? "" : "s", waits ? "wait for review" : "changed",
@@ -175,7 +182,7 @@ struct capture_result capture_end(struct capture *capture, struct flags *flags)
         if (!is_done)
             say_unfinished(caller, arena, tree, &err);
         else if (tree->is_on && *tree->record.of)
-            say_branch(caller, arena, tree);
+            say_branch(caller, capture->loaded, tree);
         else if (tree->is_on && tree->is_own)
             say_changes(caller, arena, tree);
         if (tree->is_on && !tree->is_own && !*tree->record.of) {

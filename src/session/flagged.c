@@ -109,7 +109,7 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
     if (restored > MOST_NAMED)
         caller_say(caller, arena_printf(hold->arena, "%zu deleted flagged files were restored", restored),
                    NULL);
-    if (kept)
+    if (kept && caller->speaker->is_read)
         caller_note(caller,
                     arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
                     NULL);

@@ -296,7 +296,7 @@ echo "$# $*"
 EOF
     chmod +x "$HOME/bin/codex"
     run "$BAWN" show -- codex
-    [[ $output == *'note: codex gets -c sandbox_mode=danger-full-access (agent/codex.bawn:'* ]]
+    [[ $output == *'note: bawn starts codex with -c sandbox_mode=danger-full-access (agent/codex.bawn:'* ]]
     mkdir "$HOME/.codex"
     echo 'developer_instructions = "mine"' >"$HOME/.codex/config.toml"
     run "$BAWN" --net off --read "$HOME/bin" -- codex exec 'a b'

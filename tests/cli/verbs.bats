@@ -46,7 +46,7 @@ teardown() {
 @test "show --brief tells the agent what holds" {
     run "$BAWN" show --brief -- claude
     [ "$status" -eq 0 ]
-    [[ "$output" == *"on purpose"* ]]
+    [[ "$output" == *"do not work around it"* ]]
     [[ "$output" == *"$HOME/app"* ]]
     [[ "$output" == *"api.anthropic.com:443"* ]]
     run "$BAWN" show --brief --net off
