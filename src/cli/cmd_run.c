@@ -49,7 +49,7 @@ static void say_waiting(const struct world *world, const struct run_summary *sum
     say_problem(world,
                 arena_printf(arena, "%" PRIu64 " file%s in %s", count, count == 1 ? " waits" : "s wait",
                              summary->session),
-                arena_printf(arena, "`bawn review %s` walks through %s", summary->session,
+                arena_printf(arena, "`bawn review %s` goes through %s", summary->session,
                              count == 1 ? "it" : "them"));
 }
 

@@ -74,7 +74,7 @@ int redo_choose(const struct world *world, const struct choice *choice, const st
         return refuse_named(world, choice);
     return say_bad_input(world,
                          arena_printf(choice->loaded.policy.arena,
-                                      "there is nothing to redo in %s: its latest change is no undo",
+                                      "there is nothing to redo in %s: the latest change is not an undo",
                                       choice->workspace),
                          "`bawn redo SESSION` brings back what an earlier undo took from that session");
 }

@@ -41,15 +41,15 @@ static const struct {
     {"opened-socket", EVENT_FILES, "{path} was opened by a program outside"},
     {"not-checked", EVENT_FILES, "{path}"},
     {"checkpoint", EVENT_FILES, "[not taken: {why}]"},
-    {"pruned", 0, "{freed} freed[; {sessions} cannot be undone any more]"},
-    {"forgotten", 0, "{sessions} cannot be undone any more"},
+    {"pruned", 0, "{freed} freed[; {sessions} can no longer be undone]"},
+    {"forgotten", 0, "{sessions} can no longer be undone"},
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]", "last limit"},
     {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
     {"exit", EVENT_EXEC, "{pid}: {how}"},
     {"let go", 0, "{sessions} old sessions with journals of {bytes} bytes"},
     {"failed", EVENT_DENIED, "{why}"},
     {"killed", EVENT_DENIED, "bawn itself"},
-    {"end", 0, "status {status}[ after {milliseconds} ms][, {changes} files changed]"},
+    {"end", 0, "status {status}[ after {milliseconds} ms][, files changed: {changes}]"},
 };
 
 const char *event_label(const char *event)

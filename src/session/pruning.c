@@ -128,7 +128,7 @@ void pruning_by_count(const struct caller *caller, const struct loaded *loaded, 
     journal_event(&session->journal, "forgotten", "sessions", names);
     if (caller->speaker->is_read)
         caller_say(
-            caller, arena_printf(policy->arena, "%s cannot be undone any more", names),
+            caller, arena_printf(policy->arena, "%s can no longer be undone", names),
             arena_printf(policy->arena, "the latest %d sessions of a workspace are kept", UNDOABLE_MOST));
 }
 

@@ -360,7 +360,7 @@ sys.stdin.read()"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert say("len([server.accept() for i in range(1000)])") == "1000"
         assert crowd.stdout.readline() == "held\n"
         assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
-        assert "turned away" in session.events("network-trouble")[0]["why"]
+        assert "further ones are refused" in session.events("network-trouble")[0]["why"]
     finally:
         crowd.stdin.close()
         crowd.wait()

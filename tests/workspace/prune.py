@@ -113,7 +113,7 @@ def test_limit_a_workspace(place):
     (state / "STATE/bawn/numbers/busy").write_text("")  # the next run counts, and tidies up
     busy.inside("echo y >>a")
     text = busy.bawn("log")
-    assert "busy-1, busy-2, busy-3, busy-4 and 6 more cannot be undone any more" in text, text
+    assert "busy-1, busy-2, busy-3, busy-4 and 6 more can no longer be undone" in text, text
     same(len([line for line in busy.bawn("undo", "--list").splitlines() if line.startswith("busy-")]), 50)
     quiet.bawn("undo")
     same(quiet.read("a"), "one\n")
@@ -132,4 +132,4 @@ def test_limit_is_said(place):
     (state / "STATE/bawn/numbers/many").write_text("")
     text, status = place.terminal(project.path, ("--net", "off", "sh", "-c", "echo y >>a"))
     same(status, 0)
-    assert "many-1, many-2, many-3, many-4 and 6 more cannot be undone any more" in text and "The latest 50 sessions of a workspace are kept" in text, text
+    assert "many-1, many-2, many-3, many-4 and 6 more can no longer be undone" in text and "The latest 50 sessions of a workspace are kept" in text, text

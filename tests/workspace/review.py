@@ -12,7 +12,7 @@ claim = scratch.Claims()
 @claim("a review without a terminal says that changes wait, and how to go on; --quiet and --json do not")
 def test_headless_says(place):
     project = Project(place, "headless")
-    for flags, wanted in (((), "1 file waits in headless-1. `bawn review headless-1` walks through it.\n"), (("--quiet",), "")):
+    for flags, wanted in (((), "1 file waits in headless-1. `bawn review headless-1` goes through it.\n"), (("--quiet",), "")):
         done = place.run("sh", "-c", "echo x >>a", cwd=project.path, flags=("--net", "off", "--review", *flags))
         same((done.returncode, done.stderr.decode()), (0, wanted and "bawn: " + wanted))
     done = place.run("sh", "-c", "echo x >>a", cwd=project.path, flags=("--net", "off", "--review", "--json"))
