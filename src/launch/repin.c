@@ -185,8 +185,9 @@ int repin_end(struct repin *repin, bool waits, struct err *err)
 int launch_hide_late(const struct launch *launch, struct launched *launched, size_t first, struct err *err)
 {
     struct repin repin = REPIN_NONE;
-    if (launch_take_handed(launched, true) < 0)
-        return 0; /* process 1 has failed, and reports why */
+    int taken = launch_take_handed(launched, true, err);
+    if (taken <= 0)
+        return taken;
     if (repin_open(launch, &repin, err) < 0)
         return -1;
     int result = repin_begin(launch, launched, &repin, err);

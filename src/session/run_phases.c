@@ -266,8 +266,11 @@ int run_start(struct run *run, struct err *err)
     network_watch(&run->network, &run->launched, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
-    if (run->launch.log_exec &&
-        launch_take_handed(&run->launched, true) > 0) /* else the child reports why it failed */
+    /* Without the listener, whatever the command executes would wait for ever. */
+    int taken = run->launch.log_exec ? launch_take_handed(&run->launched, true, err) : 0;
+    if (taken < 0)
+        return -1;
+    if (taken > 0)
         execs_begin(&run->execs, fd_take(&run->launched.handed[HANDED_LISTENER]),
                     command_text(run->loaded.policy.arena, run->request.command), &run->session.journal,
                     &run->loop);

@@ -17,11 +17,9 @@ static int time_has_come(void *self, short events not_used, struct err *err)
     uint64_t expirations;
     if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0)
         return 0;
-    int taken = launch_take_handed(guard->pins.launched, false);
-    if (taken < 0 && errno != ESRCH)
-        return err_set(err, "bawn has no descriptor left for the sandbox's namespaces: the run was ended");
+    int taken = launch_take_handed(guard->pins.launched, false, err);
     if (taken <= 0)
-        return 0;
+        return taken;
     loop_remove(guard->loop, guard->timer_fd);
     if (pins_begin(&guard->pins, guard->loop, err) < 0)
         return -1;
