@@ -12,6 +12,7 @@
 
 #include "base/names.h"
 #include "content/store.h"
+#include "workspace/clock_steps.h"
 #include "workspace/compare.h"
 
 #define RECORD_UNFINISHED "unfinished"
@@ -41,6 +42,7 @@ struct record {
     enum record_mode mode;
     enum record_state state;
     struct timespec began, ended;
+    struct clock_ends clock;
     const char *workspace; /* absolute */
     const char *prefix;    /* the directory of the workspace that the trees are about; "" for all of it */
     const char *of;        /* the session that was applied or undone, or the branch; "" for another run */
@@ -49,6 +51,10 @@ struct record {
 
 const char *record_mode_name(enum record_mode mode);
 const char *record_state_name(enum record_state state);
+
+/* The run begins, or ends, now. */
+void record_begin(struct record *record);
+void record_end(struct record *record);
 
 int record_save(int folder_fd, const struct record *record, struct err *err) must_check;
 
