@@ -254,8 +254,9 @@ int record_save_changes(int folder_fd, const struct tree *before, const struct t
 void record_forget(int folder_fd)
 {
     /* `about` first: without it there is no session, and prune removes the rest. */
-    static const char *const files[] = {"about",     "start",      "before",          "after",
-                                        "about.new", "copy-start", RECORD_UNFINISHED, RECORD_REWRITTEN};
+    static const char *const files[] = {"about",           "start",          "before",
+                                        "after",           "about.new",      "copy-start",
+                                        RECORD_UNFINISHED, RECORD_REWRITTEN, RECORD_REPORTED};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

@@ -6,6 +6,7 @@
  *   before, after   the paths that the session changed, as partial trees
  *   checkpoints     what the workspace contained during the run (checkpoint.h)
  *   unfinished      of an undo: it has left something
+ *   reported        that it could not be repaired for want of memory, processes or room, which is tried again at each command
  *   rewritten       texts that were merged, or made of hunks, as a tree that keeps them in the store: the next apply may use them
  *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
@@ -18,6 +19,7 @@
 
 #define RECORD_UNFINISHED "unfinished"
 #define RECORD_REWRITTEN  "rewritten"
+#define RECORD_REPORTED   "reported"
 
 #define RECORD_MODES(X)                                                                                      \
     X(RECORD_LIVE, "live")       /* the command wrote to the workspace itself */                             \
