@@ -130,7 +130,8 @@ static int look(struct pins *pins, struct err *err)
     }
     pins->is_wanted_again = false;
     ring_soon(pins); /* the child may die without a word */
-    if (repin_begin(pins->launch, pins->launched, &pins->repin, &why) == 0)
+    if (repin_grow(pins->launch, &pins->repin, &why) == 0 &&
+        repin_begin(pins->launch, pins->launched, &pins->repin, &why) == 0)
         return 0;
     say_unreachable(pins, &why);
     return wait_or_end(pins, err);
@@ -152,9 +153,14 @@ static int take_result(struct pins *pins, struct err *err)
     return wait_or_end(pins, err);
 }
 
+bool pins_can_hide(const struct pins *pins)
+{
+    return pins->mountinfo_fd >= 0;
+}
+
 int pins_check(struct pins *pins, struct err *err)
 {
-    return pins->mountinfo_fd >= 0 ? look(pins, err) : 0;
+    return pins_can_hide(pins) ? look(pins, err) : 0;
 }
 
 /* The kernel has taken a mount away: a pin is down. It is made again while everything inside is being stopped. */

@@ -31,4 +31,7 @@ int pins_begin(struct pins *pins, struct loop *loop, struct err *err) must_check
 
 /* Something was created or renamed at a frozen path: a mount moves with the object below it. */
 int pins_check(struct pins *pins, struct err *err) must_check;
+
+/* Does pins_check() also hide paths that were amended since? Not where the sandbox's mounts cannot be watched. */
+bool pins_can_hide(const struct pins *pins);
 void pins_close(struct pins *pins);
