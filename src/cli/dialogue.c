@@ -79,8 +79,8 @@ static int resolve_one(struct resolution *resolution, struct decision *decision,
 static int use_merged(struct resolution *resolution, struct err *err)
 {
     struct dialogue *dialogue = resolution->dialogue;
-    if (rewrite_all(resolution->choice->store, resolution->choice->loaded.policy.arena, &resolution->rewrites,
-                    err) < 0)
+    if (rewrite_all(resolution->choice->store, resolution->choice->folder_fd,
+                    resolution->choice->loaded.policy.arena, &resolution->rewrites, err) < 0)
         return -1;
     for (size_t i = 0; i < resolution->rewrites.count; i++) {
         struct decision *decision = (struct decision *)resolution->rewrites.at[i].of;

@@ -231,7 +231,7 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     tree.record.name = tree.session.name;
     tree.record.of = tree.record.of ? tree.record.of : "";
     tree.record.state = STATE_RUNNING;
-    clock_gettime(CLOCK_REALTIME, &tree.record.began);
+    record_begin(&tree.record);
     vec_push(&capture->trees, tree);
     struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
     if (added->record.mode == RECORD_LIVE) {
