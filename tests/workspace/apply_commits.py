@@ -116,7 +116,7 @@ def test_reviewed(place):
     same((project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), ("two\none\n", False))
 
 
-@claim("apply: commits that git could not look at wait, and --allow-risky takes them")
+@claim("apply: commits that git could not look at wait; --allow-risky takes them, and says that they were not checked")
 def test_unchecked(place):
     scratch.need("git")
     project = repository(place, "unchecked")
@@ -126,8 +126,14 @@ def test_unchecked(place):
     said = project.bawn("apply", status=1)
     assert "risky, because: its commits could not be checked: git failed" in said, said
     shallow.unlink()
-    project.bawn("apply")
+    same("not checked" in project.bawn("apply"), False)  # the control
     same(project.git("log", "--format=%s"), "two\none\n")
+    project.inside(f"echo more >>a; {ME} commit -qam three", "--review")
+    shallow.write_text("junk\n")
+    said = project.bawn("apply", "--allow-risky")
+    assert "bawn: the commits are not checked: git failed" in said, said
+    shallow.unlink()
+    same(project.git("log", "--format=%s"), "three\ntwo\none\n")
 
 
 @claim("apply: a branch of a submodule does not go to a damaged commit either, and its commits wait with flagged files (control: sound ones go)")
