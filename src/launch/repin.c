@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +26,10 @@
 #include "kernel/process.h"
 #include "launch/inside.h"
 
-enum { TRIES = 16 }; /* the host may be replacing it again this very moment */
+enum {
+    TRIES = 16, /* the host may be replacing it again this very moment */
+    LONGEST_END_MILLISECONDS = 1000,
+};
 
 /* An empty file that nobody may write: who connects to it as to a socket is refused as at the start (launch/root.c). */
 static int open_empty_file(struct err *err)
@@ -164,7 +169,11 @@ void repin_close(struct repin *repin)
 {
     if (repin->child > 0) {
         kill(repin->child, SIGKILL);
-        waitpid(repin->child, NULL, WNOHANG); /* one that hangs is left to the kernel */
+        /* Until it is gone, it has copies of this process's descriptors, and with them locks that the next run wants. */
+        auto_fd int pid_fd = (int)syscall(SYS_pidfd_open, repin->child, 0);
+        struct pollfd ended = {.fd = pid_fd, .events = POLLIN};
+        poll(&ended, 1, LONGEST_END_MILLISECONDS);
+        waitpid(repin->child, NULL, WNOHANG); /* one that hangs in the kernel is left to it */
     }
     fd_close(repin->done_fd);
     if (repin->states)
@@ -205,8 +214,9 @@ int repin_end(struct repin *repin, bool waits, struct err *err)
 int launch_hide_late(const struct launch *launch, struct launched *launched, size_t first, struct err *err)
 {
     struct repin repin = REPIN_NONE;
-    if (launch_take_handed(launched, true) < 0)
-        return 0; /* process 1 has failed, and reports why */
+    int taken = launch_take_handed(launched, true, err);
+    if (taken <= 0)
+        return taken;
     if (repin_open(launch, &repin, err) < 0)
         return -1;
     int result = repin_begin(launch, launched, &repin, err);

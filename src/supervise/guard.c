@@ -39,11 +39,9 @@ static int time_has_come(void *self, short events not_used, struct err *err)
     uint64_t expirations;
     if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0)
         return 0;
-    int taken = launch_take_handed(guard->pins.launched, false);
-    if (taken < 0 && errno != ESRCH)
-        return err_set(err, "bawn has no descriptor left for the sandbox's namespaces: the run was ended");
+    int taken = launch_take_handed(guard->pins.launched, false, err);
     if (taken <= 0)
-        return 0;
+        return taken;
     loop_remove(guard->loop, guard->timer_fd);
     if (pins_begin(&guard->pins, guard->loop, err) < 0)
         return -1;
@@ -61,8 +59,14 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
                               .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
     guard->loop = loop;
     clock_gettime(CLOCK_REALTIME_COARSE, &guard->began_at);
-    guard->pins = (struct pins){&guard->hold,       launch,         launched,
-                                .mountinfo_fd = -1, .timer_fd = -1, .repin = REPIN_NONE};
+    guard->standstill = (struct standstill){.launched = launched};
+    guard->pins = (struct pins){&guard->hold,
+                                launch,
+                                launched,
+                                .mountinfo_fd = -1,
+                                .timer_fd = -1,
+                                .repin = REPIN_NONE,
+                                .standstill = &guard->standstill};
     guard->watch =
         (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1, .timer_fd = -1};
     guard->tripwires = TRIPWIRES_NONE;
@@ -96,6 +100,7 @@ void guard_end(struct guard *guard)
     if (has_lasted(guard) && hold_can_tell_opened(&guard->hold))
         hold_name_opened(&guard->hold, guard->began_at);
     pins_close(&guard->pins);
+    vec_free(&guard->standstill.stopped);
     watch_close(&guard->watch);
     fd_close(guard->timer_fd);
     hold_end(&guard->hold);

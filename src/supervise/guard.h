@@ -14,6 +14,7 @@
 
 struct guard {
     struct hold hold;
+    struct standstill standstill;
     struct pins pins;
     struct watch watch;
     struct tripwires tripwires;

@@ -82,16 +82,19 @@ static bool take_stock(struct pins *pins)
 /* A pin is down, or may be: nothing inside goes on until all of them hold. */
 static void stand_still(struct pins *pins)
 {
-    if (!pins->is_down)
-        clock_gettime(CLOCK_MONOTONIC, &pins->fell);
+    if (pins->is_down)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &pins->fell);
     pins->is_down = true;
-    standstill_begin(&pins->standstill, pins->launched);
+    standstill_begin(
+        pins->standstill); /* where it is not reached, the pin is made again all the same, or the run ends */
 }
 
 static void go_on(struct pins *pins)
 {
+    if (pins->is_down)
+        standstill_end(pins->standstill);
     pins->is_down = pins->is_said = false;
-    standstill_end(&pins->standstill, pins->launched);
 }
 
 /* No look was possible: which pins have fallen is not known. */
@@ -286,7 +289,6 @@ void pins_close(struct pins *pins)
     if (!pins->launched)
         return; /* nothing was opened */
     repin_close(&pins->repin);
-    vec_free(&pins->standstill.stopped);
     fd_close(pins->mountinfo_fd);
     fd_close(pins->timer_fd);
 }

@@ -20,7 +20,7 @@ struct pins {
     bool is_said;         /* that it is */
     unsigned tries;       /* looks that found it down */
     struct timespec fell;
-    struct standstill standstill; /* while it is down */
+    struct standstill *standstill; /* the guard's; while it is down */
     void (*pinned_again)(
         void *context); /* called after some were, before anything inside goes on; may be NULL */
     void *context;
