@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "git/judge.h"
 #include "git/objects.h"
 #include "git/refs.h"
 #include "git/repo.h"
@@ -56,11 +57,10 @@ static void read_packed(struct looking *looking, const char *text)
     for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
         struct git_ref ref = {.is_packed = true};
         end = strchrnul(line, '\n');
-        const char *space = memchr(line, ' ', (size_t)(end - line));
-        if (*line == '#' || *line == '^' || !space ||
-            !git_position_parse(arena_copy(looking->arena, line, (size_t)(space - line)), &ref.at))
+        if (*line == '^' || !git_packed_line_parse(bytes_of(line, (size_t)(end - line)), &ref.at))
             continue; /* repo_check.c holds a file with a line that is junk */
-        ref.name = arena_copy(looking->arena, space + 1, (size_t)(end - space) - 1);
+        const char *name = line + strlen(ref.at.digits) + 1;
+        ref.name = arena_copy(looking->arena, name, (size_t)(end - name));
         vec_push(&looking->after.list, ref);
     }
 }
