@@ -6,10 +6,10 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "git/branch.h"
 #include "git/index.h"
 #include "git/judge.h"
 #include "git/objects.h"
+#include "git/refs.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/future.h"
