@@ -29,7 +29,7 @@ void plan_add(struct plan *plan, struct operation operation)
 const char *plan_home(const struct policy *policy, const char *agent)
 {
     /* The name is for people; the hash distinguishes workspaces of the same name. */
-    const char *workspace = policy->workspaces.at[0].path;
+    const char *workspace = policy_first_named(policy);
     char hash[SHA256_HEX_SIZE];
     sha256_hex(workspace, strlen(workspace), hash);
     return arena_printf(policy->arena, "%s/bawn/homes/%s/%.40s-%.12s", policy->request.starts[START_DATA],

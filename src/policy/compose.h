@@ -22,6 +22,7 @@ void freeze_policy_file(struct policy *policy, const struct fs_place *place);
 
 /* repository.c: reads the .bawn of a workspace, and those of the directories around it. */
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
+void read_parts(struct policy *policy, size_t index, struct diags *diags);
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
 
 /* agent.c: the command's name, behind `env`. NULL where there is none, or where it lies in a workspace. */

@@ -83,15 +83,6 @@ static bool is_locked(const struct answer *answer)
     return false;
 }
 
-static bool is_workspace(const struct policy *policy, const char *path)
-{
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (strcmp(policy->workspaces.at[i].path, path) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The rules on the same object that would change the decision; the second may be NULL. */
 static void suggest(struct answer *answer, const char *object, const char *first, const char *second)
 {
@@ -165,7 +156,7 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     if (plan->policy->request.full_access)
         return 0;
     suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real, verdict.access,
-                     is_workspace(plan->policy, place->real));
+                     policy_is_workspace(plan->policy, place->real));
     answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
     return 0;
 }
