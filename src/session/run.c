@@ -154,13 +154,15 @@ static void carry_out_plan(struct run *run)
     block_ending_signals(&run->signals);
     run->has_signals = true;
     if (prepared == 0) {
-        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.tripwires, &outcome, &err);
+        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.standstill,
+                             &run->guard.tripwires, &outcome, &err);
         trace_point(trace, "outside", "the command has ended");
     }
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);
-    launch_release(&run->launched);
+    launch_release(&run->launched,
+                   run->home.seeds_fd >= 0); /* its mounts have their layers until it is gone */
     run_end(run, outcome);
     run->is_interrupted = outcome.is_interrupted;
 }

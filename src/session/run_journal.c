@@ -117,7 +117,6 @@ void run_journal_limits(struct run *run, const struct outcome *outcome)
 
 void run_retire_sessions(struct run *run)
 {
-    enum { UNDOABLE_MOST = 50 };
     const struct policy *policy = &run->loaded.policy;
     const struct session *session = &run->session;
     const struct rule *limit = decide_limit(policy, LIMIT_JOURNALS, NULL).decides;
@@ -128,7 +127,6 @@ void run_retire_sessions(struct run *run)
     auto_fd int sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (sessions_fd < 0)
         return;
-    record_trim(sessions_fd, UNDOABLE_MOST);
     sessions_retire(policy->arena, sessions_fd, limit ? limit->limit.most : UINT64_MAX, &retired);
     if (retired.sessions)
         journal_event(&run->session.journal, "let go", "sessions",

@@ -18,6 +18,7 @@
 #include "report/messages.h"
 #include "session/hook.h"
 #include "session/later.h"
+#include "session/pruning.h"
 #include "session/run_parts.h"
 
 /* If the session has no folder, the run goes on without a journal, and the user is told. */
@@ -355,6 +356,7 @@ void run_end(struct run *run, struct outcome outcome)
     end_home(run, &result->left);
     if (run->request.wants_changes)
         changed_find(&run->loaded, run->session.folder_fd, &result->changed);
+    pruning_by_count(&run->caller, &run->loaded, &run->session);
     run_retire_sessions(run);
     run_journal_end(run, &outcome, result->summary.milliseconds, result->changed.count);
     if (captured.is_unfinished)
