@@ -36,6 +36,15 @@ const char *plan_home(const struct policy *policy, const char *agent)
                         agent, path_name(workspace), hash);
 }
 
+const struct operation *plan_host_port(const struct plan *plan, uint16_t port)
+{
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind == OP_HOST_PORT && operation->port == port)
+            return operation;
+    }
+    return NULL;
+}
+
 void plan_free(struct plan *plan)
 {
     vec_free(&plan->operations);

@@ -161,6 +161,20 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     return 0;
 }
 
+/* Inside, localhost is the sandbox itself: a rule on hosts cannot lead to this machine. */
+static void answer_loopback(const struct plan *plan, uint16_t port, struct answer *answer)
+{
+    const struct operation *shown = plan_host_port(plan, port);
+    answer->decision = shown ? "connect" : "refused";
+    if (shown) {
+        answer->decides = shown->because;
+        answer->sentence = "leads to this machine's port";
+        return;
+    }
+    answer->sentence = "is the sandbox itself inside: this machine's port is not shown there";
+    suggest(answer, arena_printf(plan->policy->arena, "%u", port), "host-port", NULL);
+}
+
 static int answer_host(const struct plan *plan, const char *asked, struct answer *answer, struct err *err)
 {
     struct arena *arena = plan->policy->arena;
@@ -182,6 +196,10 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
         answer->sentence = mode == NET_OPEN ? "can be reached: the host's network is open"
                                             : "cannot be reached: the network is off";
         suggest(answer, "allow", "net", NULL);
+        return 0;
+    }
+    if (host_is_loopback(&host)) {
+        answer_loopback(plan, port, answer);
         return 0;
     }
     answer->decides = decide_host(plan->policy, &host, port, &answer->candidates).decides;
