@@ -171,7 +171,8 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     }
     read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
-    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES); /* pointers in the index must stay valid */
+    /* pointers in the index must stay valid */
+    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES + CERTIFICATE_SETTINGS_MOST);
     index_rules(policy);
     show_certificates(policy);
     place_rules(policy, diags);

@@ -42,7 +42,7 @@ bool rule_is_of_home(const struct rule *rule, const char *spelled);
 void index_rules(struct policy *policy);
 
 /* certificates.c: adds rules for files that the caller's variables name. index_rules must run first: it says which pass. */
-enum { CERTIFICATE_VARIABLES = 12 };
+enum { CERTIFICATE_VARIABLES = 12, CERTIFICATE_SETTINGS_MOST = 16 };
 void show_certificates(struct policy *policy);
 
 /* verify.c: reports grants through planted symlinks or into seals, freezes outside writable trees, and the like. */
