@@ -332,7 +332,8 @@ static void say_outside(const struct world *world, const struct choice *choice, 
     const struct policy *policy = &choice->loaded.policy;
     vec_each (const struct workspace, workspace, &policy->workspaces) {
         const char *outside = workspace->git.outside;
-        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0)
+        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0 ||
+            path_is_beneath(outside, record->workspace))
             continue;
         auto_buf struct buf out = {0};
         buf_add_str(&out, "Branches and index stay as they are, because the repository is in ");

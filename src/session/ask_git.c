@@ -15,7 +15,8 @@ enum { OUTPUT_LARGEST = 64 * 1024 * 1024, SECONDS = 20 };
 /* Runs the command without a session: nothing is recorded and nothing is printed. */
 static int run_alone(const struct git_asker *asker, const struct git_errand *errand)
 {
-    const struct run_request request = {.rules = errand->rules,
+    const struct run_request request = {.is_exact = true,
+                                        .rules = errand->rules,
                                         .rule_count = errand->rule_count,
                                         .command = errand->command,
                                         .read_only = errand->is_read_only};
