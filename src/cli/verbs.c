@@ -425,7 +425,8 @@ const struct verb_entry verb_table[] = {
         .usage =
             "bawn allow [--session | --always] [@SESSION] HOST[:PORT]...\n"
             "\n"
-            "Opens a host to the session that is running, at once; @SESSION names one where there are several.\n"
+            "Opens a host to the session that is running, at once; @SESSION names one where there are several\n"
+            "and not just one of them in this workspace.\n"
             "\n"
             "  --session   for this session only (the default)\n"
             "  --always    for the sessions to come too: adds the rule to your policy file\n"
