@@ -93,7 +93,7 @@ void run_journal_plan(struct run *run)
     hash_plan(&loaded->plan, plan);
     uname(&machine);
     journal_event(journal, "plan", "arguments", command_text(arena, run->request.command), "directory",
-                  loaded->request.directory, "agent", loaded->policy.agent ? loaded->policy.agent : "",
+                  policy_start(&loaded->policy), "agent", loaded->policy.agent ? loaded->policy.agent : "",
                   "mode", mode_of(&run->request), "net", net_of(&loaded->plan), "walls",
                   walls_of(arena, &loaded->plan), "policy", policy, "plan", plan, "bawn", BAWN_VERSION,
                   "kernel", arena_printf(arena, "%s %s", machine.release, machine.machine));
