@@ -72,6 +72,16 @@ static int show(const struct world *world, const struct args *args, struct loade
     return EXIT_FINE;
 }
 
+static void say_returned(const struct world *world, const struct loaded *loaded, const char *path)
+{
+    struct style style = style_for_out(world, loaded->request.home);
+    auto_buf struct buf out = {0};
+    buf_add_str(&out, "Put back ");
+    style_add_path(&style, &out, COLOUR_PLAIN, path);
+    buf_add_str(&out, ".\n");
+    put(world->out, &out);
+}
+
 static int keep(const struct world *world, const struct args *args, struct loaded *loaded, int session_fd)
 {
     auto_vec held_list all = {0};
@@ -86,6 +96,8 @@ static int keep(const struct world *world, const struct args *args, struct loade
         struct err err = {0};
         if (aside_return(&loaded->arena, session_fd, all.at[i].path, &err) < 0)
             status = say_err(world, &err);
+        else
+            say_returned(world, loaded, all.at[i].path);
     }
     return status;
 }

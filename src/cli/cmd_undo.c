@@ -12,9 +12,8 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "cli/undo.h"
 #include "cli/undo_chain.h"
-#include "cli/undo_latest.h"
-#include "cli/undo_list.h"
 #include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
@@ -102,19 +101,29 @@ static uint64_t find_checkpoint(int folder_fd, time_t moment, struct timespec *r
     return number;
 }
 
-/* Compares a moment of a run with the one before it, and says if the clock was set back in between. */
-static void say_step(const struct world *world, struct arena *arena, const struct record *record,
-                     struct timespec before, struct timespec after)
+/* Compares a moment of a run with the one before it, and says if the clock was set back in between. Returns whether it was. */
+static bool say_set_back(const struct world *world, struct arena *arena, const struct record *record,
+                         struct timespec before, struct timespec after)
 {
-    if (timespec_order(after, before) < 0)
-        say_problem(
-            world,
-            arena_printf(arena, "the clock was set back during %s, from %s to %s", record->name,
-                         time_text(arena, before), time_text(arena, after)),
-            "a time may occur twice: bawn takes the later one, and `bawn undo --list` shows the order");
+    if (timespec_order(after, before) >= 0)
+        return false;
+    say_problem(world,
+                arena_printf(arena, "the clock was set back during %s, from %s to %s", record->name,
+                             time_text(arena, before), time_text(arena, after)),
+                "a time may occur twice: bawn takes the later one, and `bawn undo --list` shows the order");
+    return true;
 }
 
-/* Fills in the earliest and the latest time that the clock showed during the run, and says where it was set back. */
+static void say_step(const struct world *world, struct arena *arena, int64_t seconds, const char *when)
+{
+    if (seconds)
+        say_problem(world,
+                    arena_printf(arena, "the clock was set %s by %s %s", seconds > 0 ? "forward" : "back",
+                                 duration_text(arena, seconds > 0 ? seconds : -seconds), when),
+                    "checkpoints have the times that the clock showed then; `bawn undo --list` lists them");
+}
+
+/* Fills in the earliest and the latest time that the clock showed during the run, and says where it was stepped. */
 static void find_bounds(const struct world *world, const struct choice *choice, const struct record *record,
                         time_t *ret_first, time_t *ret_last)
 {
@@ -123,14 +132,20 @@ static void find_bounds(const struct world *world, const struct choice *choice, 
     checkpoint_list_all(choice->folder_fd, &moments);
     vec_push(&moments, (struct checkpoint){.taken = record->ended});
     struct timespec before = record->began;
+    bool is_said = false;
     *ret_first = *ret_last = before.tv_sec;
     for (size_t i = 0; i < moments.count; i++) {
         struct timespec now = moments.at[i].taken;
-        say_step(world, arena, record, before, now);
+        is_said |= say_set_back(world, arena, record, before, now);
         *ret_first = now.tv_sec < *ret_first ? now.tv_sec : *ret_first;
         *ret_last = now.tv_sec > *ret_last ? now.tv_sec : *ret_last;
         before = now;
     }
+    if (!is_said)
+        say_step(world, arena, clock_step_during(&record->clock, record->began, record->ended),
+                 arena_printf(arena, "during %s", record->name));
+    say_step(world, arena, clock_step_since(&record->clock, record->ended),
+             arena_printf(arena, "since %s ended", record->name));
     vec_free(&moments);
 }
 
@@ -317,7 +332,8 @@ static void say_outside(const struct world *world, const struct choice *choice, 
     const struct policy *policy = &choice->loaded.policy;
     vec_each (const struct workspace, workspace, &policy->workspaces) {
         const char *outside = workspace->git.outside;
-        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0)
+        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0 ||
+            path_is_beneath(outside, record->workspace))
             continue;
         auto_buf struct buf out = {0};
         buf_add_str(&out, "Branches and index stay as they are, because the repository is in ");

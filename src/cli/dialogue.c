@@ -79,8 +79,8 @@ static int resolve_one(struct resolution *resolution, struct decision *decision,
 static int use_merged(struct resolution *resolution, struct err *err)
 {
     struct dialogue *dialogue = resolution->dialogue;
-    if (rewrite_all(resolution->choice->store, resolution->choice->loaded.policy.arena, &resolution->rewrites,
-                    err) < 0)
+    if (rewrite_all(resolution->choice->store, resolution->choice->folder_fd,
+                    resolution->choice->loaded.policy.arena, &resolution->rewrites, err) < 0)
         return -1;
     for (size_t i = 0; i < resolution->rewrites.count; i++) {
         struct decision *decision = (struct decision *)resolution->rewrites.at[i].of;
@@ -440,6 +440,16 @@ void dialogue_free(struct dialogue *dialogue)
     arrivals_free(&dialogue->arrivals);
 }
 
+/* Where nobody is asked, commits come unchecked: that is not passed over. */
+static void say_unchecked(const struct world *world, const struct choice *choice,
+                          const struct dialogue *dialogue)
+{
+    const char *why = dialogue->arrivals.found.unchecked;
+    if (why && !dialogue->commits_need_approval)
+        say_problem(world, arena_printf(choice->loaded.policy.arena, "the commits are not checked: %s", why),
+                    "look through `git log --all --name-only` before you push or check out");
+}
+
 static int dialogue_chosen(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
                            decision_list *decisions)
 {
@@ -447,6 +457,7 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
     choose_changes(choice, dialogue, decisions);
     if (dialogue_look_at_commits(world, choice, dialogue, decisions, &err) < 0)
         return say_refused(world, &err);
+    say_unchecked(world, choice, dialogue);
     const char *why = dialogue->commits_need_approval && dialogue->arrivals.are_asked_for
                           ? dialogue->commits_need_approval(dialogue->context, &dialogue->arrivals, decisions)
                           : NULL;

@@ -1,4 +1,4 @@
-#include "cli/undo_latest.h"
+#include "cli/undo.h"
 
 #include "base/fd.h"
 #include "cli/say.h"

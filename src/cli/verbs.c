@@ -417,8 +417,8 @@ const struct verb_entry verb_table[] = {
         .summary = "let a session reach a host",
         .usage = "bawn allow [--session | --always] [@SESSION] HOST[:PORT]...\n"
                  "\n"
-                 "Let the running session reach a host, at once. If several are running, name one\n"
-                 "with @SESSION.\n"
+                 "Let the running session reach a host, at once. If several are running, bawn takes\n"
+                 "the only one in this workspace; otherwise name one with @SESSION.\n"
                  "\n"
                  "  --session   for this session only (the default)\n"
                  "  --always    for later sessions, too: adds the rule to your policy file\n"

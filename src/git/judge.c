@@ -24,9 +24,9 @@
 
 #include "base/attr.h"
 #include "base/text.h"
-#include "git/branch.h"
 #include "git/index.h"
 #include "git/judge_form.h"
+#include "git/refs.h"
 #include "git/repo.h"
 
 enum {

@@ -7,9 +7,9 @@
 #include "base/attr.h"
 #include "base/reader.h"
 #include "base/text.h"
-#include "git/branch.h"
 #include "git/judge.h"
 #include "git/judge_form.h"
+#include "git/refs.h"
 
 enum {
     HEAD_SIZE = 12,          /* of a pack, and of most files beside it */

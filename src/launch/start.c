@@ -252,20 +252,24 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
 
 typedef int start_function(struct child *child, struct launched *ret_launched, struct err *err);
 
-/* Starts the child in a control group of its own, where one can be made. */
+/* Starts the child in a control group of its own, where one can be made. One that limits nothing is not needed for a run. */
 static int start_in_cgroup(struct child *child, struct launched *ret_launched, struct err *err)
 {
     const struct cgroup_place *place = child->launch->cgroup_place;
+    bool holds = place->holds_memory || place->holds_pids;
     struct cgroup cgroup = CGROUP_NONE;
-    if ((place->holds_memory || place->holds_pids) && cgroup_make(place, &cgroup, err) < 0)
+    if (*place->path && cgroup_make(place, &cgroup, err) < 0 && holds)
         return -1;
     child->cgroup_fd = cgroup.fd;
     int result = start_child(child, ret_launched, err);
-    if (result < 0)
-        cgroup_remove(&cgroup);
-    else
+    if (result == 0) {
         ret_launched->cgroup = cgroup;
-    return result;
+        return 0;
+    }
+    bool was_in = cgroup.fd >= 0;
+    cgroup_remove(&cgroup);
+    child->cgroup_fd = -1;
+    return was_in && !holds ? start_child(child, ret_launched, err) : result;
 }
 
 /*
@@ -381,7 +385,8 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
 {
     struct id_map map = process_id_map();
     struct child child = {.launch = launch, .map = &map, .host_network = host_network, .cgroup_fd = -1};
-    start_function *start = limits_want_cgroup(launch->operations) ? start_in_cgroup : start_child;
+    bool wants_cgroup = map.keeps_groups || limits_want_cgroup(launch->operations);
+    start_function *start = wants_cgroup ? start_in_cgroup : start_child;
     return map.keeps_groups ? start(&child, ret_launched, err)
                             : start_as_root(launch, &child, &map, start, ret_launched, err);
 }

@@ -212,6 +212,29 @@ static void note_servers(struct plan *plan)
              arena_printf(arena, "no rule allows the MCP server%s %s", found.count > 1 ? "s" : "", names));
 }
 
+/* Where a variable sends the agent's requests. Without the rule it would try again and again, and not say why. */
+static void note_base_urls(struct plan *plan)
+{
+    static const char *const endings[] = {"_BASE_URL", "_API_BASE", "_API_URL", "_ENDPOINT", "OLLAMA_HOST"};
+    const struct policy *policy = plan->policy;
+    const struct rule *net = decide_net(policy, NULL).decides;
+    vec_each (const struct operation, operation, &plan->operations) {
+        bool is_set = operation->kind == OP_ENV_SET;
+        if ((net && net->net != NET_ALLOW) || !(is_set || operation->kind == OP_ENV_PASS))
+            continue;
+        bool is_base_url = false;
+        for (size_t i = 0; i < array_len(endings); i++)
+            is_base_url |= text_ends_with(operation->name, endings[i]);
+        const char *url =
+            is_set ? operation->value : text_variable(policy->request.environment, operation->name);
+        const char *flag = is_base_url && url ? plan_flag_for_url(plan, url) : NULL;
+        if (flag)
+            note(plan, NULL,
+                 arena_printf(policy->arena, "%s is %s, which cannot be reached from inside: add %s",
+                              operation->name, url, flag));
+    }
+}
+
 /* Without the certificate file, programs fail for no visible reason. */
 static void note_certificates(struct plan *plan)
 {
@@ -240,5 +263,6 @@ void plan_add_notes(struct plan *plan)
     note_git(plan);
     note_certificates(plan);
     note_servers(plan);
+    note_base_urls(plan);
     note_secrets(plan);
 }

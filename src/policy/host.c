@@ -216,6 +216,17 @@ int host_parse_target(struct arena *arena, const char *text, struct host_object 
     return 0;
 }
 
+bool host_is_loopback(const struct host_object *host)
+{
+    static const uint8_t loopback[16] = {[15] = 1};
+    enum { V4_AT = 12, V4_LOOPBACK = 127 };
+    if (host->kind == HOST_ADDRESS)
+        return is_v4(host) ? host->address[V4_AT] == V4_LOOPBACK
+                           : memcmp(host->address, loopback, sizeof(loopback)) == 0;
+    const char *end = host->kind == HOST_NAME ? strstr(host->name, "localhost") : NULL;
+    return end && strcmp(end, "localhost") == 0 && (end == host->name || end[-1] == '.');
+}
+
 bool host_covers(const struct host_object *pattern, const struct host_object *asked)
 {
     if (pattern->kind == HOST_ADDRESS) {

@@ -138,7 +138,8 @@ static void check_grant(const struct policy *policy, const struct placed *placed
 /* Profiles freeze paths that may not exist here; other layers name existing paths. */
 static void check_freeze(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
-    if (placed->rule->source->is_profile || policy->request.read_only)
+    bool is_in_rest = policy_in_workspace(policy, placed->path) && !policy_in_named(policy, placed->path);
+    if (placed->rule->source->is_profile || policy->request.read_only || is_in_rest)
         return;
     struct path_verdict verdict = decide_path_without(policy, placed->path, placed->rule);
     bool is_writable = verdict.access >= ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN;

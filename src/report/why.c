@@ -82,15 +82,6 @@ static bool is_locked(const struct answer *answer)
     return false;
 }
 
-static bool is_workspace(const struct policy *policy, const char *path)
-{
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (strcmp(policy->workspaces.at[i].path, path) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The rules on the same object that would change the decision; the second may be NULL. */
 static void suggest(struct answer *answer, const char *object, const char *first, const char *second)
 {
@@ -167,9 +158,23 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     if (plan->policy->request.full_access)
         return 0;
     suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real, verdict.access,
-                     is_workspace(plan->policy, place->real));
+                     policy_is_workspace(plan->policy, place->real));
     answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
     return 0;
+}
+
+/* Inside, localhost is the sandbox itself: a rule on hosts cannot lead to this machine. */
+static void answer_loopback(const struct plan *plan, uint16_t port, struct answer *answer)
+{
+    const struct operation *shown = plan_host_port(plan, port);
+    answer->decision = shown ? "connect" : "refused";
+    if (shown) {
+        answer->decides = shown->because;
+        answer->sentence = "leads to this machine's port";
+        return;
+    }
+    answer->sentence = "is the sandbox itself inside: this machine's port is not shown there";
+    suggest(answer, arena_printf(plan->policy->arena, "%u", port), "host-port", NULL);
 }
 
 static int answer_host(const struct plan *plan, const char *asked, struct answer *answer, struct err *err)
@@ -193,6 +198,10 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
         answer->sentence = mode == NET_OPEN ? "can be reached: the sandbox has the host's network"
                                             : "cannot be reached: the network is off";
         suggest(answer, "allow", "net", NULL);
+        return 0;
+    }
+    if (host_is_loopback(&host)) {
+        answer_loopback(plan, port, answer);
         return 0;
     }
     answer->decides = decide_host(plan->policy, &host, port, &answer->candidates).decides;

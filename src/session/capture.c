@@ -231,7 +231,7 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     tree.record.name = tree.session.name;
     tree.record.of = tree.record.of ? tree.record.of : "";
     tree.record.state = STATE_RUNNING;
-    clock_gettime(CLOCK_REALTIME, &tree.record.began);
+    record_begin(&tree.record);
     vec_push(&capture->trees, tree);
     struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
     if (added->record.mode == RECORD_LIVE) {
@@ -269,6 +269,22 @@ static struct captured_tree outside_repository(struct arena *arena, const char *
                                              .prefix = is_in_checkout ? ".git" : ""}};
 }
 
+/* Of a repository of which parts are writable, a live run captures the whole; a review captures each part. */
+static int begin_parts(struct capture *capture, const struct workspace *workspace, enum record_mode mode,
+                       struct err *err)
+{
+    for (size_t i = 0; i < workspace->parts.count; i++) {
+        const char *part = workspace->parts.at[i];
+        struct captured_tree tree = {.covered = part,
+                                     .record = {.mode = mode,
+                                                .workspace = workspace->path,
+                                                .prefix = part + strlen(workspace->path) + 1}};
+        if (!is_captured(capture, part) && begin_tree(capture, tree, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int begin_workspaces(struct capture *capture, enum record_mode mode, struct err *err)
 {
     const struct loaded *loaded = capture->loaded;
@@ -276,7 +292,12 @@ static int begin_workspaces(struct capture *capture, enum record_mode mode, stru
         const struct workspace *workspace = &loaded->policy.workspaces.at[i];
         struct captured_tree tree = {.covered = workspace->path,
                                      .record = {.mode = mode, .workspace = workspace->path, .prefix = ""}};
-        if (!is_captured(capture, tree.covered) && begin_tree(capture, tree, err) < 0)
+        int result = 0;
+        if (workspace->parts.count && mode != RECORD_LIVE)
+            result = begin_parts(capture, workspace, mode, err);
+        else if (!is_captured(capture, tree.covered))
+            result = begin_tree(capture, tree, err);
+        if (result < 0)
             return -1;
     }
     for (size_t i = 0; mode != RECORD_LIVE && i < loaded->policy.workspaces.count; i++) {
@@ -312,7 +333,8 @@ static int begin_others(struct capture *capture, enum record_mode mode, struct e
 static int begin_branch(struct capture *capture, const char *branch, struct err *err)
 {
     const struct policy *policy = &capture->loaded->policy;
-    const char *outside = policy->workspaces.count ? policy->workspaces.at[0].git.outside : NULL;
+    const struct workspace *first = policy->workspaces.count ? &policy->workspaces.at[0] : NULL;
+    const char *outside = first && first->parts.count == 0 ? first->git.outside : NULL;
     if (!outside)
         return err_set(err, "the worktree of the branch %s has lost its repository", branch);
     struct captured_tree tree = outside_repository(policy->arena, outside, RECORD_BRANCH);

@@ -28,7 +28,7 @@ static int record_live(const struct capture *capture, struct captured_tree *tree
                               "`bawn undo` restores the earlier files, and leaves new ones as they are"});
     else if (flags)
         programs_look(flags, tree->record.workspace, &tree->start, &end);
-    clock_gettime(CLOCK_REALTIME, &tree->record.ended);
+    record_end(&tree->record);
     tree->record.state = STATE_DONE;
     struct live live = {capture->store, tree->record.workspace, &tree->start, &end};
     if (live_save_changes(&live, folder_fd, &tree->record.changes, err) < 0)

@@ -1,9 +1,11 @@
 #include "session/repair.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -46,6 +48,11 @@ static void say(const struct caller *caller, const struct session *session, cons
                hint);
 }
 
+static bool is_lack_of_room(int errnum)
+{
+    return errnum == ENOSPC || errnum == EDQUOT;
+}
+
 static int finish_replacing(const struct caller *caller, const struct loaded *loaded,
                             const struct session *session, struct record *record, struct err *err)
 {
@@ -56,6 +63,8 @@ static int finish_replacing(const struct caller *caller, const struct loaded *lo
     if (result == 0)
         say(caller, session, arena_printf(arena, "its %s is finished now", record_mode_name(record->mode)),
             NULL);
+    else if (record->state == STATE_REPLACING && is_lack_of_room(err->errnum))
+        err_hint(err, "some files are done and others not: make room on the disk of the workspace");
     vec_free(&replaced.left_alone);
     return result;
 }
@@ -291,14 +300,31 @@ static int attempt_repair(void *context, struct err *err)
     return result;
 }
 
-/*
- * A lack of memory, processes or room says nothing about the session: the next command tries again. Any other failure
- * would happen at each command, so the session is set aside.
- */
-static void set_aside(const struct attempt *attempt, struct arena *arena, const struct err *why)
+static const char *path_of_report(const struct attempt *attempt, struct arena *arena)
 {
-    bool can_retry = errno_is_of_machine(why->errnum) || why->errnum == EOWNERDEAD || why->errnum == ENOSPC ||
-                     why->errnum == EDQUOT;
+    return arena_printf(arena, "%s/bawn/sessions/%s/%s", attempt->state_directory, attempt->name,
+                        RECORD_REPORTED);
+}
+
+/* Was a failure of this session's repair reported before? If not, it counts as reported from now on. */
+static bool was_reported(const struct attempt *attempt, struct arena *arena)
+{
+    auto_fd int fd =
+        open(path_of_report(attempt, arena), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 && errno == EEXIST;
+}
+
+/*
+ * A lack of memory, processes or room says nothing about the session: the next command tries again, and does not report it again unless
+ * a person asked for the repair. Any other failure would happen at each command, so the session is set aside.
+ */
+static void set_aside(const struct attempt *attempt, bool is_asked, struct arena *arena,
+                      const struct err *why)
+{
+    bool can_retry =
+        errno_is_of_machine(why->errnum) || why->errnum == EOWNERDEAD || is_lack_of_room(why->errnum);
+    if (can_retry && was_reported(attempt, arena) && !is_asked)
+        return;
     if (!can_retry && !session_set_aside(arena, attempt->state_directory, attempt->name))
         return; /* another bawn has reported it */
     caller_say(attempt->caller,
@@ -321,9 +347,11 @@ static bool repair_all(const struct caller *caller, const char *state_directory,
     for (size_t i = 0; i < names.count; i++) {
         struct attempt attempt = {caller, state_directory, names.at[i]};
         err = (struct err){0};
-        if (process_in_bounds(&bounds, attempt_repair, &attempt, &err) >= 0)
+        if (process_in_bounds(&bounds, attempt_repair, &attempt, &err) >= 0) {
+            unlink(path_of_report(&attempt, &arena));
             continue;
-        set_aside(&attempt, &arena, &err);
+        }
+        set_aside(&attempt, is_asked, &arena, &err);
         all_are_repaired = false;
     }
     return all_are_repaired;

@@ -254,22 +254,13 @@ int network_allow(struct network *network, const char *text, unsigned *ret_numbe
     return wait_for_helper(network, ret_number, err);
 }
 
-static bool is_host_port(const struct plan *plan, uint16_t inside)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_HOST_PORT && plan->operations.at[i].port == inside)
-            return true;
-    }
-    return false;
-}
-
 int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
                     struct err *err)
 {
     if (network->port_fd < 0)
         return err_set(err,
                        "this session uses the host's network, so its ports are open on this machine already");
-    if (is_host_port(network->plan, inside))
+    if (plan_host_port(network->plan, inside))
         return err_set(err, "port %u inside already leads to the host, so it cannot be published", inside);
     if (take_host_port(network, inside, outside, err) < 0)
         return -1;

@@ -12,7 +12,6 @@
 
 #include "base/fd.h"
 #include "kernel/beneath.h"
-#include "supervise/terminal.h"
 
 /* All but SIGTSTP are passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
 static const int heard[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};

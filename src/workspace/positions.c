@@ -34,7 +34,6 @@
 #include "base/text.h"
 #include "git/repo.h"
 #include "workspace/reconcile.h"
-#include "workspace/reflogs.h"
 #include "workspace/repo_texts.h"
 
 enum { HEAD_LARGEST = 4096 };
