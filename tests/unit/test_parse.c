@@ -57,7 +57,7 @@ TEST(a_line_is_a_verb_and_its_objects)
 TEST(all_mistakes_of_a_file_are_reported_each_at_its_place)
 {
     CHECK_STR(read_user("raed /x\n  write\nconnect a b..c\nread /ok"),
-              "!1:1 unknown verb 'raed' (did you mean 'read'?); 2:3 `write` wants PATH after it; "
+              "!1:1 unknown verb 'raed' (did you mean 'read'?); 2:3 `write` needs PATH after it; "
               "3:11 the name has an empty part between two dots: 'b..c'");
     CHECK_STR(read_user("banana /x"), "!1:1 unknown verb 'banana'");
 }
