@@ -99,7 +99,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
+    local verbs='run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help'
     local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -124,7 +124,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            init | login | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | profiles | allow | publish | doctor | help) ;;
+            init | login | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | redo | profiles | allow | publish | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -168,6 +168,7 @@ _bawn() {
         apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
         discard | login) flags+=' --yes' ;;
         sessions) flags+=' --all --json --repair' ;;
+        redo) flags+=' --yes --merge --force' ;;
         undo) flags+=' --to --list --prune --yes --merge --force' ;;
         log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;
@@ -195,7 +196,7 @@ _bawn() {
             if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi
             ;;
         held) if [[ ${words[last - 1]} == held || ${words[last - 1]} == --keep ]]; then _bawn_values held; else _bawn_values file; fi ;;
-        review | diff | apply | discard | log | undo) _bawn_values session ;;
+        review | diff | apply | discard | log | undo | redo) _bawn_values session ;;
         profiles) _bawn_values profile ;;
         login) _bawn_values agent ;;
         shell-init) _bawn_values 'bash zsh fish' ;;

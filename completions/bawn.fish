@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help
+                if test $verb = first; and contains -- $word run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help
                     set verb $word
                 else if contains -- $verb first run show prove
                     set from $i
@@ -85,6 +85,7 @@ complete -c bawn -n '__bawn_at first' -a discard -d 'Throw away what a session k
 complete -c bawn -n '__bawn_at first' -a sessions -d 'Sessions that wait, or that can be undone'
 complete -c bawn -n '__bawn_at first' -a log -d 'What a session did, tried and was refused'
 complete -c bawn -n '__bawn_at first' -a undo -d 'Take back what a run changed'
+complete -c bawn -n '__bawn_at first' -a redo -d 'Bring back what an undo took back'
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List the profiles, or print one'
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Show a running session's port on this machine"
@@ -99,15 +100,15 @@ complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string coll
 
 # Words of the verbs.
 complete -c bawn -n '__bawn_at run show prove' -a '(__fish_complete_command)'
-complete -c bawn -n '__bawn_at why check review diff apply discard undo' -F
-complete -c bawn -n '__bawn_at review diff apply discard log undo' -a '(__bawn_sessions)'
+complete -c bawn -n '__bawn_at why check review diff apply discard undo redo' -F
+complete -c bawn -n '__bawn_at review diff apply discard log undo redo' -a '(__bawn_sessions)'
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
 complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | string replace -r " .*" "" | sort -u)'
 complete -c bawn -n '__bawn_at login' -a '(__bawn_agents)'
 complete -c bawn -n '__bawn_at shell-init' -a 'bash zsh fish'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check init login shell-init trust home held review diff apply discard sessions log undo profiles allow publish doctor prove help'
+complete -c bawn -n '__bawn_at help' -a 'run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -122,11 +123,11 @@ complete -c bawn -n '__bawn_at diff' -l stat -d 'One line a file'
 complete -c bawn -n '__bawn_at diff' -l name-only -d 'Names alone'
 complete -c bawn -n '__bawn_at apply' -l allow-risky -d 'Also what would run on the host'
 complete -c bawn -n '__bawn_at review apply' -s p -l patch -d 'Ask about each hunk'
-complete -c bawn -n '__bawn_at apply undo' -l merge -d 'Join both where you have not changed the same lines'
+complete -c bawn -n '__bawn_at apply undo redo' -l merge -d 'Join both where you have not changed the same lines'
 complete -c bawn -n '__bawn_at apply' -l markers -d 'Join both, with marks where you have'
 complete -c bawn -n '__bawn_at apply' -l ours -d 'Keep what you have changed since'
 complete -c bawn -n '__bawn_at apply' -l theirs -d 'Overwrite what you have changed since'
-complete -c bawn -n '__bawn_at undo' -l force -d 'Overwrite what you have changed since'
+complete -c bawn -n '__bawn_at undo redo' -l force -d 'Overwrite what you have changed since'
 complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget what is finished and old'
 complete -c bawn -n '__bawn_at undo' -l to -x -a '10m 1h 2h' -d 'Back to a checkpoint'
 complete -c bawn -n '__bawn_at undo' -l list -d 'What can be undone'
@@ -142,7 +143,7 @@ complete -c bawn -n '__bawn_at log' -l report -r -F -d 'A page of HTML'
 complete -c bawn -n '__bawn_at log' -l follow -d 'Go on until the session ends'
 complete -c bawn -n '__bawn_at log' -l verify -d 'Check that nothing was changed'
 complete -c bawn -n '__bawn_at first run show why check held diff sessions log profiles doctor prove' -l json -d 'Print JSON'
-complete -c bawn -n '__bawn_at trust home apply discard undo login' -s y -l yes -d 'Do not ask'
+complete -c bawn -n '__bawn_at trust home apply discard undo redo login' -s y -l yes -d 'Do not ask'
 complete -c bawn -n '__bawn_at trust' -l revoke -d 'Take it back'
 
 complete -c bawn -n '__bawn_at held' -l keep -d 'Put the files back'

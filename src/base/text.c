@@ -96,6 +96,12 @@ bool text_starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool text_ends_with(const char *text, const char *ending)
+{
+    size_t size = strlen(text), of_ending = strlen(ending);
+    return size > of_ending && strcmp(text + size - of_ending, ending) == 0;
+}
+
 bool text_equal(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;

@@ -23,6 +23,9 @@ void text_add_html(struct buf *buf, const char *text);
 void text_add_html_as_is(struct buf *buf, const char *printable); /* which is printable already */
 
 bool text_starts_with(const char *text, const char *prefix);
+bool text_ends_with(
+    const char *text,
+    const char *ending); /* something must stand before it: ".lock" does not end with ".lock" */
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 /* Is it one of the words of a list, with spaces or newlines between them? */
 bool text_has_word(const char *list, const char *word);

@@ -227,6 +227,11 @@ static int parse_valued(struct parser *parser, const struct spelled_flag *flag, 
     const char *value = flag->value || !valued_flags[index].may_lack
                             ? value_of(parser, flag, valued_flags[index].wanted)
                             : "";
+    /* `--to 20m ago`, as it is spoken: no path is meant, or it would be ./ago. */
+    if (value && valued_flags[index].flag == FLAG(TO) && *parser->at && strcmp(*parser->at, "ago") == 0) {
+        value = arena_printf(parser->arena, "%s ago", value);
+        parser->at++;
+    }
     parser->args->flags |= valued_flags[index].flag;
     memcpy((char *)parser->args + valued_flags[index].field, &value, sizeof(value));
     return value ? 0 : EXIT_BAD_INPUT;

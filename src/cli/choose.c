@@ -35,14 +35,19 @@ static const struct record *find_named(int sessions_fd, struct arena *arena, con
     return record;
 }
 
+static int refuse_word(const struct world *world, const struct choice *choice, const char *word)
+{
+    return say_bad_input(world,
+                         arena_printf(choice->loaded.policy.arena, "%s is neither a session nor a path in %s",
+                                      word, choice->workspace),
+                         "`bawn sessions` lists the sessions");
+}
+
 static int add_path(const struct world *world, struct choice *choice, const char *word)
 {
-    struct arena *arena = choice->loaded.policy.arena;
-    const char *path = path_clean(arena, choice->directory, word);
+    const char *path = path_clean(choice->loaded.policy.arena, choice->directory, word);
     if (!path_is_beneath(path, choice->workspace))
-        return say_bad_input(
-            world, arena_printf(arena, "%s is neither a session nor a path in %s", word, choice->workspace),
-            "`bawn sessions` lists the sessions");
+        return refuse_word(world, choice, word);
     const char *relative = path + strlen(choice->workspace);
     vec_push(&choice->paths, relative + (*relative == '/'));
     return 0;
@@ -64,6 +69,7 @@ static int find_sessions(const struct world *world, const struct args *args, str
     if (choice->sessions_fd >= 0 &&
         record_list_all(choice->sessions_fd, arena, choice->workspace, &choice->records, &err) < 0)
         return say_refused(world, &err);
+    choice->words = args->words.at + (choice->named ? 1 : 0);
     int status = 0;
     for (size_t i = choice->named ? 1 : 0; i < args->words.count && status == 0; i++)
         status = add_path(world, choice, args->words.at[i]);
@@ -205,6 +211,28 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
                          "`bawn --review CMD` keeps aside what CMD writes");
 }
 
+static bool tree_has(const struct tree *tree, const char *path)
+{
+    vec_each (const struct entry, entry, &tree->entries) {
+        if (strcmp(entry->path, path) == 0 || path_is_inside(entry->path, path))
+            return true;
+    }
+    return false;
+}
+
+/* A word that names neither a file of the workspace nor one of the session's is a mistyped session. */
+static int check_paths(const struct world *world, const struct choice *choice)
+{
+    auto_fd int top_fd = open_absolute(choice->workspace, O_RDONLY | O_DIRECTORY);
+    for (size_t i = 0; i < choice->paths.count; i++) {
+        const char *path = choice->paths.at[i];
+        auto_fd int fd = top_fd < 0 ? -1 : open_beneath(top_fd, path, O_PATH, 0);
+        if (fd < 0 && !tree_has(&choice->before, path) && !tree_has(&choice->after, path))
+            return refuse_word(world, choice, choice->words[i]);
+    }
+    return 0;
+}
+
 int choose_open(const struct world *world, struct choice *choice, const struct record *record)
 {
     struct err err = {0};
@@ -216,7 +244,7 @@ int choose_open(const struct world *world, struct choice *choice, const struct r
         after = tree_load(choice->folder_fd, "after", &choice->after, &err);
     if (before == 0 || after == 0)
         err_set(&err, "the session %s has no record of its changes", record->name);
-    return before > 0 && after > 0 ? 0 : say_refused(world, &err);
+    return before > 0 && after > 0 ? check_paths(world, choice) : say_refused(world, &err);
 }
 
 bool choose_has_path(const struct choice *choice, const char *path)

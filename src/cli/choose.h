@@ -13,7 +13,8 @@ struct choice {
     int sessions_fd;            /* -1: there was never a session */
     record_list records;        /* of this workspace, oldest first */
     const struct record *named; /* by the first word, in any workspace; NULL: none */
-    VEC(const char *) paths;    /* the other words, relative to the workspace */
+    VEC(const char *) paths;    /* the other words, relative to the workspace … */
+    const char *const *words;   /* … and as they were typed */
     int folder_fd;              /* of the opened session */
     struct tree before, after;
 };

@@ -1,12 +1,15 @@
 /* `bawn diff`: shows the changes of a session. */
+#include <string.h>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
+#include "git/refs.h"
 #include "report/patch.h"
-#include "session/caller.h"
+#include "session/branch.h"
 #include "workspace/objects.h"
 
 /* The named session, or the latest one here with changes. */
@@ -17,7 +20,8 @@ static const struct record *choose_shown(const struct choice *choice)
     for (size_t i = choice->records.count; i--;) {
         const struct record *record = &choice->records.at[i];
         bool is_run = record->mode == RECORD_LIVE || record->mode == RECORD_REVIEW;
-        if (is_run && record->changes && record->state != STATE_RUNNING)
+        bool is_shown = (is_run && record->changes) || record->mode == RECORD_BRANCH;
+        if (is_shown && record->state != STATE_RUNNING)
             return record;
     }
     return NULL;
@@ -83,6 +87,70 @@ static void print(const struct world *world, const struct args *args, const stru
     put(world->out, &out);
 }
 
+/* --- a session with --branch -------------------------------------------------------------------------------------- */
+
+/* Where the branch stood, in one of the trees of the session; NULL: the tree does not say. */
+static const char *position(struct arena *arena, struct store *store, const struct tree *tree,
+                            const char *branch)
+{
+    enum { POSITION_LARGEST = 128 };
+    const struct entry *entry = tree_find(tree, arena_printf(arena, ".git/refs/heads/%s", branch));
+    auto_buf struct buf text = {0};
+    struct err ignored;
+    if (!entry || entry->content != CONTENT_STORED ||
+        store_read(store, &entry->blob, POSITION_LARGEST, &text, &ignored) < 0)
+        return NULL;
+    size_t digits = strspn(buf_text(&text), "0123456789abcdef");
+    return digits == SHA1_DIGITS || digits == SHA256_DIGITS ? arena_copy(arena, text.bytes, digits) : NULL;
+}
+
+/* Adds git's output; for a terminal line by line, with everything escaped that a terminal would obey. */
+static void add_foreign(struct buf *out, const struct buf *text, bool is_for_terminal)
+{
+    const char *at = buf_text(text), *end = at + text->size;
+    while (is_for_terminal && at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+        text_add_printable(out, at, (size_t)(stop - at));
+        buf_add_char(out, '\n');
+        at = stop + 1;
+    }
+    if (!is_for_terminal)
+        buf_add(out, at, text->size);
+}
+
+/* Its commits as git shows them, and where the branch is. What is not committed lies in the worktree. */
+static int show_branch(const struct world *world, const struct args *args, const struct choice *choice,
+                       struct store *store, const struct record *record)
+{
+    struct arena *arena = choice->loaded.policy.arena;
+    const char *folder = branch_tree(arena, choice->state, record->workspace, record->of);
+    auto_buf struct buf out = {0}, text = {0};
+    buf_printf(&out, "# %s worked on the branch %s, in ", record->name, record->of);
+    text_add_printable(&out, folder, strlen(folder));
+    buf_add_str(&out, "\n");
+    struct commit_range range = {
+        .work_tree = record->workspace,
+        .from = position(arena, store, &choice->before, record->of),
+        .to = position(arena, store, &choice->after, record->of),
+        .form = (args->flags & FLAG(NAME_ONLY)) ? "--name-only"
+                : (args->flags & FLAG(STAT))    ? "--stat"
+                                                : "--patch",
+        .session = arena_printf(arena, "%s/bawn/sessions/%s", choice->state, record->name),
+        .session_fd = choice->folder_fd,
+    };
+    if (!range.from || !range.to)
+        buf_add_str(&out, "# It committed nothing. `git status` there shows what is not committed.\n");
+    else if (commits_compare(&world->caller, &range, arena, &text) < 0)
+        buf_printf(&out, "# git cannot compare its commits: try `git diff %s %s`\n", range.from, range.to);
+    add_foreign(&out, &text, world->out_is_terminal);
+    struct pager pager;
+    pager_begin(world, &pager);
+    put(pager.world.out, &out);
+    pager_end(&pager);
+    return EXIT_FINE;
+}
+
 static int show(const struct world *world, const struct args *args, struct choice *choice)
 {
     const struct record *record = choose_shown(choice);
@@ -98,6 +166,8 @@ static int show(const struct world *world, const struct args *args, struct choic
     auto_store struct store store = STORE_NONE;
     if (store_open(choice->store, &store, &err) < 0)
         return say_refused(world, &err);
+    if (record->mode == RECORD_BRANCH && !choice->paths.count && !(args->flags & FLAG(JSON)))
+        return show_branch(world, args, choice, &store, record);
     struct pager pager;
     pager_begin(world, &pager);
     struct patch patch = {

@@ -26,7 +26,6 @@ static void print_overview(const struct world *world, const struct verb_entry *v
           "Modes: --review, --discard, --read-only, --nested, --fresh-home,\n"
           "  --full-access --i-know, --degrade=WALL, --agent NAME (see `bawn run --help`)\n"
           "\n"
-          "Examples:\n"
           "  bawn show -- claude                   what claude could do here\n"
           "  bawn why ~/.ssh                       which rule hides it\n"
           "\n"

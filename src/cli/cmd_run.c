@@ -41,13 +41,25 @@ static void write_step_summary(const struct world *world, const struct run_summa
                     NULL);
 }
 
+/* In a pipe too: what waits is in no workspace yet, and somebody must know. */
+static void say_waiting(const struct world *world, const struct run_summary *summary)
+{
+    struct arena *arena = summary->plan->policy->arena;
+    uint64_t count = summary->changed->count;
+    say_problem(world,
+                arena_printf(arena, "%" PRIu64 " file%s in %s", count, count == 1 ? " waits" : "s wait",
+                             summary->session),
+                arena_printf(arena, "`bawn review %s` walks through %s", summary->session,
+                             count == 1 ? "it" : "them"));
+}
+
 /*
  * Prints the summary of a run on standard error:
  *
  *   on a terminal    a few lines, or none if there is nothing to tell
  *   with --json      one line of JSON
  *   if CI is set     one sentence
- *   in a pipe        nothing
+ *   in a pipe        nothing, unless changes of a review wait
  *
  * A step of GitHub's gets Markdown as well, in the file that it names.
  */
@@ -66,6 +78,8 @@ static void summary_print(const struct world *world, const struct args *args,
         run_summary_add_text(summary, &style, &out);
     else if (is_in_ci(world))
         run_summary_add_line(summary, &out);
+    else if (summary->changed->mode == RECORD_REVIEW && summary->changed->count)
+        say_waiting(world, summary);
     put(world->err, &out);
 }
 
@@ -102,8 +116,11 @@ int cmd_run(const struct world *world, const struct args *args)
             "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
     struct run_request request = args_request(args);
     request.wants_changes = summary_is_wanted(world, args);
+    struct world quiet = *world;
+    world_set_speaker(&quiet);
+    quiet.speaker.is_quiet = args->flags & (FLAG(QUIET) | FLAG(JSON));
     struct run run;
-    run_command(&world->caller, &request, &run);
+    run_command(&quiet.caller, &request, &run);
     if (run.result.loaded) {
         summary_print(world, args, &run.result.summary);
         if (args->on_exit)

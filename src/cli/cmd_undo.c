@@ -1,4 +1,7 @@
-/* `bawn undo`: takes back the changes of a session, or goes back to one of its checkpoints. */
+/*
+ * `bawn undo`: takes back the changes of a session, or goes back to one of its checkpoints. `bawn redo` is the undo of
+ * an undo.
+ */
 #include <string.h>
 
 #include "base/fd.h"
@@ -9,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "cli/undo_chain.h"
 #include "cli/undo_latest.h"
 #include "cli/undo_list.h"
 #include "kernel/beneath.h"
@@ -136,8 +140,8 @@ static int check_moment(const struct world *world, const struct choice *choice, 
     struct arena *arena = choice->loaded.policy.arena;
     time_t first, last;
     if (!time_parse(to, time(NULL), ret_moment))
-        return say_bad_input(world, arena_printf(arena, "'%s' is no time", to),
-                             "write 04:45, 2026-11-15T04:45:30 or 20m, which is so long ago");
+        return say_bad_input(world, arena_printf(arena, "'%s' is not a time", to),
+                             "use 04:45, 2026-11-16 04:45, or 20m (20 minutes ago)");
     find_bounds(world, choice, record, &first, &last);
     if (*ret_moment >= first && *ret_moment <= last + 59)
         return 0;
@@ -221,25 +225,12 @@ static int prune_now(const struct world *world, const struct choice *choice)
         return say_refused(world, &err);
     size_t count = pruned.sessions.count;
     fprintf(world->out, "%zu session%s forgotten%s%s, %s freed.\n", count, count == 1 ? "" : "s",
-            count ? ": " : "", pruned_names(arena, &pruned), size_text(arena, pruned.bytes));
+            count ? ": " : "", pruned_names(arena, &pruned.sessions), size_text(arena, pruned.bytes));
     if (pruned.left > limits.bytes)
         fprintf(world->out, "%s is still more than is to be kept: it belongs to what waits or runs.\n",
                 size_text(arena, pruned.left));
     pruned_free(&pruned);
     return EXIT_FINE;
-}
-
-/*
- * Marks the session as undone. Undoing an undo restores the state of the session it undid; undoing an apply makes
- * the review wait again.
- */
-static void mark_undone(const struct choice *choice, const struct record *record)
-{
-    mark_state(choice, record->name, STATE_UNDONE);
-    if (record->mode == RECORD_UNDO)
-        mark_state(choice, record->of, STATE_DONE);
-    if (record->mode == RECORD_APPLY)
-        mark_state(choice, record->of, STATE_WAITING);
 }
 
 /*
@@ -301,6 +292,12 @@ static int choose_session(const struct world *world, const struct args *args, co
                          record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
                                 : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
                          "`bawn undo --list` lists what can be");
+}
+
+/* Does taking back this session bring back what a run changed? */
+static bool brings_back(const struct choice *choice, const struct record *record)
+{
+    return record->mode == RECORD_UNDO && !undo_is_redo(choice, record);
 }
 
 static const char *question(struct arena *arena, const struct record *record,
@@ -365,13 +362,13 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
         .conflicts = (args->flags & FLAG(MERGE)) ? CONFLICTS_MERGE : CONFLICTS_STAY,
         .asks = !(args->flags & FLAG(YES)),
         .question = question(arena, record, target),
-        .done = "taken back",
+        .done = brings_back(choice, record) ? "brought back" : "taken back",
     };
     int status = dialogue_run(world, choice, &dialogue);
     dialogue_free(&dialogue);
     say_outside(world, choice, record);
     if (dialogue.is_complete && !target->is_checkpoint)
-        mark_undone(choice, record);
+        undo_mark_chain(choice, record);
     else if (dialogue.is_complete)
         mark_state(choice, record->name, STATE_DONE); /* the rest of its changes can still be undone */
     if (record->mode == RECORD_APPLY && dialogue.has_run)
@@ -379,11 +376,11 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     return status;
 }
 
-static int undo_session(const struct world *world, const struct args *args, struct choice *choice)
+static int undo_record(const struct world *world, const struct args *args, struct choice *choice,
+                       const struct record *record)
 {
-    const struct record *record = NULL;
-    int status = choose_session(world, args, choice, &record);
-    if (status == 0 && !(args->flags & FLAG(THEIRS)))
+    int status = 0;
+    if (!(args->flags & FLAG(THEIRS)))
         status = refuse_overlap(world, choice, record);
     if (status == 0)
         status = choose_open(world, choice, record);
@@ -397,6 +394,23 @@ static int undo_session(const struct world *world, const struct args *args, stru
     return status;
 }
 
+static int undo_session(const struct world *world, const struct args *args, struct choice *choice)
+{
+    const struct record *record = NULL;
+    int status = choose_session(world, args, choice, &record);
+    if (status == 0 && brings_back(choice, record))
+        fprintf(world->out, "%s is the undo of %s. Reversing it brings back what %s changed.\n", record->name,
+                record->of, undo_origin(choice, record));
+    return status ? status : undo_record(world, args, choice, record);
+}
+
+static int redo_session(const struct world *world, const struct args *args, struct choice *choice)
+{
+    const struct record *record = NULL;
+    int status = redo_choose(world, choice, latest(choice), &record);
+    return status ? status : undo_record(world, args, choice, record);
+}
+
 static int list_or_prune(const struct world *world, const struct args *args, struct choice *choice)
 {
     return (args->flags & FLAG(LIST)) ? undo_list(world, choice) : prune_now(world, choice);
@@ -406,4 +420,9 @@ int cmd_undo(const struct world *world, const struct args *args)
 {
     return (args->flags & (FLAG(LIST) | FLAG(PRUNE))) ? choose_here_then(world, args, list_or_prune)
                                                       : choose_then(world, args, undo_session);
+}
+
+int cmd_redo(const struct world *world, const struct args *args)
+{
+    return choose_then(world, args, redo_session);
 }

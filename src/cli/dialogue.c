@@ -8,9 +8,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
-#include "cli/undo_latest.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
+#include "report/patch.h"
 #include "session/caller.h"
 
 enum { MOST_LISTED = 20 };
@@ -28,29 +28,6 @@ void mark_state(const struct choice *choice, const char *name, enum record_state
 }
 
 /* --- conflicts: files that both the user and the session have changed ---------------------------------------------- */
-
-enum { LINES_SHOWN = 40 };
-
-void conflict_add(struct buf *out, const struct style *style, const char *clashes)
-{
-    static const char *const marks[] = {"<<<<<<<", "|||||||", "=======", ">>>>>>>"};
-    size_t lines = 0;
-    for (const char *at = clashes, *end; *at; at = *end ? end + 1 : end) {
-        end = strchrnul(at, '\n');
-        if (++lines > LINES_SHOWN)
-            continue;
-        bool is_mark = false;
-        for (size_t i = 0; i < array_len(marks); i++)
-            is_mark |= text_starts_with(at, marks[i]);
-        buf_add_str(out, "      ");
-        buf_add_str(out, is_mark && style->colours ? "\033[2m" : "");
-        text_add_printable(out, at, (size_t)(end - at));
-        buf_add_str(out, is_mark && style->colours ? "\033[0m" : "");
-        buf_add_char(out, '\n');
-    }
-    if (lines > LINES_SHOWN)
-        buf_printf(out, "      and %zu lines more\n", lines - LINES_SHOWN);
-}
 
 struct resolution {
     const struct choice *choice;
@@ -351,15 +328,57 @@ int dialogue_revise(const struct choice *choice, struct dialogue *dialogue, stru
     return record_save(choice->folder_fd, &record, err);
 }
 
+struct done {
+    size_t files, directories, in_git;
+};
+
+static struct done count_done(const decision_list *decisions, const struct replaced *replaced)
+{
+    struct done done = {0};
+    vec_each (const struct decision, decision, decisions) {
+        const struct change *change = &decision->judged.change;
+        bool is_done = decision->course == COURSE_GO && change_is_shown(change);
+        for (size_t i = 0; is_done && i < replaced->left_alone.count; i++)
+            is_done = strcmp(replaced->left_alone.at[i].path, change->path) != 0;
+        bool has_file = (change->before && !S_ISDIR(change->before->mode)) ||
+                        (change->after && !S_ISDIR(change->after->mode));
+        if (is_done && text_starts_with(change->path, ".git/"))
+            done.in_git++;
+        else if (is_done && has_file)
+            done.files++;
+        else if (is_done)
+            done.directories++;
+    }
+    return done;
+}
+
+/* "2 files, 1 directory and 3 of git's own" */
+static void add_done(struct buf *out, const struct done *done)
+{
+    bool has_other = done->directories || done->in_git;
+    if (done->files || !has_other)
+        buf_printf(out, "%zu file%s", done->files, done->files == 1 ? "" : "s");
+    if (done->directories)
+        buf_printf(out, "%s%zu director%s",
+                   !done->files   ? ""
+                   : done->in_git ? ", "
+                                  : " and ",
+                   done->directories, done->directories == 1 ? "y" : "ies");
+    if (done->in_git)
+        buf_printf(out, "%s%zu of git's own", done->files || done->directories ? " and " : "", done->in_git);
+}
+
 static void report_result(const struct world *world, const struct dialogue *dialogue,
-                          const struct record *record, const struct replaced *replaced)
+                          const decision_list *decisions, const char *session,
+                          const struct replaced *replaced)
 {
     auto_buf struct buf out = {0};
     struct style style = style_for_out(world, NULL);
     for (size_t i = 0; i < replaced->left_alone.count; i++)
         add_left(&out, &style, replaced->left_alone.at[i].path, replaced->left_alone.at[i].why);
-    buf_printf(&out, "%llu file%s %s. `bawn undo %s` reverses that.\n", (unsigned long long)record->changes,
-               record->changes == 1 ? "" : "s", dialogue->done, record->name);
+    struct done done = count_done(decisions, replaced);
+    add_done(&out, &done);
+    buf_printf(&out, " %s. `bawn undo %s` reverses that.\n", dialogue->done, session);
     put(world->out, &out);
 }
 
@@ -387,13 +406,13 @@ static int run_transition(const struct world *world, const struct choice *choice
     journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", replaced.done));
     dialogue->has_run = result == 0;
     if (result == 0)
-        report_result(world, dialogue, &record, &replaced);
+        report_result(world, dialogue, decisions, record.name, &replaced);
     drop_unused(&dialogue->befores, NULL, &replaced);
     drop_unused(&dialogue->afters, NULL, &replaced);
     int left = (int)replaced.left_alone.count;
     vec_free(&replaced.left_alone);
     if (dialogue->mode == RECORD_UNDO && !choice->paths.count && (left || dialogue->leaves))
-        undo_note_unfinished(session.folder_fd);
+        record_note(session.folder_fd, RECORD_UNFINISHED);
     if (record.state != STATE_REPLACING) /* else the next bawn command repairs it */
         session_end(&session);
     return result < 0 ? -1 : left;

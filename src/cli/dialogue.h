@@ -62,6 +62,3 @@ void dialogue_free(struct dialogue *dialogue);
 
 /* Sets the state in a session's record. */
 void mark_state(const struct choice *choice, const char *name, enum record_state state);
-
-/* Adds the clashing lines for a person to read: yours, the base, the session's. */
-void conflict_add(struct buf *out, const struct style *style, const char *clashes);

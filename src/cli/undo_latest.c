@@ -1,33 +1,15 @@
 #include "cli/undo_latest.h"
 
-#include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/fd.h"
 #include "cli/say.h"
-
-void undo_note_unfinished(int folder_fd)
-{
-    int fd = openat(folder_fd, RECORD_UNFINISHED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    fd_close(fd);
-}
-
-static const struct record *find_record(const struct choice *choice, const char *name)
-{
-    vec_each (const struct record, record, &choice->records) {
-        if (strcmp(record->name, name) == 0)
-            return record;
-    }
-    return NULL;
-}
+#include "cli/undo_chain.h"
 
 /* If the record is an undo that left something of its session: that session. Otherwise NULL. */
 static const struct record *unfinished_by(const struct choice *choice, const struct record *record)
 {
-    const struct record *of = record->mode == RECORD_UNDO ? find_record(choice, record->of) : NULL;
+    const struct record *of = record->mode == RECORD_UNDO ? undo_find_record(choice, record->of) : NULL;
     auto_fd int fd = of && of->state == STATE_DONE ? session_open(choice->sessions_fd, record->name) : -1;
-    return fd >= 0 && faccessat(fd, RECORD_UNFINISHED, F_OK, 0) == 0 ? of : NULL;
+    return fd >= 0 && record_has_note(fd, RECORD_UNFINISHED) ? of : NULL;
 }
 
 /* An apply or undo that was killed leaves no record either, and means nothing. */
@@ -68,7 +50,7 @@ int undo_check_latest(const struct world *world, const struct args *args, const 
     struct arena *arena = choice->loaded.policy.arena;
     int status = check_unfinished(world, args, choice, record);
     const char *last = status ? NULL : session_latest(arena, choice->state, choice->workspace);
-    if (!last || find_record(choice, last) || !is_run(choice, last))
+    if (!last || undo_find_record(choice, last) || !is_run(choice, last))
         return status;
     /* A later run has left no record. */
     bool is_undo = (*record)->mode == RECORD_UNDO;

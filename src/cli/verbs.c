@@ -1,9 +1,8 @@
 /* The table of verbs. Any other word begins the command to run. */
 #include "cli/commands.h"
-#include "session/repair.h"
 
 /* The last entry has no name. The first is the default. */
-static const struct verb_entry verb_table[] = {
+const struct verb_entry verb_table[] = {
     {
         .name = "run",
         .run = cmd_run,
@@ -366,11 +365,11 @@ static const struct verb_entry verb_table[] = {
             "bawn undo --list | --prune\n"
             "\n"
             "Brings the files that a run changed back to what they were before it; without SESSION those of the\n"
-            "latest run in this workspace. What you have changed since is kept and named. An undo can be undone.\n"
-            "Exit status 1 if something was kept.\n"
+            "latest run in this workspace. What you have changed since is kept and named. `bawn redo` reverses an\n"
+            "undo, and so does a second `bawn undo`. Exit status 1 if something was kept.\n"
             "\n"
             "  --to TIME  not to the beginning, but to the last checkpoint at or before TIME (see `bawn run --help`):\n"
-            "             04:45, 2026-11-15T04:45:30, or 20m ago\n"
+            "             04:45, '2026-11-15 04:45', or 20m ago\n"
             "  --list     what can be undone: sessions and checkpoints, with ages, files and sizes\n"
             "  --prune    forget finished sessions older than 30 days, the oldest while contents take more than 10 GiB, and\n"
             "             contents that nothing needs (see docs/WORKSPACE.md for other amounts)\n"
@@ -382,6 +381,26 @@ static const struct verb_entry verb_table[] = {
             "  bawn undo my-app-3 src/main.c\n"
             "  bawn undo --to 04:45\n"
             "  bawn undo --list\n",
+    },
+    {
+        .name = "redo",
+        .run = cmd_redo,
+        .repairs = true,
+        .flags = FLAG(YES) | FLAG(THEIRS) | FLAG(MERGE),
+        .words = "SESSION|PATH",
+        .summary = "bring back what an undo took back",
+        .usage =
+            "bawn redo [--yes] [--merge | --force] [SESSION] [PATH...]\n"
+            "\n"
+            "Reverses the latest undo in this workspace. SESSION names another undo, or the session that was\n"
+            "undone. Files that you have changed since are kept and named. Exit status 1 if something was kept.\n"
+            "\n"
+            "  --yes      do not ask\n"
+            "  --merge    keep what you have changed since in other lines of a file\n"
+            "  --force    overwrite what you have changed since, too\n"
+            "\n"
+            "  bawn redo\n"
+            "  bawn redo my-app-3 src/main.c\n",
     },
     {
         .name = "profiles",
@@ -472,21 +491,3 @@ static const struct verb_entry verb_table[] = {
     },
     {0},
 };
-
-int bawn_main(const struct world *world, int argument_count, char **arguments)
-{
-    auto_arena struct arena arena = {0};
-    struct args args = {0};
-    int status = args_parse(world, verb_table, argument_count, arguments, &arena, &args);
-    if (status == 0 && args.flags & FLAG(VERSION)) {
-        fprintf(world->out, "bawn %s\n", BAWN_VERSION);
-    } else if (status == 0 && args.flags & FLAG(HELP)) {
-        status = cmd_help(world, &args);
-    } else if (status == 0) {
-        if (args.verb->repairs && world->repairs)
-            repair_killed(&world->caller);
-        status = args.verb->run(world, &args);
-    }
-    args_free(&args);
-    return status;
-}

@@ -54,12 +54,6 @@ static const char *after(const char *path, const char *name)
     return strncmp(path, name, size) == 0 && path[size] == '/' ? path + size + 1 : NULL;
 }
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t size = strlen(text), of_ending = strlen(ending);
-    return size > of_ending && strcmp(text + size - of_ending, ending) == 0;
-}
-
 /* --- names ------------------------------------------------------------------------------------------------------------------- */
 
 /* Files of which the whole content has a form. */
@@ -96,13 +90,13 @@ static const struct known files[] = {
 /* git takes names of capitals that end so for refs. */
 static bool is_pseudo_ref(const char *path)
 {
-    return ends_with(path, "_HEAD") && path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == '\0';
+    return text_ends_with(path, "_HEAD") && path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == '\0';
 }
 
 /* COMMIT_EDITMSG, MERGE_MSG, SQUASH_MSG, TAG_EDITMSG, GITGUI_MSG … */
 static bool is_message(const char *path)
 {
-    return (ends_with(path, "_EDITMSG") || ends_with(path, "_MSG")) &&
+    return (text_ends_with(path, "_EDITMSG") || text_ends_with(path, "_MSG")) &&
            path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")] == '\0';
 }
 
@@ -159,7 +153,7 @@ static bool is_opaque(const char *path)
 static bool is_table(const char *path)
 {
     const char *name = after(path, "reftable");
-    return name && !strchr(name, '/') && ends_with(name, ".ref") && text_starts_with(name, "0x");
+    return name && !strchr(name, '/') && text_ends_with(name, ".ref") && text_starts_with(name, "0x");
 }
 
 static bool is_table_list(const char *path)
@@ -233,7 +227,7 @@ static bool is_lock_path(const char *path)
     char stem[GIT_REF_LARGEST];
     struct known own;
     size_t size = strlen(path);
-    if (!ends_with(path, ".lock") || size >= sizeof(stem))
+    if (!text_ends_with(path, ".lock") || size >= sizeof(stem))
         return false;
     memcpy(stem, path, size - strlen(".lock"));
     stem[size - strlen(".lock")] = '\0';

@@ -26,12 +26,6 @@ static const char no_pack[] = "is not in the form of its name (a pack, or what b
 static const char unknown[] = "is no file that git keeps among its objects";
 static const char borrows[] = "makes git read objects from elsewhere";
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t size = strlen(text), of_ending = strlen(ending);
-    return size >= of_ending && strcmp(text + size - of_ending, ending) == 0;
-}
-
 /* Is it the name of an object that lies by itself: "ab/cdef…"? */
 static bool is_loose(const char *path)
 {
@@ -91,7 +85,7 @@ static const struct {
 static const char *magic_of(const char *path)
 {
     for (size_t i = 0; i < array_len(magics); i++) {
-        if (ends_with(path, magics[i].ending))
+        if (text_ends_with(path, magics[i].ending))
             return magics[i].magic;
     }
     return NULL;
@@ -151,7 +145,7 @@ size_t git_store_wants(const char *path)
         return LIST_MOST;
     if (!is_known(path))
         return 0;
-    return ends_with(path, ".idx") ? INDEX_HEAD_SIZE + FANOUT_SIZE : magic_of(path) ? HEAD_SIZE : 0;
+    return text_ends_with(path, ".idx") ? INDEX_HEAD_SIZE + FANOUT_SIZE : magic_of(path) ? HEAD_SIZE : 0;
 }
 
 /* --- forms ------------------------------------------------------------------------------------------------------------------- */
@@ -213,7 +207,7 @@ const char *git_store_judge(const struct git_entry *entry, const char *path)
     }
     if (!is_known(path))
         return unknown;
-    if (ends_with(path, ".idx"))
+    if (text_ends_with(path, ".idx"))
         return is_pack_index(entry, path) ? NULL : no_pack;
     const char *magic = magic_of(path);
     return !magic || (entry->bytes.size >= 4 && memcmp(entry->bytes.at, magic, 4) == 0 &&

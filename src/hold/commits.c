@@ -160,17 +160,6 @@ static void hold_packed(const struct repository *repository, const char *text)
                   make_content(repository, "packed-refs", buf_text(&kept), kept.size));
 }
 
-static void hold_damaged(const struct repository *repository, const char *name)
-{
-    static const char damaged[] = "is damaged";
-    struct arena *arena = repository->flags->hold->arena;
-    const char *path = arena_printf(arena, "objects/%s", name);
-    hold_file(repository, path, damaged, NULL);
-    size_t stem = strlen(path) - strlen(".idx");
-    if (text_starts_with(name, "pack/"))
-        hold_file(repository, arena_printf(arena, "%.*s.pack", (int)stem, path), damaged, NULL);
-}
-
 static void hold_broken(const struct repository *repository)
 {
     struct arena *arena = repository->flags->hold->arena;
@@ -184,7 +173,8 @@ static void hold_broken(const struct repository *repository)
         hold_packed(repository, packed.at[0].bytes.at);
     vec_free(&packed);
     for (size_t i = 0; i < repository->found.damaged.count; i++)
-        hold_damaged(repository, repository->found.damaged.at[i]);
+        hold_file(repository, arena_printf(arena, "objects/%s", repository->found.damaged.at[i]),
+                  "is damaged", NULL);
 }
 
 /* --- a repository ------------------------------------------------------------------------------------------------- */
@@ -198,10 +188,9 @@ static void find_new_packs(struct repository *repository)
     int trouble = 0;
     for (const struct dirent *entry;
          list && repository->packs.count < MOST_PACKS && (entry = directories_next(list, &trouble));) {
-        size_t size = strlen(entry->d_name);
         struct stat status;
-        bool is_index = text_starts_with(entry->d_name, "pack-") && size > 4 &&
-                        strcmp(entry->d_name + size - 4, ".idx") == 0 && !strpbrk(entry->d_name, " \n\"'");
+        bool is_index = text_starts_with(entry->d_name, "pack-") && text_ends_with(entry->d_name, ".idx") &&
+                        !strpbrk(entry->d_name, " \n\"'");
         if (is_index && fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
             flags_is_since(repository->flags, status.st_ctim))
             vec_push(&repository->packs, arena_str(arena, entry->d_name));

@@ -289,6 +289,8 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 
 void hold_fell(struct hold *hold, size_t operation)
 {
+    if (hold_opened_is_hidden(hold, operation))
+        return;
     struct frozen *frozen = frozen_at(hold, operation);
     struct operation fallen = hold_operation(hold, operation);
     const char *notice = fallen.kind == OP_FREEZE
@@ -334,4 +336,5 @@ void hold_end(struct hold *hold)
     for (size_t i = 0; i < hold->frozen.count; i++)
         vec_free(&hold->frozen.at[i].before);
     vec_free(&hold->frozen);
+    vec_free(&hold->opened);
 }

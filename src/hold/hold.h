@@ -27,6 +27,13 @@ struct frozen {
     bool fell; /* its pin fell, because the host replaced the object */
 };
 
+/* A socket that a program outside opened while the command ran. */
+struct opened {
+    const char *path;
+    size_t operation; /* the amendment that hides it */
+    bool is_hidden;   /* was so at least once */
+};
+
 struct hold {
     struct arena *arena;
     const struct plan *plan;
@@ -34,6 +41,7 @@ struct hold {
     struct session *session;
     struct stubs stubs;
     VEC(struct frozen) frozen;
+    VEC(struct opened) opened;
     VEC(const char *) notices; /* sentences without a full stop, for the user */
 };
 
@@ -84,5 +92,19 @@ void hold_end(struct hold *hold);
 /* Writes an event to the journal and, unless it is NULL, keeps a notice for the user. */
 void hold_note(struct hold *hold, const char *event, const char *path, const char *notice);
 
-/* opened.c: names sockets that programs outside opened in the writable trees since that moment, as the kernel dates files. */
-void hold_name_opened_sockets(struct hold *hold, struct timespec since);
+/* opened.c: sockets that programs outside opened in trees that are shown, since that moment, as the kernel dates files. */
+
+/* Can they be told from the command's own? */
+bool hold_can_tell_opened(const struct hold *hold);
+
+/* The trees in which they would answer, as a list of kernel/unix_sockets.h; "/" where there is no room for all. */
+void hold_list_open_trees(const struct hold *hold, char *ret_list, size_t capacity);
+
+/* Amends that the new ones are hidden, and names them. Returns whether there are any, new or known: their covers may have fallen. */
+bool hold_hide_opened(struct hold *hold, struct timespec since);
+
+/* At the end: names those that were not hidden. */
+void hold_name_opened(struct hold *hold, struct timespec since);
+
+/* Was a path hidden for the first time? Then nothing fell. */
+bool hold_opened_is_hidden(struct hold *hold, size_t operation);

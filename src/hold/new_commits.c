@@ -77,12 +77,21 @@ static void note(struct map *positions, const struct git_refs *refs)
         *map_at(positions, ref->at.digits, strlen(ref->at.digits)) = positions;
 }
 
-/* Returns whether any position is new. */
-static bool add_positions(struct asking *asking)
+bool new_commits_has_new(const struct git_refs *before, const struct git_refs *after)
+{
+    struct map known = {0};
+    bool has_new = false;
+    note(&known, before);
+    vec_each (const struct git_ref, ref, &after->list)
+        has_new |= !map_get(&known, ref->at.digits, strlen(ref->at.digits));
+    map_free(&known);
+    return has_new;
+}
+
+static void add_positions(struct asking *asking)
 {
     const struct new_commits_question *question = asking->question;
     struct map known = {0};
-    bool has_new = false;
     note(&known, question->before);
     vec_each (const struct git_ref, ref, &question->after->list) {
         void **place = map_at(&known, ref->at.digits, strlen(ref->at.digits));
@@ -91,14 +100,12 @@ static bool add_positions(struct asking *asking)
         *place = asking;
         asking->digits = strlen(ref->at.digits);
         buf_printf(&asking->input, "%s\n", ref->at.digits);
-        has_new = true;
     }
     vec_each (const struct git_ref, ref, &question->before->list)
         buf_printf(&asking->input, "^%s\n", ref->at.digits);
     for (size_t i = 0; i < question->pack_count; i++)
         buf_printf(&asking->input, "+%s\n", question->packs[i]);
     map_free(&known);
-    return has_new;
 }
 
 static void leave_unchecked(struct new_commits *found, const char *why)
@@ -122,6 +129,15 @@ static const char *take_line(struct arena *arena, struct bytes *text, const char
     return rest;
 }
 
+/* A pack is named by its index, and is damaged with it. */
+static void add_damaged(struct asking *asking, const char *file)
+{
+    vec_push(&asking->found->damaged, file);
+    if (text_ends_with(file, ".idx"))
+        vec_push(&asking->found->damaged, arena_printf(asking->question->arena, "%.*s.pack",
+                                                       (int)(strlen(file) - strlen(".idx")), file));
+}
+
 static void read_findings(struct asking *asking, struct bytes *text)
 {
     struct arena *arena = asking->question->arena;
@@ -129,7 +145,7 @@ static void read_findings(struct asking *asking, struct bytes *text)
         if ((rest = take_line(arena, text, "broken ")))
             vec_push(&asking->found->broken, rest);
         else if ((rest = take_line(arena, text, "damaged ")))
-            vec_push(&asking->found->damaged, rest);
+            add_damaged(asking, rest);
         else if (take_line(arena, text, "unread "))
             leave_unchecked(asking->found, "there are too many refs beside one that git cannot read");
         else if ((rest = take_line(arena, text, "older ")))
@@ -210,7 +226,9 @@ void new_commits_find(const struct new_commits_question *question, struct new_co
         leave_unchecked(ret_found, arena_printf(question->arena, "%s cannot be read as a ref",
                                                 question->after->unread ? question->after->unread
                                                                         : question->before->unread));
-    bool has_new = add_positions(&asking);
+    bool has_new = new_commits_has_new(question->before, question->after);
+    if (has_new)
+        add_positions(&asking);
     if (has_new && !question->ask)
         leave_unchecked(ret_found, "git cannot be asked");
     else if (has_new && !ask_once(&asking)) {

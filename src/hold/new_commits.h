@@ -38,13 +38,15 @@ struct new_commit {
 struct new_commits {
     VEC(const char *) broken; /* positions that lead to something missing or damaged */
     VEC(const char *)
-    damaged; /* files of the object store that git cannot read: "ab/cdef…", "pack/pack-….idx" */
+    damaged; /* files of the object store that git cannot read: "ab/cdef…"; of a pack "pack/pack-….idx" and "….pack" */
     VEC(struct new_commit) commits;
     const char *unchecked; /* why something was not looked at, or NULL */
 };
 
-/* Asks git nothing if no ref was moved to a position that no ref had before. */
 void new_commits_find(const struct new_commits_question *question, struct new_commits *ret_found);
 void new_commits_free(struct new_commits *found);
+
+/* Does a ref stand at a position that none had before? Else git is asked nothing. */
+bool new_commits_has_new(const struct git_refs *before, const struct git_refs *after);
 
 bool new_commits_is_broken(const struct new_commits *found, const char *digits);

@@ -1,7 +1,10 @@
 /*
- * Sockets that a program outside opened in the writable trees while the command ran. Those that were there at the start are masked; one
- * that comes later answers the command, so the user is told which program's door stood open. The sandbox's own sockets belong to
- * its network namespace and are not in the host's list; where it has the host's network they cannot be told apart.
+ * Sockets that a program outside opens in a tree that is shown while the command runs. Those that were there at the start are masked by the
+ * launcher; one that comes later answers the command, through any mount. The supervisor asks twice a second, and hides what is new
+ * by an amendment. This is a watch and not a wall: until then the command can connect, and a connection stays.
+ *
+ * The sandbox's own sockets belong to its network namespace and are not in the host's list; where it has the host's network they cannot be
+ * told apart. A name is looked up as a path, so a socket that was bound by a relative path is not found.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -12,25 +15,52 @@
 #include "hold/hold.h"
 #include "kernel/unix_sockets.h"
 
-enum { MOST_NAMED = 10 };
+enum { MOST_OPENED = 64 };
 
-static bool has_hosts_network(const struct operations *operations)
+bool hold_can_tell_opened(const struct hold *hold)
 {
-    const struct operation *net = operations_find(operations, OP_NET);
-    return net && strcmp(net->value, "open") == 0;
+    const struct operation *net = operations_find(&hold->plan->operations, OP_NET);
+    return !net || strcmp(net->value, "open") != 0;
 }
 
-/* Can the command reach the path to write, other than by a rule that gives it this socket? */
-static bool is_open_to_command(const struct operations *operations, const char *path)
+/* Through an overlay no socket answers, and a copy has none. */
+static bool shows_host(const struct operation *amended)
 {
-    bool is_written = false;
-    for (size_t i = 0; i < operations->count; i++) {
-        const struct operation *operation = &operations->at[i];
+    return !amended->overlay && !amended->source;
+}
+
+/* Does the command see the host's own socket at the path, other than by a rule that gives it this one? */
+static bool is_open_to_command(const struct hold *hold, const char *path)
+{
+    const struct operations *planned = &hold->plan->operations;
+    bool is_shown = false;
+    for (size_t i = 0; i < planned->count; i++) {
+        const struct operation *operation = &planned->at[i];
         if (operation->kind == OP_SOCKET && strcmp(operation->path, path) == 0)
             return false;
-        is_written |= operation->kind == OP_BIND_WRITE && path_is_beneath(path, operation->path);
+        struct operation amended = hold_operation(hold, i);
+        is_shown |=
+            operation_shows(operation) && path_is_beneath(path, operation->path) && shows_host(&amended);
     }
-    return is_written;
+    return is_shown;
+}
+
+void hold_list_open_trees(const struct hold *hold, char *ret_list, size_t capacity)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < hold->plan->operations.count; i++) {
+        struct operation operation = hold_operation(hold, i);
+        if (!operation_shows(&operation) || !shows_host(&operation))
+            continue;
+        size_t size = strlen(operation.path) + 1;
+        if (size >= capacity - at) {
+            memcpy(ret_list, "/\0", 3);
+            return;
+        }
+        memcpy(ret_list + at, operation.path, size);
+        at += size;
+    }
+    ret_list[at] = '\0';
 }
 
 static bool is_since(const char *path, struct timespec since)
@@ -40,35 +70,82 @@ static bool is_since(const char *path, struct timespec since)
            timespec_order(status.st_ctim, since) >= 0;
 }
 
-void hold_name_opened_sockets(struct hold *hold, struct timespec since)
+static const struct opened *find_opened(const struct hold *hold, const char *path)
 {
-    const struct operations *operations = &hold->plan->operations;
-    const char *list, *named[MOST_NAMED];
+    vec_each (const struct opened, opened, &hold->opened) {
+        if (strcmp(opened->path, path) == 0)
+            return opened;
+    }
+    return NULL;
+}
+
+static void name_opened(struct hold *hold, const char *path, const char *outcome)
+{
+    auto_buf struct buf printable = {0};
+    text_add_printable(&printable, path, strlen(path));
+    hold_note(hold, "opened-socket", path,
+              arena_printf(hold->arena, "a program outside opened the socket %s while the command ran%s",
+                           buf_text(&printable), outcome));
+}
+
+/* Calls for each that is not known yet. Returns how many are open now, the known ones included. */
+static size_t each_opened(struct hold *hold, struct timespec since,
+                          void (*found)(struct hold *hold, const char *path))
+{
+    const char *list;
     size_t count = 0;
     struct err err = {0};
-    if (has_hosts_network(operations))
-        return;
-    if (unix_sockets_read(hold->arena, &list, &err) < 0) {
+    struct arena arena = {0};
+    if (unix_sockets_read(&arena, &list, &err) < 0) {
         hold_note(
             hold, "not-checked", "",
             arena_printf(hold->arena, "sockets that were opened meanwhile are not checked: %s", err.message));
-        return;
+        list = "";
     }
-    for (const char *path; count < MOST_NAMED && (path = unix_sockets_next(&list));) {
-        if (*path != '/' || text_is_among(path, named, count) || !is_open_to_command(operations, path) ||
-            !is_since(path, since))
+    for (const char *path; (path = unix_sockets_next(&list));) {
+        if (*path != '/' || !is_open_to_command(hold, path) || !is_since(path, since))
             continue;
-        named[count++] = path;
-        auto_buf struct buf printable = {0};
-        text_add_printable(&printable, path, strlen(path));
-        hold_note(
-            hold, "opened-socket", path,
-            arena_printf(
-                hold->arena,
-                "a program outside opened the socket %s while the command ran, and the command could connect to it",
-                buf_text(&printable)));
+        count++;
+        if (!find_opened(hold, path) && hold->opened.count < MOST_OPENED)
+            found(hold, arena_str(hold->arena, path));
     }
-    if (count == MOST_NAMED)
+    arena_free(&arena);
+    return count;
+}
+
+static void hide(struct hold *hold, const char *path)
+{
+    size_t operation = amended_count(&hold->plan->operations, hold->amendments);
+    amend_hide(hold->amendments, path);
+    vec_push(&hold->opened, (struct opened){path, operation, false});
+    name_opened(hold, path,
+                ": it was hidden within a second, and the command could connect to it until then");
+}
+
+bool hold_hide_opened(struct hold *hold, struct timespec since)
+{
+    return each_opened(hold, since, hide) > 0;
+}
+
+static void name_at_end(struct hold *hold, const char *path)
+{
+    vec_push(&hold->opened, (struct opened){path, SIZE_MAX, false});
+    name_opened(hold, path, ", and the command could connect to it");
+}
+
+void hold_name_opened(struct hold *hold, struct timespec since)
+{
+    each_opened(hold, since, name_at_end);
+    if (hold->opened.count == MOST_OPENED)
         hold_note(hold, "not-checked", "",
                   "there may be more sockets that programs outside opened while the command ran");
+}
+
+bool hold_opened_is_hidden(struct hold *hold, size_t operation)
+{
+    vec_each (struct opened, opened, &hold->opened) {
+        if (opened->operation == operation && !opened->is_hidden)
+            return opened->is_hidden = true;
+    }
+    return false;
 }

@@ -271,6 +271,27 @@ void stubs_release(struct stubs *stubs)
     vec_free(&stubs->held);
 }
 
+void stubs_each(const char *folder, stubs_seen *seen, void *context)
+{
+    auto_dir DIR *records = opendir(folder);
+    for (struct dirent *entry; records && (entry = readdir(records));) {
+        char temporary[TEMPORARY_LONGEST], path[PATH_LONGEST + TEMPORARY_LONGEST];
+        struct record record;
+        if (*entry->d_name == '.')
+            continue;
+        auto_fd int fd =
+            openat(dirfd(records), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0 || !read_record(fd, &record))
+            continue;
+        temporary_name(record.path, temporary);
+        snprintf(path, sizeof(path), "%.*s/%s", (int)path_parent_size(record.path, strlen(record.path)),
+                 record.path, temporary);
+        seen(context, path, 0, 0);
+        if (record.inode)
+            seen(context, record.path, record.device, record.inode);
+    }
+}
+
 int stubs_tidy(struct arena *arena, const char *state_directory, stubs_removed *removed, void *context,
                struct err *err)
 {

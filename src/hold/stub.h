@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -21,7 +22,7 @@ struct stub {
 
 struct stubs {
     struct arena *arena;
-    const char *folder;
+    const char *folder; /* of the records */
     VEC(struct stub) held;
 };
 
@@ -37,6 +38,10 @@ int stubs_hold(struct stubs *stubs, const char *path, bool is_directory, const c
 
 /* Releases all, and removes those that no other session relies on. */
 void stubs_release(struct stubs *stubs);
+
+/* Calls `seen` for each stub of any session of this user, with its inode. An inode of 0: it may be about to be made. */
+typedef void stubs_seen(void *context, const char *path, uint64_t device, uint64_t inode);
+void stubs_each(const char *folder, stubs_seen *seen, void *context);
 
 /* Removes the stubs of killed sessions; calls `removed` for each. */
 typedef void stubs_removed(void *context, const char *path);

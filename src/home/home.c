@@ -104,8 +104,10 @@ int home_close(struct home *home, const struct session *session, struct err *err
         result = -1;
     }
     const int fds[] = {home->seeds_fd, home->state_fd, home->fd};
-    for (size_t i = 0; i < array_len(fds); i++)
+    for (size_t i = 0; i < array_len(fds); i++) {
+        flock(fds[i], LOCK_UN); /* a process 1 that is about to end has a copy, if root started it */
         fd_close(fds[i]);
+    }
     home->fd = home->state_fd = home->seeds_fd = -1;
     return result;
 }

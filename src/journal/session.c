@@ -303,8 +303,11 @@ const char *session_latest(struct arena *arena, const char *state_directory, con
 
 void session_end(struct session *session)
 {
-    if (session->folder_fd >= 0)
+    if (session->folder_fd >= 0) {
         unlinkat(session->running_fd, session->name, 0);
+        flock(session->folder_fd,
+              LOCK_UN); /* a process 1 that is about to end has a copy, if root started it */
+    }
     session_leave(session);
 }
 

@@ -196,6 +196,11 @@ bool cgroup_freeze(const struct cgroup *cgroup, bool is_frozen)
     return cgroup->fd >= 0 && write_at(cgroup->fd, "cgroup.freeze", is_frozen ? "1" : "0") == 0;
 }
 
+bool cgroup_is_frozen(const struct cgroup *cgroup)
+{
+    return count_of(cgroup, "cgroup.events", "frozen") == 1;
+}
+
 void cgroup_remove(struct cgroup *cgroup)
 {
     if (cgroup->parent_fd < 0)

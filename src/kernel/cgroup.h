@@ -41,8 +41,12 @@ struct cgroup_hits {
 };
 struct cgroup_hits cgroup_read_hits(const struct cgroup *cgroup);
 
-/* Stops all that is in it, or lets it go on. Returns whether that is done; false where there is no group. */
+/*
+ * Stops all that is in it, or lets it go on. Returns whether that was ordered; false where there is no group. The last process stands
+ * still a moment later, and then the group is frozen.
+ */
 bool cgroup_freeze(const struct cgroup *cgroup, bool is_frozen);
+bool cgroup_is_frozen(const struct cgroup *cgroup);
 
 /* Removes an empty group. If that fails, the next start removes it. */
 void cgroup_remove(struct cgroup *cgroup);

@@ -5,11 +5,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "kernel/directories.h"
 
 enum { LARGEST_LIST = 256 * 1024 };
 
@@ -29,24 +31,95 @@ static void add_of_thread(process_list *processes, int threads_fd, const char *t
     }
 }
 
-void children_add(process_list *processes, pid_t process, size_t most)
+int process_open(pid_t process)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
-    auto_dir DIR *threads = opendir(path);
+    snprintf(path, sizeof(path), "/proc/%d", (int)process);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static DIR *list_threads(int process_fd)
+{
+    int fd = process_fd < 0 ? -1 : openat(process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return directories_take(fd);
+}
+
+void children_add_of(process_list *processes, int process_fd, size_t most)
+{
+    auto_dir DIR *threads = list_threads(process_fd);
     for (const struct dirent *thread; threads && (thread = readdir(threads));) {
         if (thread->d_name[0] != '.')
             add_of_thread(processes, dirfd(threads), thread->d_name, most);
     }
 }
 
-char process_state(pid_t process)
+void children_add(process_list *processes, pid_t process, size_t most)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)process);
-    auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    text[size > 0 ? size : 0] = '\0';
-    const char *end = strrchr(text, ')'); /* the name before it may hold anything */
-    return end && end[1] == ' ' ? end[2] : '\0';
+    auto_fd int fd = process_open(process);
+    children_add_of(processes, fd, most);
+}
+
+bool process_signal(int process_fd, int number)
+{
+    return process_fd >= 0 && syscall(SYS_pidfd_send_signal, process_fd, number, NULL, 0) == 0;
+}
+
+/* Reads a small file of /proc. Returns "" where there is none. */
+static const char *read_text(int directory_fd, const char *path, char *ret_text, size_t capacity)
+{
+    auto_fd int fd = directory_fd < 0 ? -1 : openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, ret_text, capacity - 1);
+    ret_text[size > 0 ? size : 0] = '\0';
+    return ret_text;
+}
+
+/* The field of /proc/PID/stat with this number, as proc(5) counts them. The name before the third may hold anything. */
+static uint64_t field(const char *after_name, int number)
+{
+    const char *at = after_name;
+    for (int i = 3; i < number && at; i++) {
+        at = strchr(at, ' ');
+        at += at != NULL;
+    }
+    uint64_t value;
+    return at && text_take_number(&at, &value) ? value : 0;
+}
+
+/* Looks at a process or thread in its directory. *ret_threads is how many the process has. */
+static struct process_look look_at(int directory_fd, uint64_t *ret_threads)
+{
+    char text[1024];
+    const char *end = strrchr(read_text(directory_fd, "stat", text, sizeof(text)), ')');
+    *ret_threads = 0;
+    if (!end || end[1] != ' ')
+        return (struct process_look){0};
+    const char *fields = end + 2;
+    struct process_look look = {*fields, (pid_t)field(fields, 4), field(fields, 22), 0};
+    *ret_threads = field(fields, 20);
+    look.runs = field(read_text(directory_fd, "schedstat", text, sizeof(text)), 5);
+    return look;
+}
+
+static bool has_ended(char state)
+{
+    return state == 'Z' || state == 'X' || state == '\0';
+}
+
+struct process_look process_look(int process_fd)
+{
+    uint64_t threads_count, ignored;
+    struct process_look look = look_at(process_fd, &threads_count);
+    if (!has_ended(look.state) || threads_count < 2)
+        return look;
+    auto_dir DIR *threads = list_threads(process_fd);
+    for (const struct dirent *entry; threads && (entry = readdir(threads));) {
+        auto_fd int thread = entry->d_name[0] == '.'
+                                 ? -1
+                                 : openat(dirfd(threads), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        struct process_look other = look_at(thread, &ignored);
+        if (has_ended(look.state))
+            look.state = has_ended(other.state) ? look.state : other.state;
+        look.runs += other.runs;
+    }
+    return look;
 }

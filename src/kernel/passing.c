@@ -25,7 +25,10 @@ int passing_send(int socket_fd, const void *bytes, size_t size, int fd)
             .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(header), &fd, sizeof(fd));
     }
-    ssize_t sent = sendmsg(socket_fd, &message, MSG_NOSIGNAL);
+    ssize_t sent;
+    do {
+        sent = sendmsg(socket_fd, &message, MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
     return sent == (ssize_t)size ? 0 : -1;
 }
 
@@ -35,7 +38,10 @@ ssize_t passing_receive(int socket_fd, void *bytes, size_t size, int *ret_fd)
     union control control = {0};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    ssize_t got = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t got;
+    do {
+        got = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    } while (got < 0 && errno == EINTR);
     if (got < 0)
         return -1;
     int fds[4], count = 0;

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -313,6 +314,11 @@ int process_no_new_privileges(struct err *err)
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return err_sys(err, errno, "cannot renounce new privileges");
     return 0;
+}
+
+bool process_is_filtered(void)
+{
+    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER;
 }
 
 int process_limit(int resource, uint64_t most, struct err *err)

@@ -88,6 +88,9 @@ int process_drop_capabilities(struct err *err) must_check;
 /* No program run from here on gains a privilege. */
 int process_no_new_privileges(struct err *err) must_check;
 
+/* Does a seccomp filter hold this process? */
+bool process_is_filtered(void);
+
 /* Sets soft and hard limit of a resource (RLIMIT_…), never higher than they are. */
 int process_limit(int resource, uint64_t most, struct err *err) must_check;
 

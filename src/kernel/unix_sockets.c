@@ -20,8 +20,16 @@ static void add_name(struct buf *names, const char *bytes, size_t size)
         buf_add_char(names, '\0');
 }
 
-/* Adds the name from the attributes of a socket. */
-static void add_socket(struct buf *names, const struct nlmsghdr *message)
+/* Gets each socket of an answer that has a name. */
+typedef void socket_seen(void *self, const struct unix_diag_msg *socket, const char *name, size_t size);
+
+static void name_seen(void *self, const struct unix_diag_msg *socket not_used, const char *name, size_t size)
+{
+    add_name(self, name, size);
+}
+
+/* Finds the name among the attributes of a socket. */
+static void see_socket(socket_seen *seen, void *self, const struct nlmsghdr *message)
 {
     size_t size = message->nlmsg_len, at = NLMSG_LENGTH(sizeof(struct unix_diag_msg));
     while (at <= size && size - at >= sizeof(struct rtattr)) {
@@ -30,14 +38,14 @@ static void add_socket(struct buf *names, const struct nlmsghdr *message)
         if (length < sizeof(*attribute) || length > size - at)
             return;
         if (attribute->rta_type == UNIX_DIAG_NAME)
-            add_name(names, RTA_DATA(attribute), length - sizeof(*attribute));
+            seen(self, NLMSG_DATA(message), RTA_DATA(attribute), length - sizeof(*attribute));
         at += RTA_ALIGN(length);
     }
 }
 
 enum answer { ANSWER_GOES_ON, ANSWER_IS_WHOLE, ANSWER_IS_NONE };
 
-static enum answer add_sockets(struct buf *names, const char *bytes, size_t size)
+static enum answer see_sockets(socket_seen *seen, void *self, const char *bytes, size_t size)
 {
     for (size_t at = 0; size - at >= sizeof(struct nlmsghdr);) {
         const struct nlmsghdr *message = (const void *)(bytes + at);
@@ -46,7 +54,7 @@ static enum answer add_sockets(struct buf *names, const char *bytes, size_t size
             return ANSWER_IS_NONE;
         if (message->nlmsg_type == NLMSG_DONE)
             return ANSWER_IS_WHOLE;
-        add_socket(names, message);
+        see_socket(seen, self, message);
         at += NLMSG_ALIGN(message->nlmsg_len);
         if (at > size)
             break;
@@ -58,7 +66,7 @@ static enum answer add_sockets(struct buf *names, const char *bytes, size_t size
  * Asks the kernel for all sockets in any state: a datagram socket, such as a log's, counts as connected while one of its
  * senders is. Returns false if the kernel does not answer; then some may exist.
  */
-static bool ask_kernel(struct buf *names)
+static bool ask_kernel(socket_seen *seen, void *self)
 {
     struct {
         struct nlmsghdr header;
@@ -67,8 +75,8 @@ static bool ask_kernel(struct buf *names)
                              .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                              .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
                   .request = {.sdiag_family = AF_UNIX, .udiag_states = ~0U, .udiag_show = UDIAG_SHOW_NAME}};
-    not_zeroed _Alignas(
-        struct nlmsghdr) char bytes[32 * 1024]; /* the kernel sends at most this much at once */
+    not_zeroed _Alignas(struct nlmsghdr) char
+        bytes[8 * 1024]; /* the kernel sends at most this much at once, or what a reader had room for */
     auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0 || send(fd, &question, sizeof(question), 0) != sizeof(question))
         return false;
@@ -79,7 +87,7 @@ static bool ask_kernel(struct buf *names)
             continue;
         if (got <= 0 || (size_t)got > sizeof(bytes))
             return false;
-        answer = add_sockets(names, bytes, (size_t)got);
+        answer = see_sockets(seen, self, bytes, (size_t)got);
     }
     return answer == ANSWER_IS_WHOLE;
 }
@@ -116,7 +124,7 @@ int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *er
 {
     enum { LARGEST = 4 * 1024 * 1024 };
     auto_buf struct buf names = {0}, text = {0};
-    if (ask_kernel(&names)) {
+    if (ask_kernel(name_seen, &names)) {
         *ret_list = arena_copy(arena, names.bytes, names.size);
         return 0;
     }
@@ -127,6 +135,51 @@ int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *er
         return err_sys(err, EFBIG, "cannot see which sockets the host has");
     *ret_list = unix_sockets_of_text(arena, buf_text(&text));
     return 0;
+}
+
+static uint64_t fnv(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+struct digest {
+    const char *trees;
+    uint64_t sum;
+};
+
+static bool is_beneath_any(const char *name, size_t size, const char *trees)
+{
+    for (const char *tree; (tree = unix_sockets_next(&trees));) {
+        size_t length = strlen(tree);
+        if (length <= size && memcmp(name, tree, length) == 0 &&
+            (length == 1 || length == size || name[length] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* A server's side of a connection bears the server's name. A datagram socket serves in any state. */
+static void digest_socket(void *self, const struct unix_diag_msg *socket, const char *name, size_t size)
+{
+    enum { ESTABLISHED = 1 }; /* TCP_ESTABLISHED */
+    struct digest *digest = self;
+    size_t length = strnlen(name, size);
+    if (is_beneath_any(name, length, digest->trees) &&
+        (socket->udiag_type == SOCK_DGRAM || socket->udiag_state != ESTABLISHED))
+        digest->sum += fnv(fnv(UINT64_C(0xcbf29ce484222325), name, length), &socket->udiag_ino,
+                           sizeof(socket->udiag_ino));
+}
+
+bool unix_sockets_digest(const char *trees, uint64_t *ret_digest)
+{
+    struct digest digest = {.trees = trees};
+    if (!ask_kernel(digest_socket, &digest))
+        return false;
+    *ret_digest = digest.sum;
+    return true;
 }
 
 const char *unix_sockets_next(const char **list)

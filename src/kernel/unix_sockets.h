@@ -18,6 +18,12 @@
  */
 int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *err) must_check;
 
+/*
+ * A number that changes when a socket is opened or closed whose name lies beneath a path of a list; connections to one do not change it.
+ * Uses the stack alone, so that a process can ask while its heap is laid aside. Returns false if the kernel does not answer.
+ */
+bool unix_sockets_digest(const char *trees, uint64_t *ret_digest);
+
 /* Takes the next name of a list; NULL at its end. A name may be relative, to any directory. */
 const char *unix_sockets_next(const char **list);
 

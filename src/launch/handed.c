@@ -27,26 +27,27 @@ static bool keep(struct launched *launched, char letter, int *fd)
     return false;
 }
 
-int launch_take_handed(struct launched *launched, bool waits)
+int launch_take_handed(struct launched *launched, bool waits, struct err *err)
 {
     while (!launched->has_handed_over) {
         struct pollfd ready = {.fd = launched->control_fd, .events = POLLIN};
         int came = poll(&ready, 1, waits ? -1 : 0);
         if (came < 0 && errno == EINTR)
             continue;
-        if (came <= 0)
-            return came;
+        if (came < 0)
+            return err_sys(err, errno, "cannot wait for the sandbox's namespaces");
+        if (came == 0)
+            return 0;
         char letter = '\0';
         auto_fd int fd = -1;
-        if (passing_receive(launched->control_fd, &letter, 1, &fd) != 1) {
-            errno = ESRCH;
-            return -1;
-        }
+        ssize_t got = passing_receive(launched->control_fd, &letter, 1, &fd);
+        if (got == 0 || (got < 0 && errno == ECONNRESET))
+            return 0;
+        if (got < 0)
+            return err_sys(err, errno, "cannot take the sandbox's namespaces");
         launched->has_handed_over = letter == HANDED_ALL && fd < 0;
-        if (!launched->has_handed_over && !keep(launched, letter, &fd)) {
-            errno = EMFILE;
-            return -1;
-        }
+        if (!launched->has_handed_over && !keep(launched, letter, &fd))
+            return err_set(err, "bawn has no descriptor left for the sandbox's namespaces");
     }
     return 1;
 }

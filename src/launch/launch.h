@@ -136,8 +136,8 @@ void launch_begin(const struct launch *launch, struct launched *ret_launched);
 /* Ends a child that is not wanted after all. */
 void launch_abandon(struct launched *launched);
 
-/* Lets go of a child that has ended, or is about to. */
-void launch_release(struct launched *launched);
+/* Lets go of a child that has ended, or is about to. `waits` until its mounts are gone, which takes milliseconds. */
+void launch_release(struct launched *launched, bool waits);
 
 /* Hands the plan to the child that was started ahead; starts one where there is none. */
 int launch_start(const struct launch *launch, struct launched *launched, struct err *err) must_check;
@@ -150,10 +150,9 @@ enum pin_state { PIN_LOST, PIN_MISSING, PIN_AGAIN, PIN_HELD };
 
 /*
  * Takes what process 1 has handed over by now into launched->handed. Waits for all of it, or not at all. Returns 1 when all is
- * there, 0 when some is still to come, -1 with errno: ESRCH where process 1 is gone (its report says why), EMFILE where a descriptor found no
- * room here.
+ * there, and 0 when some is still to come or process 1 is gone, whose report says why.
  */
-int launch_take_handed(struct launched *launched, bool waits);
+int launch_take_handed(struct launched *launched, bool waits, struct err *err) must_check;
 
 /*
  * One look at all pins, in a process of its own. It needs no descriptor that was not made before the command began, and no answer from
@@ -172,6 +171,9 @@ struct repin {
 /* Makes what a look needs, for the plan with its amendments as they are now. */
 int repin_open(const struct launch *launch, struct repin *ret_repin, struct err *err) must_check;
 void repin_close(struct repin *repin);
+
+/* Makes room for paths that were amended since, while no look is under way. Needs no descriptor. */
+int repin_grow(const struct launch *launch, struct repin *repin, struct err *err) must_check;
 
 /*
  * A pin falls when the host replaces the object: begins to pin again what has fallen. The sandbox's namespaces must have been

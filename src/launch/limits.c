@@ -110,9 +110,21 @@ void limits_take_share(const struct rlimit *before)
     }
 }
 
+/*
+ * The kernel counts locked memory in pages, and compares it with the namespace's limit in bytes: only the limit of each process holds. It
+ * was lowered with the others, and must not be raised again inside.
+ */
+static int limit_locked_memory(struct err *err)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
+        return err_sys(err, errno, "cannot read a limit");
+    return limit.rlim_cur == RLIM_INFINITY ? 0 : process_limit(RLIMIT_MEMLOCK, limit.rlim_cur, err);
+}
+
 int limits_set_fixed(struct err *err)
 {
-    if (process_dump_no_core(err) < 0)
+    if (process_dump_no_core(err) < 0 || limit_locked_memory(err) < 0)
         return -1;
     /* With and without a control group: when memory runs out, the kernel ends the sandbox first. */
     auto_fd int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

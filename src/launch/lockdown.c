@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "kernel/exec_notice.h"
 #include "kernel/landlock.h"
 #include "kernel/process.h"
@@ -90,6 +91,37 @@ static bool has_flags(const char *path, unsigned long flags)
     return statvfs(path, &status) == 0 && (status.f_flag & flags) == flags;
 }
 
+/*
+ * Does the path of the private home on the host lead to it? Inside, most of that path lies in the private home, where a
+ * command makes whatever it likes: a directory of that name, a link, one that nobody may enter. But no directory
+ * contains itself, so the private home is found at this path only if the host's files are. (A link in the last place is
+ * not followed. With one before it, the home would need the last name, which has a hash in it.)
+ */
+static bool shows_home_of_host(const struct launch *launch, const struct operation *home)
+{
+    struct stat there, own;
+    bool is_in_home = home && path_is_beneath(launch->home, home->path);
+    auto_fd int fd = open(launch->home, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno != ENOENT && !(is_in_home && (errno == ENOTDIR || errno == ELOOP || errno == EACCES));
+    return !is_in_home || fstat(fd, &there) < 0 || stat(home->path, &own) < 0 ||
+           (there.st_dev == own.st_dev && there.st_ino == own.st_ino);
+}
+
+static int try_home(const struct launch *launch, struct err *err)
+{
+    const struct operation *home = NULL;
+    vec_each (const struct operation, operation, launch->operations) {
+        if (operation->kind == OP_HOME)
+            home = operation;
+    }
+    if (!launch->home || !shows_home_of_host(launch, home))
+        return 0;
+    err_set(err, "self-check failed: %s is visible inside", launch->home);
+    return err_hint(err, "nothing was run; a rule that grants this path must go. Without such a rule, please "
+                         "report this with the output of `uname -a`");
+}
+
 /* Tries the mounts: read-only ones refuse writes, and no path leads to the old root. */
 static int try_mounts(const struct launch *launch, struct err *err)
 {
@@ -109,10 +141,7 @@ static int try_mounts(const struct launch *launch, struct err *err)
                    "what a mount forbids", err) < 0)
             return -1;
     }
-    /* No sandbox shows the path of the private home on the host. */
-    return launch->home ? insist(stat(launch->home, &status) < 0 && errno == ENOENT, "mount",
-                                 "seeing the host's files", err)
-                        : 0;
+    return try_home(launch, err);
 }
 
 /* One forbidden act for each wall. Each must fail with the error that only this wall produces. */

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +26,10 @@
 #include "kernel/process.h"
 #include "launch/inside.h"
 
-enum { TRIES = 16 }; /* the host may be replacing it again this very moment */
+enum {
+    TRIES = 16, /* the host may be replacing it again this very moment */
+    LONGEST_END_MILLISECONDS = 1000,
+};
 
 /* An empty file that nobody may write: who connects to it as to a socket is refused as at the start (launch/root.c). */
 static int open_empty_file(struct err *err)
@@ -123,13 +128,33 @@ static _Noreturn void pin_inside(const struct launch *launch, const struct launc
     _exit(write(repin->done_fd, &one, sizeof(one)) == sizeof(one) ? 0 : 1);
 }
 
+/* Shares memory for the plan with its amendments as they are now. */
+static int share(const struct launch *launch, struct repin *ret_repin, struct err *err)
+{
+    size_t count = amended_count(launch->operations, launch->amendments);
+    void *states = mmap(NULL, shared_size(count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (states == MAP_FAILED)
+        return err_sys(err, errno, "cannot share memory with a child");
+    ret_repin->states = states;
+    ret_repin->count = count;
+    return 0;
+}
+
+int repin_grow(const struct launch *launch, struct repin *repin, struct err *err)
+{
+    struct repin old = *repin;
+    if (old.count == amended_count(launch->operations, launch->amendments))
+        return 0;
+    if (share(launch, repin, err) < 0)
+        return -1;
+    return munmap(old.states, shared_size(old.count));
+}
+
 int repin_open(const struct launch *launch, struct repin *ret_repin, struct err *err)
 {
-    struct repin repin = {.count = amended_count(launch->operations, launch->amendments)};
-    repin.states =
-        mmap(NULL, shared_size(repin.count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (repin.states == MAP_FAILED)
-        return err_sys(err, errno, "cannot share memory with a child");
+    struct repin repin = REPIN_NONE;
+    if (share(launch, &repin, err) < 0)
+        return -1;
     repin.done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (repin.done_fd < 0) {
         int errnum = errno;
@@ -144,7 +169,11 @@ void repin_close(struct repin *repin)
 {
     if (repin->child > 0) {
         kill(repin->child, SIGKILL);
-        waitpid(repin->child, NULL, WNOHANG); /* one that hangs is left to the kernel */
+        /* Until it is gone, it has copies of this process's descriptors, and with them locks that the next run wants. */
+        auto_fd int pid_fd = (int)syscall(SYS_pidfd_open, repin->child, 0);
+        struct pollfd ended = {.fd = pid_fd, .events = POLLIN};
+        poll(&ended, 1, LONGEST_END_MILLISECONDS);
+        waitpid(repin->child, NULL, WNOHANG); /* one that hangs in the kernel is left to it */
     }
     fd_close(repin->done_fd);
     if (repin->states)
@@ -185,8 +214,9 @@ int repin_end(struct repin *repin, bool waits, struct err *err)
 int launch_hide_late(const struct launch *launch, struct launched *launched, size_t first, struct err *err)
 {
     struct repin repin = REPIN_NONE;
-    if (launch_take_handed(launched, true) < 0)
-        return 0; /* process 1 has failed, and reports why */
+    int taken = launch_take_handed(launched, true, err);
+    if (taken <= 0)
+        return taken;
     if (repin_open(launch, &repin, err) < 0)
         return -1;
     int result = repin_begin(launch, launched, &repin, err);

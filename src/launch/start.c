@@ -153,7 +153,7 @@ static struct rlimit raise_descriptor_limit(void)
     return before;
 }
 
-void launch_release(struct launched *launched)
+void launch_release(struct launched *launched, bool waits)
 {
     for (size_t i = 0; i < HANDED_COUNT; i++)
         fd_close(launched->handed[i]);
@@ -162,7 +162,7 @@ void launch_release(struct launched *launched)
         shutdown(launched->control_fd, SHUT_RDWR); /* a child of the supervisor may have it open as well */
         close(launched->control_fd);
     }
-    if (launched->pid > 0 && launched->cgroup.fd >= 0)
+    if (launched->pid > 0 && (waits || launched->cgroup.fd >= 0))
         waitpid(launched->pid, NULL, 0); /* a control group can be removed once no process is in it */
     cgroup_remove(&launched->cgroup);
     if (launched->pid > 0) {
@@ -175,11 +175,9 @@ void launch_release(struct launched *launched)
 
 void launch_abandon(struct launched *launched)
 {
-    if (launched->pid > 0) {
+    if (launched->pid > 0)
         kill(launched->pid, SIGKILL);
-        waitpid(launched->pid, NULL, 0);
-    }
-    launch_release(launched);
+    launch_release(launched, true);
 }
 
 static int explain_clone(int errnum, bool into_cgroup, struct err *err)

@@ -129,7 +129,7 @@ void plan_add_json(const struct plan *plan, const char *const *command, struct b
         json_str(&json, NULL, *command);
     json_close(&json, ']');
     json_str(&json, "agent", policy->agent);
-    json_str(&json, "directory", policy->request.directory);
+    json_str(&json, "directory", policy_start(policy));
     json_str(&json, "home", policy->request.home);
     add_modes(&json, plan);
     add_workspaces(&json, policy);

@@ -88,7 +88,7 @@ static const char *const *skip_runner(const char *const *at, const char *name)
     return at;
 }
 
-/* The file that the caller's shell would run for the command; NULL: none. */
+/* The file that will run for the command, as a shell where it starts would find it; NULL: none. */
 static const struct fs_place *find_command(struct policy *policy, const char *command)
 {
     const struct fs_place *place = NULL;
@@ -97,7 +97,7 @@ static const struct fs_place *find_command(struct policy *policy, const char *co
     for (const char *at = folders ? folders : "", *end;; at = end + 1) {
         end = at + strcspn(at, ":");
         const char *folder = arena_copy(policy->arena, at, (size_t)(end - at));
-        const char *start = path_clean(policy->arena, policy->request.directory, folder);
+        const char *start = path_clean(policy->arena, policy_start(policy), folder);
         if (fs_resolve(policy->request.fs, path_clean(policy->arena, start, command), &place, &ignored) ==
                 0 &&
             place->kind != FILE_MISSING)
@@ -155,7 +155,7 @@ static bool is_installed_in_workspace(const struct policy *policy, const char *p
 {
     static const char *const folders[] = {"node_modules", "node_modules/.bin"};
     struct arena *arena = policy->arena;
-    for (const char *directory = policy->request.directory; policy_in_workspace(policy, directory);
+    for (const char *directory = policy_start(policy); policy_in_workspace(policy, directory);
          directory = path_parent(arena, directory)) {
         for (size_t i = 0; i < array_len(folders); i++) {
             const struct fs_place *place = NULL;

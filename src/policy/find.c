@@ -54,6 +54,14 @@ bool policy_in_workspace(const struct policy *policy, const char *path)
     return false;
 }
 
+const char *policy_start(const struct policy *policy)
+{
+    const char *directory = policy->request.directory;
+    return policy_in_workspace(policy, directory) || policy->workspaces.count == 0
+               ? directory
+               : policy->workspaces.at[0].path;
+}
+
 static void add_workspace(struct policy *policy, struct spot spot, const char *path, const char *chosen_by,
                           struct diags *diags)
 {

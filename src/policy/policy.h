@@ -106,6 +106,9 @@ bool policy_rule_counts(const struct policy *policy, const struct rule *rule);
 /* Does the path lie in a workspace, or is it one? */
 bool policy_in_workspace(const struct policy *policy, const char *path);
 
+/* Where the command starts: in the current directory if that lies in a workspace, else in the first workspace. */
+const char *policy_start(const struct policy *policy);
+
 /* Is it a grant from an untrusted repository? */
 bool policy_rule_awaits_trust(const struct rule *rule);
 

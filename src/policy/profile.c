@@ -79,9 +79,8 @@ static void list_folder(const struct profile_finder *finder, const char *folder,
     for (size_t i = 0; i < entries.count && names->count < MOST_PROFILES; i++) {
         struct arena *arena = finder->fs->arena;
         char *name = arena_printf(arena, "%s%s", prefix, entries.at[i]);
-        size_t size = strlen(name);
-        if (size > strlen(suffix) && strcmp(name + size - strlen(suffix), suffix) == 0) {
-            name[size - strlen(suffix)] = '\0';
+        if (text_ends_with(name, suffix)) {
+            name[strlen(name) - strlen(suffix)] = '\0';
             vec_push(names, name);
         } else if (depth < DEEPEST_FOLDER) {
             list_folder(finder, path_join(arena, folder, entries.at[i]), arena_printf(arena, "%s/", name),

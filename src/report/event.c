@@ -42,6 +42,7 @@ static const struct {
     {"not-checked", EVENT_FILES, "{path}"},
     {"checkpoint", EVENT_FILES, "[not taken: {why}]"},
     {"pruned", 0, "{freed} freed[; {sessions} cannot be undone any more]"},
+    {"forgotten", 0, "{sessions} cannot be undone any more"},
     {"limit", EVENT_DENIED, "{name}[: {killed} killed][: {refused} refused]", "last limit"},
     {"exec", EVENT_EXEC, "{pid}: {arguments}[ ({path})]"},
     {"exit", EVENT_EXEC, "{pid}: {how}"},

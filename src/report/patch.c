@@ -298,3 +298,26 @@ void patch_add_json(const struct patch *patch, const struct change *change, stru
     json_close(json, ']');
     json_close(json, '}');
 }
+
+enum { LINES_SHOWN = 40 };
+
+void conflict_add(struct buf *out, const struct style *style, const char *clashes)
+{
+    static const char *const marks[] = {"<<<<<<<", "|||||||", "=======", ">>>>>>>"};
+    size_t lines = 0;
+    for (const char *at = clashes, *end; *at; at = *end ? end + 1 : end) {
+        end = strchrnul(at, '\n');
+        if (++lines > LINES_SHOWN)
+            continue;
+        bool is_mark = false;
+        for (size_t i = 0; i < array_len(marks); i++)
+            is_mark |= text_starts_with(at, marks[i]);
+        buf_add_str(out, "      ");
+        buf_add_str(out, is_mark && style->colours ? "\033[2m" : "");
+        text_add_printable(out, at, (size_t)(end - at));
+        buf_add_str(out, is_mark && style->colours ? "\033[0m" : "");
+        buf_add_char(out, '\n');
+    }
+    if (lines > LINES_SHOWN)
+        buf_printf(out, "      and %zu lines more\n", lines - LINES_SHOWN);
+}

@@ -34,3 +34,6 @@ void patch_add_json(const struct patch *patch, const struct change *change, stru
 
 /* One letter for a list: M, A, D, R or T. */
 char patch_letter(const struct change *change);
+
+/* Adds the clashing lines for a person to read: yours, the base, the session's. */
+void conflict_add(struct buf *out, const struct style *style, const char *clashes);

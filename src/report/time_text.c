@@ -24,6 +24,17 @@ bool duration_parse(const char *text, uint64_t *ret_seconds)
     return false;
 }
 
+/* "20m" or "20m ago". */
+static bool parse_age(const char *text, uint64_t *ret_seconds)
+{
+    char age[32] = "";
+    size_t size = strcspn(text, " ");
+    if (size >= sizeof(age) || (text[size] && strcmp(text + size, " ago") != 0))
+        return false;
+    memcpy(age, text, size);
+    return duration_parse(age, ret_seconds);
+}
+
 /* Takes a number of exactly this many digits, between `least` and `most`. */
 static bool take_digits(const char **at, int digits, int least, int most, int *ret_number)
 {
@@ -55,14 +66,15 @@ static bool take_time(const char **at, struct tm *parts)
     return !take_char(at, ':') || take_digits(at, 2, 0, 59, &parts->tm_sec);
 }
 
-/* "2026-11-15T04:45". Refuses a day that the month does not have. */
+/* "2026-11-15T04:45" or "2026-11-15 04:45". Refuses a day that the month does not have. */
 static bool parse_date(const char *text, time_t *ret_time)
 {
     struct tm parts = {.tm_isdst = -1};
     int year, month;
     if (!take_digits(&text, 4, 1970, 9999, &year) || !take_char(&text, '-') ||
         !take_digits(&text, 2, 1, 12, &month) || !take_char(&text, '-') ||
-        !take_digits(&text, 2, 1, 31, &parts.tm_mday) || !take_char(&text, 'T') || !take_time(&text, &parts))
+        !take_digits(&text, 2, 1, 31, &parts.tm_mday) || (!take_char(&text, 'T') && !take_char(&text, ' ')) ||
+        !take_time(&text, &parts))
         return false;
     bool is_utc = take_char(&text, 'Z');
     if (*text)
@@ -93,7 +105,7 @@ static bool parse_time(const char *text, time_t now, time_t *ret_time)
 bool time_parse(const char *text, time_t now, time_t *ret_time)
 {
     uint64_t seconds;
-    if (duration_parse(text, &seconds)) {
+    if (parse_age(text, &seconds)) {
         *ret_time = now - (time_t)seconds;
         return true;
     }

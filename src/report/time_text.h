@@ -14,8 +14,8 @@ bool duration_parse(const char *text, uint64_t *ret_seconds);
  * A time in the past, in one of three forms:
  *
  *   04:45              the last time that the clock here showed it
- *   2026-11-15T04:45   in local time, or in UTC with a Z at the end
- *   20m                that long before `now`
+ *   2026-11-15T04:45   in local time, or in UTC with a Z at the end; a space may take the place of the T
+ *   20m, 20m ago       that long before `now`
  *
  * The first two may have seconds. Without seconds they mean the end of that minute.
  */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/map.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "git/objects.h"
@@ -108,26 +107,13 @@ static int write_objects(struct looking *looking, int came_fd, struct err *err)
             continue;
         if (write_object(looking, came_fd, path, file, err) < 0)
             return -1;
-        size_t size = strlen(path);
-        if (text_starts_with(path, "objects/pack/") && size > 4 && strcmp(path + size - 4, ".idx") == 0)
+        if (text_starts_with(path, "objects/pack/") && text_ends_with(path, ".idx"))
             vec_push(&looking->packs, path + strlen("objects/pack/"));
     }
     return 0;
 }
 
 /* --- the look ----------------------------------------------------------------------------------------------------- */
-
-static bool has_new_position(const struct looking *looking)
-{
-    struct map known = {0};
-    bool has_new = false;
-    vec_each (const struct git_ref, ref, &looking->before.list)
-        *map_at(&known, ref->at.digits, strlen(ref->at.digits)) = &known;
-    vec_each (const struct git_ref, ref, &looking->after.list)
-        has_new |= !map_get(&known, ref->at.digits, strlen(ref->at.digits));
-    map_free(&known);
-    return has_new;
-}
 
 static int ask(struct looking *looking, struct new_commits *ret_found, struct err *err)
 {
@@ -157,12 +143,6 @@ static int ask(struct looking *looking, struct new_commits *ret_found, struct er
                                             .packs = looking->packs.at,
                                             .pack_count = looking->packs.count};
     new_commits_find(&question, ret_found);
-    for (size_t i = 0, count = ret_found->damaged.count; i < count; i++) {
-        const char *file = ret_found->damaged.at[i];
-        if (text_starts_with(file, "pack/")) /* named by its index */
-            vec_push(&ret_found->damaged,
-                     arena_printf(arena, "%.*s.pack", (int)(strlen(file) - strlen(".idx")), file));
-    }
     return 0;
 }
 
@@ -175,7 +155,7 @@ static int look(struct looking *looking, struct arrivals *ret_arrivals, struct e
     if (!looking->after.list.count)
         return 0;
     git_refs_read(git_dir, always, looking->arena, &looking->before);
-    if (!has_new_position(looking))
+    if (!new_commits_has_new(&looking->before, &looking->after))
         return 0;
     ret_arrivals->are_asked_for = true;
     int result = ask(looking, &ret_arrivals->found, err);

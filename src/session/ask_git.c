@@ -25,6 +25,7 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
     struct loop loop = {0};
     struct tripwires tripwires = TRIPWIRES_NONE; /* bawn's own call of git needs no tripwires */
     struct launched launched = LAUNCHED_NONE;
+    struct standstill standstill = {.launched = &launched};
     struct err err = {0};
     struct outcome outcome = {.status = EXIT_REFUSED};
     if (load_plan(&quiet, &request, &loaded) != 0)
@@ -41,7 +42,7 @@ static int run_alone(const struct git_asker *asker, const struct git_errand *err
                             .own_group = true,
                             .seconds = errand->seconds};
     if (launch_start(&launch, &launched, &err) < 0 ||
-        supervise(&launch, &launched, &loop, &tripwires, &outcome, &err) < 0)
+        supervise(&launch, &launched, &loop, &standstill, &tripwires, &outcome, &err) < 0)
         return EXIT_REFUSED;
     return outcome.status;
 }

@@ -26,11 +26,8 @@ const char *branch_worktree_name(struct arena *arena, const char *name)
     return slug;
 }
 
-/*
- * The path of the worktree. It is computed and not read from the repository, which a command may have written. It leads through no
- * symlink, so that git inside and bawn outside mean the same folder.
- */
-static const char *tree_of(struct arena *arena, const char *state, const char *workspace, const char *name)
+/* It leads through no symlink, so that git inside and bawn outside mean the same folder. */
+const char *branch_tree(struct arena *arena, const char *state, const char *workspace, const char *name)
 {
     return arena_printf(arena, "%s/bawn/branches/%s/%s/%s", directories_resolve(arena, state),
                         workspace_slug(arena, workspace), branch_worktree_name(arena, name),
@@ -102,7 +99,7 @@ static int locate(const struct caller *caller, const struct run_request *request
         *ret_branch = (struct branch){
             .name = request->branch,
             .workspace = arena_str(arena, workspace->path),
-            .tree = tree_of(arena, loaded.request.starts[START_STATE], workspace->path, request->branch),
+            .tree = branch_tree(arena, loaded.request.starts[START_STATE], workspace->path, request->branch),
             .admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, request->branch)),
         };
     }
@@ -312,7 +309,7 @@ static int remove_inside(void *context, struct err *err)
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
 {
     const char *admin = arena_printf(arena, ".git/worktrees/%s", branch_worktree_name(arena, record->of));
-    const char *tree = tree_of(arena, state, record->workspace, record->of);
+    const char *tree = branch_tree(arena, state, record->workspace, record->of);
     auto_fd int top_fd = open_absolute(record->workspace, O_RDONLY | O_DIRECTORY);
     if (top_fd < 0)
         return err_sys(err, errno, "cannot find the repository of the branch %s", record->of);

@@ -24,6 +24,22 @@ struct branch {
 int branch_open(const struct caller *caller, const struct run_request *request, struct launch *launch,
                 struct arena *arena, struct branch *ret_branch);
 
+/* The path of the worktree of a branch. It is computed and not read from the repository, which a command may have written. */
+const char *branch_tree(struct arena *arena, const char *state, const char *workspace, const char *name);
+
+/* Two commits of a repository that a command may have written, to be compared. */
+struct commit_range {
+    const char *work_tree;
+    const char *from, *to; /* object names, in digits */
+    const char *form;      /* "--patch", "--stat", "--name-only" */
+    const char *session;   /* its folder, for git's home */
+    int session_fd;
+};
+
+/* What git prints of the difference, in a sandbox and without running what the repository configures. Returns -1 if git fails. */
+int commits_compare(const struct caller *caller, const struct commit_range *range, struct arena *arena,
+                    struct buf *ret_text) must_check;
+
 /* Removes the worktree of a session with --branch; the branch stays. */
 int branch_remove(struct arena *arena, const char *state, const struct record *record, struct err *err)
     must_check;

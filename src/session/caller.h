@@ -28,6 +28,7 @@ struct speaker {
     const void *context; /* of the implementation */
     bool is_read;        /* a person reads on a terminal: report results as well as problems */
     bool can_answer;     /* the person can be asked */
+    bool is_quiet;       /* problems alone are wanted: --quiet, --json */
     bool has_colours;
     void (*say)(const struct speaker *speaker, const char *message, const char *hint); /* hint may be NULL */
     void (*show)(const struct speaker *speaker, const struct buf *text); /* prints the text unchanged */

@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "base/style.h"
+#include "hold/stub.h"
 #include "policy/decide.h"
 #include "session/caller.h"
 #include "workspace/checkpoint.h"
@@ -12,6 +13,26 @@
 #include "workspace/snapshot.h"
 
 enum { MOST_MILLISECONDS = 30 * 1000, SKIP_LIST_LARGEST = 64 * 1024 };
+
+struct stub_list {
+    struct arena *arena;
+    own_file_list *files;
+};
+
+static void add_stub(void *self, const char *path, uint64_t device, uint64_t inode)
+{
+    struct stub_list *list = self;
+    vec_push(list->files, (struct own_file){arena_str(list->arena, path), device, inode});
+}
+
+/* Stubs are bawn's own: neither of this run nor of another at the same time do they count as a change. */
+static void add_stubs(void *loaded_now, own_file_list *files)
+{
+    const struct loaded *loaded = loaded_now;
+    struct arena *arena = loaded->policy.arena;
+    struct stub_list list = {arena, files};
+    stubs_each(stubs_in(arena, loaded->request.starts[START_STATE]).folder, add_stub, &list);
+}
 
 int capture_snapshot(const struct capture *capture, const struct captured_tree *tree,
                      struct progress *progress, struct tree *ret_tree, struct err *err)
@@ -31,6 +52,8 @@ int capture_snapshot(const struct capture *capture, const struct captured_tree *
         .folder_fd = has_begun ? -1 : tree->session.folder_fd,
         .name = "start",
         .progress = progress,
+        .add_own_files = add_stubs,
+        .context = (void *)loaded,
     };
     int result = snapshot_take(&request, ret_tree, err);
     skips_free(&skips);
@@ -363,35 +386,6 @@ int capture_add_places(const struct hold *hold, const struct capture *capture, s
 
 /* --- during the run ----------------------------------------------------------------------------------------------- */
 
-/* The path of a stub relative to the tree; NULL for other operations, and for files that existed at the start. */
-static const char *stub_in(const struct captured_tree *tree, const struct operation *operation)
-{
-    const char *workspace = tree->record.workspace;
-    if (operation->kind != OP_FREEZE || !path_is_beneath(operation->path, workspace) ||
-        strcmp(operation->path, workspace) == 0)
-        return NULL;
-    const char *path = operation->path + strlen(workspace) + (strcmp(workspace, "/") != 0);
-    return tree_find(&tree->start, path) ? NULL : path;
-}
-
-/* Stubs exist only while the command runs, so a checkpoint must not contain them. */
-static void leave_out_stubs(const struct operations *operations, const struct captured_tree *tree,
-                            struct tree *now)
-{
-    for (size_t i = 0; i < operations->count; i++) {
-        const char *stub = stub_in(tree, &operations->at[i]);
-        size_t size = stub ? strlen(stub) : 0, count = 0;
-        for (size_t j = 0; stub && j < now->entries.count; j++) {
-            const char *path = now->entries.at[j].path;
-            bool is_stub = strncmp(path, stub, size) == 0 && (path[size] == '\0' || path[size] == '/');
-            if (!is_stub)
-                now->entries.at[count++] = now->entries.at[j];
-        }
-        if (stub)
-            now->entries.count = count;
-    }
-}
-
 int capture_checkpoint(const struct capture *capture, struct err *err)
 {
     int changed = 0;
@@ -404,7 +398,6 @@ int capture_checkpoint(const struct capture *capture, struct err *err)
             return -1;
         if (now.is_partial)
             return err_set(err, "there is more in %s than can be looked through", tree->record.workspace);
-        leave_out_stubs(&capture->loaded->plan.operations, tree, &now);
         int result = checkpoint_save(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;

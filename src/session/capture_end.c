@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/style.h"
 #include "content/store.h"
 #include "hold/flags.h"
 #include "session/branch.h"
@@ -97,18 +98,24 @@ static int finish(const struct capture *capture, struct captured_tree *tree, str
                                             : record_aside(capture, tree, err);
 }
 
-static void say_branch(const struct caller *caller, struct arena *arena, const struct captured_tree *tree)
+static void say_branch(const struct caller *caller, const struct loaded *loaded,
+                       const struct captured_tree *tree)
 {
+    struct arena *arena = loaded->policy.arena;
     const struct record *record = &tree->record;
+    const struct style style = {.home = loaded->request.home};
+    const char *folder =
+        branch_tree(arena, loaded->request.starts[START_STATE], record->workspace, record->of);
     if (record->state == STATE_WAITING)
         caller_say(caller,
                    arena_printf(arena, "what was committed on the branch %s waits: %s", record->of,
                                 tree->breaks ? tree->breaks : "somebody else has moved it"),
                    arena_printf(arena, "`bawn review %s` walks through it", record->name));
-    else if (caller->speaker->is_read)
+    else if (!caller->speaker->is_quiet)
         caller_say(caller,
-                   arena_printf(arena, "%s is on the branch %s", record->changes ? "the work" : "nothing new",
-                                record->of),
+                   arena_printf(arena, "%s is on the branch %s, in %s",
+                                record->changes ? "the work" : "nothing new", record->of,
+                                style_path(&style, arena, folder)),
                    arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
                                 record->of, record->name));
 }
@@ -118,7 +125,7 @@ static void say_changes(const struct caller *caller, struct arena *arena, const 
     const struct record *record = &tree->record;
     bool waits = record->mode == RECORD_REVIEW;
     const char *named = arena_printf(arena, " %s", record->name);
-    if (record->changes && caller->speaker->is_read)
+    if (record->changes && (caller->speaker->is_read || (waits && !caller->speaker->is_quiet)))
         caller_say(caller,
                    arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
                                 record->changes == 1 ? "" : "s",
@@ -174,7 +181,7 @@ struct capture_result capture_end(struct capture *capture, struct flags *flags)
         if (!is_done)
             say_unfinished(caller, arena, tree, &err);
         else if (tree->is_on && *tree->record.of)
-            say_branch(caller, arena, tree);
+            say_branch(caller, capture->loaded, tree);
         else if (tree->is_on && tree->is_own)
             say_changes(caller, arena, tree);
         if (tree->is_on && !tree->is_own && !*tree->record.of) {

@@ -85,13 +85,13 @@ int pruning_run(const struct caller *caller, const struct loaded *loaded, const 
     return result;
 }
 
-const char *pruned_names(struct arena *arena, const struct pruned *pruned)
+const char *pruned_names(struct arena *arena, const name_list *sessions)
 {
     enum { MOST_NAMED = 4 };
     auto_buf struct buf out = {0};
-    size_t count = pruned->sessions.count;
+    size_t count = sessions->count;
     for (size_t i = 0; i < count && i < MOST_NAMED; i++)
-        buf_printf(&out, "%s%s", i ? ", " : "", pruned->sessions.at[i]);
+        buf_printf(&out, "%s%s", i ? ", " : "", sessions->at[i]);
     if (count > MOST_NAMED)
         buf_printf(&out, " and %zu more", count - MOST_NAMED);
     return arena_str(arena, buf_text(&out));
@@ -100,7 +100,7 @@ const char *pruned_names(struct arena *arena, const struct pruned *pruned)
 static void tell(const struct caller *caller, struct arena *arena, struct session *session,
                  const struct pruned *pruned)
 {
-    const char *names = pruned_names(arena, pruned), *size = size_text(arena, pruned->bytes);
+    const char *names = pruned_names(arena, &pruned->sessions), *size = size_text(arena, pruned->bytes);
     if (pruned->sessions.count == 0 && pruned->bytes == 0)
         return;
     journal_event(&session->journal, "pruned", "sessions", names, "freed", size);
@@ -110,6 +110,28 @@ static void tell(const struct caller *caller, struct arena *arena, struct sessio
                                 "old snapshots were let go (%s freed), so that %s cannot be undone any more",
                                 size, names),
                    "~/.config/bawn/snapshot-keep says how many are kept");
+}
+
+void pruning_by_count(const struct caller *caller, const struct loaded *loaded, struct session *session)
+{
+    enum { UNDOABLE_MOST = 50 };
+    const struct policy *policy = &loaded->policy;
+    if (!session->tidies_up)
+        return;
+    auto_fd int sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    auto_vec name_list forgotten = {0};
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        if (sessions_fd >= 0)
+            record_trim(sessions_fd, policy->arena, workspace->path, UNDOABLE_MOST, &forgotten);
+    }
+    if (forgotten.count == 0)
+        return;
+    const char *names = pruned_names(policy->arena, &forgotten);
+    journal_event(&session->journal, "forgotten", "sessions", names);
+    if (caller->speaker->is_read)
+        caller_say(
+            caller, arena_printf(policy->arena, "%s cannot be undone any more", names),
+            arena_printf(policy->arena, "the latest %d sessions of a workspace are kept", UNDOABLE_MOST));
 }
 
 void pruning_at_end(const struct caller *caller, const struct loaded *loaded, const char *store,

@@ -20,7 +20,10 @@ int pruning_run(const struct caller *caller, const struct loaded *loaded, const 
                 int sessions_fd, bool is_thorough, struct pruned *ret_pruned, struct err *err) must_check;
 
 /* "my-app-1, my-app-2 and 3 more" */
-const char *pruned_names(struct arena *arena, const struct pruned *pruned);
+const char *pruned_names(struct arena *arena, const name_list *sessions);
+
+/* At the end of a run, now and then: forgets the oldest sessions of its workspace if there are too many, and says which. */
+void pruning_by_count(const struct caller *caller, const struct loaded *loaded, struct session *session);
 
 /* At the end of a run with a record. Prunes by age now and then, and by size whenever the limit is exceeded. */
 void pruning_at_end(const struct caller *caller, const struct loaded *loaded, const char *store,

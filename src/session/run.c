@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "base/text.h"
 #include "home/home.h"
 #include "kernel/process.h"
 #include "policy/decide.h"
@@ -121,7 +122,7 @@ static void fill_launch(struct run *run)
     launch->operations = &loaded->plan.operations;
     launch->policy = loaded->request.full_access ? NULL : policy_for_inside(loaded);
     launch->environment = command_environment(&run->caller, loaded, launch->policy != NULL);
-    launch->directory = loaded->request.directory;
+    launch->directory = policy_start(&loaded->policy);
     launch->git_config = git_settings(&loaded->policy);
     briefing_add(&loaded->plan, run->request.review || run->request.discard, &run->briefing);
     launch->briefing = buf_text(&run->briefing);
@@ -153,13 +154,15 @@ static void carry_out_plan(struct run *run)
     block_ending_signals(&run->signals);
     run->has_signals = true;
     if (prepared == 0) {
-        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.tripwires, &outcome, &err);
+        prepared = supervise(&run->launch, &run->launched, &run->loop, &run->guard.standstill,
+                             &run->guard.tripwires, &outcome, &err);
         trace_point(trace, "outside", "the command has ended");
     }
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);
-    launch_release(&run->launched);
+    launch_release(&run->launched,
+                   run->home.seeds_fd >= 0); /* its mounts have their layers until it is gone */
     run_end(run, outcome);
     run->is_interrupted = outcome.is_interrupted;
 }
@@ -205,6 +208,12 @@ static void begin_child(struct run *run)
     trace_point(run->caller.trace, "outside", "the child is started");
 }
 
+/* Inside bawn, its filter refuses the namespaces of a second one, also with --nested. */
+static bool is_inside_bawn(const struct caller *caller)
+{
+    return text_equal(caller_variable(caller, "BAWN"), "1") && process_is_filtered();
+}
+
 void run_command(const struct caller *caller, const struct run_request *request, struct run *ret_run)
 {
     struct run *run = ret_run;
@@ -212,6 +221,12 @@ void run_command(const struct caller *caller, const struct run_request *request,
     run->result.summary.status = EXIT_REFUSED;
     run->launch.own_arguments = *request->typed;
     run->launch.own_arguments_size = size_of_typed(request);
+    if (is_inside_bawn(caller)) {
+        caller_say(caller, "already inside bawn, which makes no second sandbox",
+                   "run the command without bawn in front: the sandbox around this one holds it too. Whoever "
+                   "needs other rules starts bawn outside");
+        return;
+    }
     int status = request->branch ? enter_branch(run) : 0;
     if (status) {
         run->result.summary.status = status;

@@ -93,7 +93,7 @@ void run_journal_plan(struct run *run)
     hash_plan(&loaded->plan, plan);
     uname(&machine);
     journal_event(journal, "plan", "arguments", command_text(arena, run->request.command), "directory",
-                  loaded->request.directory, "agent", loaded->policy.agent ? loaded->policy.agent : "",
+                  policy_start(&loaded->policy), "agent", loaded->policy.agent ? loaded->policy.agent : "",
                   "mode", mode_of(&run->request), "net", net_of(&loaded->plan), "walls",
                   walls_of(arena, &loaded->plan), "policy", policy, "plan", plan, "bawn", BAWN_VERSION,
                   "kernel", arena_printf(arena, "%s %s", machine.release, machine.machine));
@@ -117,7 +117,6 @@ void run_journal_limits(struct run *run, const struct outcome *outcome)
 
 void run_retire_sessions(struct run *run)
 {
-    enum { UNDOABLE_MOST = 50 };
     const struct policy *policy = &run->loaded.policy;
     const struct session *session = &run->session;
     const struct rule *limit = decide_limit(policy, LIMIT_JOURNALS, NULL).decides;
@@ -128,7 +127,6 @@ void run_retire_sessions(struct run *run)
     auto_fd int sessions_fd = openat(session->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (sessions_fd < 0)
         return;
-    record_trim(sessions_fd, UNDOABLE_MOST);
     sessions_retire(policy->arena, sessions_fd, limit ? limit->limit.most : UINT64_MAX, &retired);
     if (retired.sessions)
         journal_event(&run->session.journal, "let go", "sessions",

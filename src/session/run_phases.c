@@ -18,6 +18,7 @@
 #include "report/messages.h"
 #include "session/hook.h"
 #include "session/later.h"
+#include "session/pruning.h"
 #include "session/run_parts.h"
 
 /* If the session has no folder, the run goes on without a journal, and the user is told. */
@@ -266,8 +267,11 @@ int run_start(struct run *run, struct err *err)
     network_watch(&run->network, &run->launched, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;
-    if (run->launch.log_exec &&
-        launch_take_handed(&run->launched, true) > 0) /* else the child reports why it failed */
+    /* Without the listener, whatever the command executes would wait for ever. */
+    int taken = run->launch.log_exec ? launch_take_handed(&run->launched, true, err) : 0;
+    if (taken < 0)
+        return -1;
+    if (taken > 0)
         execs_begin(&run->execs, fd_take(&run->launched.handed[HANDED_LISTENER]),
                     command_text(run->loaded.policy.arena, run->request.command), &run->session.journal,
                     &run->loop);
@@ -352,6 +356,7 @@ void run_end(struct run *run, struct outcome outcome)
     end_home(run, &result->left);
     if (run->request.wants_changes)
         changed_find(&run->loaded, run->session.folder_fd, &result->changed);
+    pruning_by_count(&run->caller, &run->loaded, &run->session);
     run_retire_sessions(run);
     run_journal_end(run, &outcome, result->summary.milliseconds, result->changed.count);
     if (captured.is_unfinished)

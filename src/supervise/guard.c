@@ -8,8 +8,30 @@
 
 #include "base/fd.h"
 #include "base/timespec.h"
+#include "kernel/unix_sockets.h"
 
 enum { BEGIN_MILLISECONDS = 50 };
+
+/* Is called while the heap is on the disk: the guard lies on the stack. A kernel that does not answer may have others. */
+static bool has_other_sockets(void *self)
+{
+    struct guard *guard = self;
+    uint64_t digest;
+    if (!unix_sockets_digest(guard->open_trees, &digest))
+        return true;
+    bool are_others = digest != guard->sockets;
+    guard->sockets = digest;
+    return are_others;
+}
+
+static int hide_sockets(void *self, short events not_used, struct err *err)
+{
+    struct guard *guard = self;
+    if (pins_can_hide(&guard->pins))
+        return hold_hide_opened(&guard->hold, guard->began_at) ? pins_check(&guard->pins, err) : 0;
+    hold_name_opened(&guard->hold, guard->began_at);
+    return 0;
+}
 
 static int time_has_come(void *self, short events not_used, struct err *err)
 {
@@ -17,14 +39,16 @@ static int time_has_come(void *self, short events not_used, struct err *err)
     uint64_t expirations;
     if (read(guard->timer_fd, &expirations, sizeof(expirations)) < 0)
         return 0;
-    int taken = launch_take_handed(guard->pins.launched, false);
-    if (taken < 0 && errno != ESRCH)
-        return err_set(err, "bawn has no descriptor left for the sandbox's namespaces: the run was ended");
+    int taken = launch_take_handed(guard->pins.launched, false, err);
     if (taken <= 0)
-        return 0;
+        return taken;
     loop_remove(guard->loop, guard->timer_fd);
     if (pins_begin(&guard->pins, guard->loop, err) < 0)
         return -1;
+    if (hold_can_tell_opened(&guard->hold)) {
+        hold_list_open_trees(&guard->hold, guard->open_trees, sizeof(guard->open_trees));
+        guard->loop->look = (struct loop_look){has_other_sockets, hide_sockets, guard};
+    }
     return watch_begin(&guard->watch, guard->loop, err);
 }
 
@@ -35,8 +59,14 @@ int guard_begin(struct guard *guard, const struct launch *launch, struct launche
                               .it_interval = {.tv_nsec = BEGIN_MILLISECONDS * 1000000L}};
     guard->loop = loop;
     clock_gettime(CLOCK_REALTIME_COARSE, &guard->began_at);
-    guard->pins = (struct pins){&guard->hold,       launch,         launched,
-                                .mountinfo_fd = -1, .timer_fd = -1, .repin = REPIN_NONE};
+    guard->standstill = (struct standstill){.launched = launched};
+    guard->pins = (struct pins){&guard->hold,
+                                launch,
+                                launched,
+                                .mountinfo_fd = -1,
+                                .timer_fd = -1,
+                                .repin = REPIN_NONE,
+                                .standstill = &guard->standstill};
     guard->watch =
         (struct watch){&guard->hold, &guard->pins, &guard->tripwires, .inotify_fd = -1, .timer_fd = -1};
     guard->tripwires = TRIPWIRES_NONE;
@@ -67,9 +97,10 @@ void guard_end(struct guard *guard)
 {
     if (!guard->pins.launched)
         return; /* the run was refused before there was anything to guard */
-    if (has_lasted(guard))
-        hold_name_opened_sockets(&guard->hold, guard->began_at);
+    if (has_lasted(guard) && hold_can_tell_opened(&guard->hold))
+        hold_name_opened(&guard->hold, guard->began_at);
     pins_close(&guard->pins);
+    vec_free(&guard->standstill.stopped);
     watch_close(&guard->watch);
     fd_close(guard->timer_fd);
     hold_end(&guard->hold);

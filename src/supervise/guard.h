@@ -3,6 +3,8 @@
  *
  * Pins and names are watched only from a moment after the start. Until the walls are up mounts come and go, most commands end
  * soon, and ending a watch costs the kernel milliseconds. Earlier changes are found then, or at the end.
+ *
+ * The host's sockets are no file that could be watched: twice a second the kernel is asked whether there are others (hold/opened.c).
  */
 #pragma once
 
@@ -12,6 +14,7 @@
 
 struct guard {
     struct hold hold;
+    struct standstill standstill;
     struct pins pins;
     struct watch watch;
     struct tripwires tripwires;
@@ -19,6 +22,8 @@ struct guard {
     struct loop *loop;
     int timer_fd;
     struct timespec began_at; /* as the kernel dates files */
+    uint64_t sockets;         /* the digest of the host's in these trees, when they were looked at last */
+    char open_trees[4096];
 };
 
 /* Before the launch; `launched` is filled in afterwards. The guard must not move until its end. */

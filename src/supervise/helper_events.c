@@ -64,13 +64,26 @@ void helper_confirm(struct network *network, unsigned number, const char *proble
     }
 }
 
+/* The port that a program means by a name, as text. A question for a name has no port in it, and `bawn allow HOST` opens 443 alone, which
+   would not help these programs. "" for all others. The sandbox chose the program's name: it decides nothing but this advice. */
+static const char *usual_port(const char *program)
+{
+    static const struct {
+        const char *program, *port;
+    } usual[] = {{"ssh", "22"}, {"sftp", "22"}, {"psql", "5432"}, {"mysql", "3306"}, {"redis-cli", "6379"}};
+    for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++) {
+        if (strcmp(program, usual[i].program) == 0)
+            return usual[i].port;
+    }
+    return "";
+}
+
 /* A name that is not on the list was asked for. The helper answers it only after the asking process has been looked up. */
 static void take_question(struct network *network, const char *host, const char *protocol, const char *port)
 {
     static const char why[] = "is not on the list of hosts";
     uint16_t number;
-    struct holder holder;
-    helper_note_refused(network, host, "", why);
+    struct holder holder = {0};
     if (network->inside > 0 && network->looked_at++ < MOST_LOOKED_AT && port_parse(port, &number) &&
         holder_find(network->inside, strcmp(protocol, "tcp") == 0, number, &holder)) {
         char pid[16];
@@ -80,6 +93,7 @@ static void take_question(struct network *network, const char *host, const char 
     } else {
         journal_event(network->journal, "refused", "host", host, "port", "0", "why", why);
     }
+    helper_note_refused(network, host, usual_port(holder.program), why);
     char answer[LONGEST_LINE];
     struct err ignored; /* the program asks again, and is answered then */
     snprintf(answer, sizeof(answer), "answer %s", host);

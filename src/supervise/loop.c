@@ -20,8 +20,8 @@
  *
  * Invariants.
  *
- *   1. Between rest_begin() and rest_end() nothing reads or writes the heap: no callback, no allocation. The list for poll()
- *      lies on the heap, so a copy on the stack is used.
+ *   1. Between rest_begin() and rest_end() nothing reads or writes the heap: no callback but loop->look, no allocation. The list
+ *      for poll() lies on the heap, so a copy on the stack is used. The loop itself lies on the stack.
  *   2. Every page is written before the first one is released. A failure up to then leaves memory as it was.
  *   3. Every page is back before a source is called. No address changes, so sources need not know of the sleep.
  *   4. The file has no name and is encrypted with a key that is on the stack alone and new each time: the heap may hold values
@@ -64,8 +64,44 @@ static void drop_removed(struct loop *loop)
     loop->sources.count = kept;
 }
 
+/* Returns whether it is time to look, and the milliseconds until then. */
+static bool is_time_to_look(struct loop_look *look, int *ret_milliseconds)
+{
+    enum { LOOK_MILLISECONDS = 500, NANOSECONDS = 1000000 };
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t passed = timespec_between(look->last, now) / NANOSECONDS;
+    bool is_time = passed >= LOOK_MILLISECONDS;
+    if (is_time)
+        look->last = now;
+    *ret_milliseconds = is_time ? LOOK_MILLISECONDS : LOOK_MILLISECONDS - (int)passed;
+    return is_time;
+}
+
+/* As poll(), and looks meanwhile. Returns 0 with *ret_has_changed as soon as a look says so. A patience of -1 has no end. */
+static int poll_looking(struct loop_look *look, struct pollfd *ready, size_t count, int patience,
+                        bool *ret_has_changed)
+{
+    *ret_has_changed = false;
+    if (!look->look)
+        return poll(ready, count, patience);
+    for (;;) {
+        int slice;
+        if (is_time_to_look(look, &slice) && look->look(look->self)) {
+            *ret_has_changed = true;
+            int got = poll(ready, count, 0);
+            return got < 0 ? 0 : got; /* a signal must not make the caller forget the change */
+        }
+        bool is_last = patience >= 0 && patience <= slice;
+        int got = poll(ready, count, is_last ? patience : slice);
+        if (got != 0 || is_last)
+            return got;
+        patience -= patience < 0 ? 0 : slice;
+    }
+}
+
 /* RESTING. Returns false, and has changed nothing, where that is not possible. */
-static bool wait_at_rest(const struct loop *loop, struct pollfd *ready, size_t count)
+static bool wait_at_rest(struct loop *loop, struct pollfd *ready, size_t count, bool *ret_has_changed)
 {
     enum { MOST = 64 };
     struct pollfd watched[MOST];
@@ -76,21 +112,21 @@ static bool wait_at_rest(const struct loop *loop, struct pollfd *ready, size_t c
     if (!rest_begin(&rest, loop->rest_folder_fd, loop->heap, sbrk(0)))
         return false;
     rest_let_stack_go();
-    while (poll(watched, count, -1) < 0 && errno == EINTR) {
+    while (poll_looking(&loop->look, watched, count, -1, ret_has_changed) < 0 && errno == EINTR) {
     }
     rest_end(&rest);
     memcpy(ready, watched, count * sizeof(*ready));
     return true;
 }
 
-static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count)
+static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count, bool *ret_has_changed)
 {
     enum { LONGEST_PATIENCE = 1000 * 1000 };
-    int got = poll(ready, count, loop->patience);
-    if (got != 0)
+    int got = poll_looking(&loop->look, ready, count, loop->patience, ret_has_changed);
+    if (got != 0 || *ret_has_changed)
         return got;
     malloc_trim(0);
-    bool may_again = wait_at_rest(loop, ready, count) && loop->patience < LONGEST_PATIENCE;
+    bool may_again = wait_at_rest(loop, ready, count, ret_has_changed) && loop->patience < LONGEST_PATIENCE;
     loop->patience = may_again ? 2 * loop->patience : -1;
     return 0;
 }
@@ -98,11 +134,12 @@ static int wait_for_any(struct loop *loop, struct pollfd *ready, size_t count)
 static int run_once(struct loop *loop, struct pollfd *ready, struct err *err)
 {
     size_t count = loop->sources.count;
+    bool has_changed;
     for (size_t i = 0; i < count; i++)
         ready[i] = (struct pollfd){.fd = loop->sources.at[i].fd, .events = loop->sources.at[i].events};
-    if (wait_for_any(loop, ready, count) < 0)
+    if (wait_for_any(loop, ready, count, &has_changed) < 0)
         return errno == EINTR ? 0 : err_sys(err, errno, "cannot wait for the command");
-    int result = 0;
+    int result = has_changed ? loop->look.changed(loop->look.self, 0, err) : 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct loop_source source = loop->sources.at[i];
         if (ready[i].revents && source.fd == ready[i].fd)

@@ -6,6 +6,7 @@
 
 #include "base/attr.h"
 #include "base/err.h"
+#include "base/timespec.h"
 #include "base/vec.h"
 
 /* Returns 0 to go on, 1 to end the loop, -1 to end it with an error. `events` is what poll() reports. */
@@ -18,8 +19,20 @@ struct loop_source {
     void *self;
 };
 
+/*
+ * Something that no descriptor reports. Is asked twice a second, even while the heap is on the disk: neither `look` nor what it reads lies
+ * there.
+ */
+struct loop_look {
+    bool (*look)(void *self); /* NULL: there is nothing to look at. Returns whether something has changed: */
+    loop_ready *changed;      /* then this is called, with all memory back; `events` is 0 */
+    void *self;
+    struct timespec last;
+};
+
 struct loop {
     VEC(struct loop_source) sources;
+    struct loop_look look;
     char *heap; /* where the heap begins that goes to the disk while nothing happens; NULL: it never does */
     int rest_folder_fd; /* the folder for it */
     int patience;       /* set by the loop: milliseconds without an event before it rests; -1: it does not */

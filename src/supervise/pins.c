@@ -82,16 +82,19 @@ static bool take_stock(struct pins *pins)
 /* A pin is down, or may be: nothing inside goes on until all of them hold. */
 static void stand_still(struct pins *pins)
 {
-    if (!pins->is_down)
-        clock_gettime(CLOCK_MONOTONIC, &pins->fell);
+    if (pins->is_down)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &pins->fell);
     pins->is_down = true;
-    standstill_begin(&pins->standstill, pins->launched);
+    standstill_begin(
+        pins->standstill); /* where it is not reached, the pin is made again all the same, or the run ends */
 }
 
 static void go_on(struct pins *pins)
 {
+    if (pins->is_down)
+        standstill_end(pins->standstill);
     pins->is_down = pins->is_said = false;
-    standstill_end(&pins->standstill, pins->launched);
 }
 
 /* No look was possible: which pins have fallen is not known. */
@@ -127,7 +130,8 @@ static int look(struct pins *pins, struct err *err)
     }
     pins->is_wanted_again = false;
     ring_soon(pins); /* the child may die without a word */
-    if (repin_begin(pins->launch, pins->launched, &pins->repin, &why) == 0)
+    if (repin_grow(pins->launch, &pins->repin, &why) == 0 &&
+        repin_begin(pins->launch, pins->launched, &pins->repin, &why) == 0)
         return 0;
     say_unreachable(pins, &why);
     return wait_or_end(pins, err);
@@ -149,9 +153,14 @@ static int take_result(struct pins *pins, struct err *err)
     return wait_or_end(pins, err);
 }
 
+bool pins_can_hide(const struct pins *pins)
+{
+    return pins->mountinfo_fd >= 0;
+}
+
 int pins_check(struct pins *pins, struct err *err)
 {
-    return pins->mountinfo_fd >= 0 ? look(pins, err) : 0;
+    return pins_can_hide(pins) ? look(pins, err) : 0;
 }
 
 /* The kernel has taken a mount away: a pin is down. It is made again while everything inside is being stopped. */
@@ -280,7 +289,6 @@ void pins_close(struct pins *pins)
     if (!pins->launched)
         return; /* nothing was opened */
     repin_close(&pins->repin);
-    vec_free(&pins->standstill.stopped);
     fd_close(pins->mountinfo_fd);
     fd_close(pins->timer_fd);
 }

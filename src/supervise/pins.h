@@ -20,7 +20,7 @@ struct pins {
     bool is_said;         /* that it is */
     unsigned tries;       /* looks that found it down */
     struct timespec fell;
-    struct standstill standstill; /* while it is down */
+    struct standstill *standstill; /* the guard's; while it is down */
     void (*pinned_again)(
         void *context); /* called after some were, before anything inside goes on; may be NULL */
     void *context;
@@ -31,4 +31,7 @@ int pins_begin(struct pins *pins, struct loop *loop, struct err *err) must_check
 
 /* Something was created or renamed at a frozen path: a mount moves with the object below it. */
 int pins_check(struct pins *pins, struct err *err) must_check;
+
+/* Does pins_check() also hide paths that were amended since? Not where the sandbox's mounts cannot be watched. */
+bool pins_can_hide(const struct pins *pins);
 void pins_close(struct pins *pins);

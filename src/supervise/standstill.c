@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/fd.h"
 #include "base/timespec.h"
 
 /* Others wait for the loop: a command with thousands of processes is not stopped to the last one. */
-enum { MOST_PROCESSES = 65536, MOST_PASSES = 8, MOST_NANOSECONDS = 200 * 1000 * 1000 };
+enum { MOST_PROCESSES = 65536, MOST_NANOSECONDS = 200 * 1000 * 1000, PAUSE_NANOSECONDS = 500 * 1000 };
 
 static bool is_late(struct timespec began)
 {
@@ -16,63 +17,141 @@ static bool is_late(struct timespec began)
     return timespec_between(began, now) > MOST_NANOSECONDS;
 }
 
-static bool is_among(const process_list *list, pid_t process)
+static void pause_a_moment(void)
+{
+    struct timespec moment = {.tv_nsec = PAUSE_NANOSECONDS};
+    nanosleep(&moment, NULL);
+}
+
+static bool is_among(const inside_list *list, struct inside_process process)
 {
     for (size_t i = list->count; i > 0; i--) {
-        if (list->at[i - 1] == process)
+        if (list->at[i - 1].pid == process.pid && list->at[i - 1].start == process.start)
             return true;
     }
     return false;
 }
 
-/* Stops the process unless it is stopped, traced or dead. Returns whether it ran. */
-static bool stop(struct standstill *standstill, pid_t process)
+/* One look at all that is inside. */
+struct pass {
+    struct standstill *standstill;
+    inside_list found;
+    bool any_ran;
+    uint64_t runs; /* of all together */
+};
+
+/* What is kept of a pass for the next one. */
+struct stock {
+    bool any_ran;
+    uint64_t runs;
+    size_t count;
+};
+
+/*
+ * Stops a process unless it is stopped, traced or dead. One in state D stops before it runs another instruction of its own, and may wait
+ * there for a child that is stopped (vfork).
+ */
+static void meet(struct pass *pass, int process_fd, pid_t pid, const struct process_look *look)
 {
-    char state = process_state(process);
-    if (state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '\0')
-        return false;
-    if (kill(process, SIGSTOP) < 0)
-        return false;
-    if (!is_among(&standstill->stopped, process))
-        vec_push(&standstill->stopped, process);
+    struct inside_process process = {pid, look->start};
+    inside_list *stopped = &pass->standstill->stopped;
+    pass->runs += look->runs;
+    vec_push(&pass->found, process);
+    if (look->state == 'T' || look->state == 't' || look->state == 'Z' || look->state == 'X' ||
+        !process_signal(process_fd, SIGSTOP))
+        return;
+    bool is_known = is_among(stopped, process);
+    pass->any_ran |= look->state != 'D' || !is_known;
+    if (!is_known)
+        vec_push(stopped, process);
+}
+
+static void meet_child(struct pass *pass, int parent_fd, pid_t parent, pid_t child)
+{
+    pid_t first = pass->standstill->launched->pid;
+    auto_fd int fd = process_open(child);
+    struct process_look look = process_look(fd);
+    bool is_inside = look.parent == first || (look.parent == parent && process_signal(parent_fd, 0));
+    if (look.state != '\0' && is_inside)
+        meet(pass, fd, child, &look);
+}
+
+static void meet_children(struct pass *pass, struct inside_process parent)
+{
+    auto_fd int fd = process_open(parent.pid);
+    auto_vec process_list children = {0};
+    if (process_look(fd).start != parent.start)
+        return;
+    children_add_of(&children, fd, MOST_PROCESSES);
+    vec_each (const pid_t, child, &children)
+        meet_child(pass, fd, parent.pid, *child);
+}
+
+/* One pass over all that process 1 has started, and what those have. Returns whether it was complete. */
+static bool stop_all(struct pass *pass, struct timespec began)
+{
+    pid_t first = pass->standstill->launched->pid;
+    auto_fd int fd = process_open(first);
+    struct process_look look = process_look(fd);
+    meet(pass, fd, first, &look);
+    size_t i = 0;
+    for (; i < pass->found.count && i < MOST_PROCESSES && !is_late(began); i++)
+        meet_children(pass, pass->found.at[i]);
+    return i == pass->found.count;
+}
+
+static bool stop_by_signals(struct standstill *standstill, struct timespec began)
+{
+    struct stock before = {.any_ran = true};
+    bool is_still = false;
+    for (bool is_whole = true; is_whole && !is_still;) {
+        struct pass now = {.standstill = standstill};
+        is_whole = stop_all(&now, began);
+        is_still = is_whole && !before.any_ran && !now.any_ran && before.runs == now.runs &&
+                   before.count == now.found.count;
+        before = (struct stock){now.any_ran, now.runs, now.found.count};
+        vec_free(&now.found);
+        if (!is_still)
+            pause_a_moment();
+    }
+    return is_still;
+}
+
+static bool wait_until_frozen(const struct standstill *standstill, struct timespec began)
+{
+    while (!cgroup_is_frozen(&standstill->launched->cgroup)) {
+        if (is_late(began))
+            return false;
+        pause_a_moment();
+    }
     return true;
 }
 
-/* One pass over all that process 1 has started, and what those have. Returns whether anything ran. */
-static bool stop_all(struct standstill *standstill, pid_t first, struct timespec began)
+bool standstill_begin(struct standstill *standstill)
 {
-    process_list all = {0};
-    vec_push(&all, first);
-    bool any_ran = false;
-    for (size_t i = 0; i < all.count && !is_late(began); i++) {
-        pid_t process = all.at[i]; /* the list moves when it grows */
-        any_ran |= stop(standstill, process);
-        children_add(&all, process, MOST_PROCESSES);
-    }
-    vec_free(&all);
-    return any_ran;
-}
-
-void standstill_begin(struct standstill *standstill, const struct launched *launched)
-{
-    if (standstill->is_on)
-        return;
-    standstill->is_on = true;
-    standstill->is_by_cgroup = cgroup_freeze(&launched->cgroup, true);
     struct timespec began;
     clock_gettime(CLOCK_MONOTONIC, &began);
-    for (int i = 0; !standstill->is_by_cgroup && i < MOST_PASSES && !is_late(began); i++) {
-        if (!stop_all(standstill, launched->pid, began))
-            break;
-    }
+    standstill->wanted++;
+    standstill->is_by_cgroup = cgroup_freeze(&standstill->launched->cgroup, true);
+    return standstill->is_by_cgroup ? wait_until_frozen(standstill, began)
+                                    : stop_by_signals(standstill, began);
 }
 
-void standstill_end(struct standstill *standstill, const struct launched *launched)
+static void let_go_on(struct inside_process process)
 {
+    auto_fd int fd = process_open(process.pid);
+    if (process_look(fd).start == process.start)
+        process_signal(fd, SIGCONT);
+}
+
+void standstill_end(struct standstill *standstill)
+{
+    if (!standstill->wanted || --standstill->wanted)
+        return;
     if (standstill->is_by_cgroup)
-        cgroup_freeze(&launched->cgroup, false);
+        cgroup_freeze(&standstill->launched->cgroup, false);
     for (size_t i = standstill->stopped.count; i > 0; i--)
-        kill(standstill->stopped.at[i - 1], SIGCONT);
+        let_go_on(standstill->stopped.at[i - 1]);
     vec_free(&standstill->stopped);
-    standstill->is_on = standstill->is_by_cgroup = false;
+    standstill->is_by_cgroup = false;
 }

@@ -1,22 +1,42 @@
 /*
- * Brings everything inside to a standstill, from outside: while a pin is down nothing inside shall use that. The control group is frozen where
- * the sandbox has one. Elsewhere each process gets SIGSTOP, parents first, so that none sees its child stop, and process 1 before all of
- * them, so that it reports nothing; they go on in the opposite order. A process that was stopped before stays so.
+ * Brings everything inside to a standstill, from outside: while a pin is down nothing inside shall use that, and while bawn itself is stopped
+ * nothing inside shall run unwatched. The control group is frozen where the sandbox has one. Elsewhere each process gets SIGSTOP, parents
+ * first, so that none sees its child stop, and process 1 before all of them, so that it reports nothing; they go on in the opposite order. A
+ * process that was stopped before stays so.
  *
- * By signals this is no wall: a process that runs can continue another one, and a pass that finds none running ends the search. What resists
- * wins ten seconds: then the run is ended (supervise/pins.c). If bawn is killed meanwhile, the kernel kills process 1 with it.
+ * Invariants, without a control group:
+ *
+ *   1. Nobody outside is signalled, whoever gets the number of a process that has ended. A process is opened first (kernel/children.h) and
+ *      then counts as inside if its parent does, which is there too, or if its parent is process 1, which nobody has waited for.
+ *   2. One or two descriptors are open at a time, however many processes there are.
+ *   3. All stands still when two passes one after the other find that none runs, and that none was given a processor in between: processes
+ *      that continue each other and stop themselves are never seen running.
+ *
+ * By signals this is no wall: processes that run can continue others as fast as they are stopped. Then the standstill is not reached, and the
+ * caller is told. A pin that is down ends the run within ten seconds (supervise/pins.c). If bawn is killed meanwhile, the kernel kills
+ * process 1 with it.
  */
 #pragma once
 
 #include <stdbool.h>
 
+#include "base/attr.h"
 #include "kernel/children.h"
 #include "launch/launch.h"
 
+struct inside_process {
+    pid_t pid;
+    uint64_t start;
+};
+typedef VEC(struct inside_process) inside_list;
+
 struct standstill {
-    bool is_on, is_by_cgroup;
-    process_list stopped; /* in the order in which they were */
+    const struct launched *launched;
+    unsigned wanted; /* by how many callers: all goes on when none is left */
+    bool is_by_cgroup;
+    inside_list stopped; /* in the order in which they were */
 };
 
-void standstill_begin(struct standstill *standstill, const struct launched *launched);
-void standstill_end(struct standstill *standstill, const struct launched *launched);
+/* Each call is followed by one of standstill_end(), whatever it returns: whether all stands still. Takes a fifth of a second at most. */
+bool standstill_begin(struct standstill *standstill);
+void standstill_end(struct standstill *standstill);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -13,14 +14,17 @@
 #include "kernel/beneath.h"
 #include "supervise/terminal.h"
 
-/* Passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
-static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
+/* All but SIGTSTP are passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
+static const int heard[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
 
 struct supervision {
     const struct launch *launch;
     const struct launched *launched;
+    struct standstill *standstill;
     struct tripwires *tripwires;
     int signal_fd, timer_fd;
+    int resume_fd;      /* an eventfd: bawn was stopped, and everything inside stands still */
+    int rounds_to_wait; /* of the loop, before it goes on */
     struct terminal_order terminal;
     bool terminal_is_given; /* the command has the terminal's foreground */
     bool was_asked;         /* to end, because its time is over */
@@ -51,9 +55,54 @@ static void take_terminal(struct supervision *supervision)
 }
 
 /*
+ * Stops bawn, or its group. Nothing inside runs meanwhile: nobody would watch it. So bawn does not stop, and this returns false, where
+ * something inside cannot be stopped.
+ */
+static bool stop_self(struct supervision *supervision, int number, bool with_group)
+{
+    enum {
+        ROUNDS = 2
+    }; /* in the first, the other sources look at what happened outside; a pin may have fallen */
+    bool was_still = supervision->rounds_to_wait > 0;
+    if (!was_still && !standstill_begin(supervision->standstill)) {
+        standstill_end(supervision->standstill);
+        return false;
+    }
+    take_terminal(supervision);
+    terminal_put_right(&supervision->terminal);
+    sigset_t stopping, before;
+    sigemptyset(&stopping);
+    sigaddset(&stopping, number);
+    sigprocmask(SIG_UNBLOCK, &stopping, &before);
+    kill(with_group ? 0 : getpid(), number);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    supervision->rounds_to_wait = ROUNDS;
+    eventfd_write(supervision->resume_fd, 1);
+    return true;
+}
+
+/* Tells process 1 that the command goes on, with the terminal if the shell gave it to this job. */
+static void go_on(struct supervision *supervision)
+{
+    bool gets_terminal = supervision->launch->own_group && has_terminal(supervision->launch);
+    supervision->terminal_is_given |= gets_terminal;
+    pass_on(supervision->launched, SIGCONT, gets_terminal);
+}
+
+static int resume(void *self, short events not_used, struct err *err not_used)
+{
+    struct supervision *supervision = self;
+    eventfd_t ignored;
+    if (--supervision->rounds_to_wait > 0 || eventfd_read(supervision->resume_fd, &ignored) < 0)
+        return 0;
+    go_on(supervision);
+    standstill_end(supervision->standstill);
+    return 0;
+}
+
+/*
  * The command was stopped: bawn stops itself by the same signal, so that the shell sees it. When the shell continues
- * bawn, the command continues, with the terminal if the shell gave it back. In the caller's own group the terminal does
- * all this.
+ * bawn, the command continues. In the caller's own group the terminal does all this.
  */
 static void stop_along(struct supervision *supervision, int number)
 {
@@ -69,18 +118,8 @@ static void stop_along(struct supervision *supervision, int number)
     /* The command wants the terminal, which the shell gave to this job without a signal (`fg` of a running job). */
     bool wants_what_we_have = number != SIGTSTP && from_terminal && !supervision->terminal_is_given &&
                               has_terminal(supervision->launch);
-    if (!wants_what_we_have) {
-        take_terminal(supervision);
-        terminal_put_right(&supervision->terminal);
-        sigset_t stopping, before;
-        sigemptyset(&stopping);
-        sigaddset(&stopping, number);
-        sigprocmask(SIG_UNBLOCK, &stopping, &before);
-        kill(number == SIGTSTP ? 0 : getpid(), number);
-        sigprocmask(SIG_SETMASK, &before, NULL);
-    }
-    supervision->terminal_is_given = supervision->launch->own_group && has_terminal(supervision->launch);
-    pass_on(supervision->launched, SIGCONT, supervision->terminal_is_given);
+    if (wants_what_we_have || !stop_self(supervision, number, number == SIGTSTP))
+        go_on(supervision);
 }
 
 static int status_of(int wait_status)
@@ -117,17 +156,19 @@ static int hear(void *self, short events not_used, struct err *err)
     return err_set(err, "process 1 of the sandbox said something unknown");
 }
 
-/* Passes signals on. SIGCONT may follow a stop of bawn alone, and then brings the terminal. */
+/* Passes signals on. SIGCONT may follow a stop of bawn alone, and then brings the terminal; SIGTSTP is such a stop. */
 static int hand_on(void *self, short events not_used, struct err *err not_used)
 {
     struct supervision *supervision = self;
     struct signalfd_siginfo information;
     while (read(supervision->signal_fd, &information, sizeof(information)) == sizeof(information)) {
         int number = (int)information.ssi_signo;
-        bool gets_terminal =
-            number == SIGCONT && supervision->launch->own_group && has_terminal(supervision->launch);
-        supervision->terminal_is_given |= gets_terminal;
-        pass_on(supervision->launched, number, gets_terminal);
+        if (number == SIGTSTP)
+            stop_self(supervision, number, false);
+        else if (number == SIGCONT)
+            go_on(supervision);
+        else
+            pass_on(supervision->launched, number, false);
     }
     return 0;
 }
@@ -167,36 +208,49 @@ static int make_timer(uint64_t seconds, int *ret_fd, struct err *err)
     return 0;
 }
 
+/* Makes what the loop waits for, and adds it. */
+static int add_sources(struct supervision *supervision, const sigset_t *watched, struct loop *loop,
+                       struct err *err)
+{
+    supervision->signal_fd = signalfd(-1, watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    supervision->resume_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (supervision->signal_fd < 0 || supervision->resume_fd < 0)
+        return err_sys(err, errno, "signals cannot be waited for");
+    if (make_timer(supervision->launch->seconds, &supervision->timer_fd, err) < 0)
+        return -1;
+    loop_add(loop, supervision->signal_fd, POLLIN, hand_on, supervision);
+    loop_add(loop, supervision->resume_fd, POLLIN, resume, supervision);
+    loop_add(loop, supervision->launched->report_fd, POLLIN, hear, supervision);
+    if (supervision->timer_fd >= 0)
+        loop_add(loop, supervision->timer_fd, POLLIN, end_in_time, supervision);
+    return 0;
+}
+
 int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              struct tripwires *tripwires, struct outcome *ret_outcome, struct err *err)
+              struct standstill *standstill, struct tripwires *tripwires, struct outcome *ret_outcome,
+              struct err *err)
 {
     sigset_t watched, before;
     sigemptyset(&watched);
-    for (size_t i = 0; i < array_len(passed_on); i++)
-        sigaddset(&watched, passed_on[i]);
+    for (size_t i = 0; i < array_len(heard); i++)
+        sigaddset(&watched, heard[i]);
     sigset_t blocked = watched;
     sigaddset(&blocked, SIGTTOU); /* taking the terminal back from the background must not stop bawn */
     sigprocmask(SIG_BLOCK, &blocked, &before);
     /* An order to a process 1 that has just ended is no reason to die before its last report is read. */
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pipe_before;
     sigaction(SIGPIPE, &ignore, &pipe_before);
-    auto_fd int signal_fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    auto_fd int timer_fd = -1;
-    int result = signal_fd < 0 ? err_sys(err, errno, "signals cannot be waited for")
-                               : make_timer(launch->seconds, &timer_fd, err);
     struct supervision supervision = {launch,
                                       launched,
+                                      standstill,
                                       tripwires,
-                                      .signal_fd = signal_fd,
-                                      .timer_fd = timer_fd,
+                                      .signal_fd = -1,
+                                      .timer_fd = -1,
+                                      .resume_fd = -1,
                                       .terminal_is_given = launch->foreground,
                                       .status = STATUS_REFUSED};
     terminal_note(&supervision.terminal, launch->terminal_fd);
-    if (signal_fd >= 0)
-        loop_add(loop, signal_fd, POLLIN, hand_on, &supervision);
-    loop_add(loop, launched->report_fd, POLLIN, hear, &supervision);
-    if (timer_fd >= 0)
-        loop_add(loop, timer_fd, POLLIN, end_in_time, &supervision);
+    int result = add_sources(&supervision, &watched, loop, err);
     if (result == 0)
         result = launch_go(launched, err);
     if (result == 0)
@@ -205,6 +259,9 @@ int supervise(const struct launch *launch, const struct launched *launched, stru
         kill(launched->pid, SIGKILL);
         waitpid(launched->pid, NULL, 0);
     }
+    fd_close(supervision.signal_fd);
+    fd_close(supervision.timer_fd);
+    fd_close(supervision.resume_fd);
     take_terminal(&supervision);
     terminal_put_right(&supervision.terminal);
     sigaction(SIGPIPE, &pipe_before, NULL);

@@ -7,6 +7,7 @@
 
 #include "launch/launch.h"
 #include "supervise/loop.h"
+#include "supervise/standstill.h"
 #include "supervise/tripwires.h"
 
 struct outcome {
@@ -21,4 +22,5 @@ struct outcome {
  * *ret_outcome is filled in either way.
  */
 int supervise(const struct launch *launch, const struct launched *launched, struct loop *loop,
-              struct tripwires *tripwires, struct outcome *ret_outcome, struct err *err) must_check;
+              struct standstill *standstill, struct tripwires *tripwires, struct outcome *ret_outcome,
+              struct err *err) must_check;

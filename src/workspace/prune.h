@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/progress.h"
 #include "base/vec.h"
+#include "workspace/record.h"
 
 struct prune_request {
     const char *store; /* directory of the content store, absolute */
@@ -27,9 +28,9 @@ struct prune_request {
 };
 
 struct pruned {
-    VEC(const char *) sessions; /* that were forgotten, oldest first; names in the arena */
-    uint64_t bytes;             /* freed */
-    uint64_t left;              /* bytes of contents that are still needed */
+    name_list sessions; /* that were forgotten, oldest first; names in the arena */
+    uint64_t bytes;     /* freed */
+    uint64_t left;      /* bytes of contents that are still needed */
 };
 
 /* Fails with EBUSY while a snapshot is being taken. */

@@ -187,12 +187,12 @@ bool record_is_over(const struct record *record)
     return record->state == STATE_DONE || record->state == STATE_UNDONE || record->state == STATE_DISCARDED;
 }
 
-void record_trim(int sessions_fd, size_t most)
+void record_trim(int sessions_fd, struct arena *arena, const char *workspace, size_t most,
+                 name_list *forgotten)
 {
-    struct arena arena = {0};
     struct err ignored;
     record_list records;
-    if (record_list_all(sessions_fd, &arena, NULL, &records, &ignored) < 0)
+    if (record_list_all(sessions_fd, arena, workspace, &records, &ignored) < 0)
         return; /* the next session tries again */
     size_t over = 0;
     for (size_t i = 0; i < records.count; i++)
@@ -202,10 +202,11 @@ void record_trim(int sessions_fd, size_t most)
         if (fd < 0 || !record_is_over(&records.at[i]))
             continue;
         record_forget(fd);
+        if (records.at[i].state == STATE_DONE && records.at[i].changes)
+            vec_push(forgotten, records.at[i].name);
         over--;
     }
     vec_free(&records);
-    arena_free(&arena);
 }
 
 bool record_is_busy(int sessions_fd, const char *name)
@@ -230,11 +231,22 @@ int record_save_changes(int folder_fd, const struct tree *before, const struct t
     return compare_save(folder_fd, before, after, "before", "after", err);
 }
 
+void record_note(int folder_fd, const char *note)
+{
+    int fd = openat(folder_fd, note, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd_close(fd);
+}
+
+bool record_has_note(int folder_fd, const char *note)
+{
+    return faccessat(folder_fd, note, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void record_forget(int folder_fd)
 {
     /* `about` first: without it there is no session, and prune removes the rest. */
-    static const char *const files[] = {"about",     "start",      "before",         "after",
-                                        "about.new", "copy-start", RECORD_UNFINISHED};
+    static const char *const files[] = {"about",     "start",      "before",          "after",
+                                        "about.new", "copy-start", RECORD_UNFINISHED, RECORD_WHOLE};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

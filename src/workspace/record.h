@@ -6,6 +6,7 @@
  *   before, after   the paths that the session changed, as partial trees
  *   checkpoints     what the workspace contained during the run (checkpoint.h)
  *   unfinished      of an undo: it has left something
+ *   whole           of an undo that was reversed: it had taken back its session as a whole
  *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
 #pragma once
@@ -15,6 +16,7 @@
 #include "workspace/compare.h"
 
 #define RECORD_UNFINISHED "unfinished"
+#define RECORD_WHOLE      "whole"
 
 #define RECORD_MODES(X)                                                                                      \
     X(RECORD_LIVE, "live")       /* the command wrote to the workspace itself */                             \
@@ -61,8 +63,14 @@ typedef VEC(struct record) record_list;
 int record_list_all(int sessions_fd, struct arena *arena, const char *workspace, record_list *ret_records,
                     struct err *err) must_check;
 
-/* Forgets the oldest sessions that are over, until `most` of them are left. A session that waits is never forgotten. */
-void record_trim(int sessions_fd, size_t most);
+typedef VEC(const char *) name_list;
+
+/*
+ * Forgets the oldest sessions of the workspace that are over, until `most` of them are left. A session that waits is never
+ * forgotten. Adds the names of those that could have been undone, oldest first; they lie in the arena.
+ */
+void record_trim(int sessions_fd, struct arena *arena, const char *workspace, size_t most,
+                 name_list *forgotten);
 
 /* Is the session over? Then nothing waits and nothing is being replaced. */
 bool record_is_over(const struct record *record);
@@ -79,6 +87,10 @@ int record_save_changes(int folder_fd, const struct tree *before, const struct t
 
 /* Waits until the session's record, its trees and their contents are on the disk. */
 int record_wait_for_disk(struct store *store, int folder_fd, struct err *err) must_check;
+
+/* Makes an empty file in the session's folder: RECORD_UNFINISHED or RECORD_WHOLE. And asks whether it is there. */
+void record_note(int folder_fd, const char *note);
+bool record_has_note(int folder_fd, const char *note);
 
 /* Removes the record of a session, its trees and its checkpoints. */
 void record_forget(int folder_fd);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
@@ -213,6 +214,38 @@ static int look(struct store *store, int top_fd, const struct scan_request *how,
                : snapshot_contents(store, top_fd, &known, scan, most_bytes, err);
 }
 
+/* Drops the entry of a file of bawn's own. A directory into which somebody has put something stays. */
+static void drop_own(struct tree *tree, const char *workspace, const struct own_file *file)
+{
+    if (!path_is_beneath(file->path, workspace) || strcmp(file->path, workspace) == 0)
+        return;
+    const struct entry *entry = tree_find(tree, file->path + strlen(workspace) + (workspace[1] != '\0'));
+    if (!entry || (file->inode && (entry->inode != file->inode || entry->device != file->device)))
+        return;
+    size_t at = (size_t)(entry - tree->entries.at), rest = tree->entries.count - at - 1;
+    if (rest && path_is_inside(entry[1].path, entry->path))
+        return;
+    memmove(&tree->entries.at[at], &tree->entries.at[at + 1], rest * sizeof(*entry));
+    tree->entries.count--;
+}
+
+/* As look(), without bawn's own files. */
+static int look_for_others(const struct snapshot_request *request, struct store *store, int top_fd,
+                           const struct scan_request *how, struct scan *scan, struct err *err)
+{
+    own_file_list files = {0};
+    if (request->add_own_files)
+        request->add_own_files(request->context, &files);
+    int result = look(store, top_fd, how, request->most_bytes, scan, err);
+    if (result == 0 && request->add_own_files) {
+        request->add_own_files(request->context, &files);
+        vec_each (const struct own_file, file, &files)
+            drop_own(&scan->tree, request->workspace, file);
+    }
+    vec_free(&files);
+    return result;
+}
+
 /* Returns 1 if something could not be read because of its permissions. */
 static int take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err)
 {
@@ -241,7 +274,7 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
                                .most_entries = request->most_entries,
                                .deadline = deadline_in(request->most_milliseconds),
                                .progress = request->progress};
-    if (look(&store, top_fd, &how, request->most_bytes, &scan, err) < 0)
+    if (look_for_others(request, &store, top_fd, &how, &scan, err) < 0)
         return -1;
     bool is_new = !before || scan.differing;
     /*

@@ -13,6 +13,14 @@
 #include "content/store.h"
 #include "workspace/scan.h"
 
+/* A file that bawn itself has put into the workspace, for as long as some run needs it. No snapshot has it. */
+struct own_file {
+    const char *path;       /* absolute */
+    uint64_t device, inode; /* 0: any */
+};
+
+typedef VEC(struct own_file) own_file_list;
+
 struct snapshot_request {
     const char *directory; /* of the content store, absolute */
     const char *workspace; /* absolute, without symlinks */
@@ -24,6 +32,9 @@ struct snapshot_request {
     int folder_fd;              /* the session's folder, in which the tree is saved, or -1 … */
     const char *name;           /* … and the name of the tree there */
     struct progress *progress;  /* may be NULL */
+    /* Adds the files of bawn's own. Called before the walk and after it: other runs make and remove theirs meanwhile. */
+    void (*add_own_files)(void *context, own_file_list *files); /* may be NULL */
+    void *context;
 };
 
 /*

@@ -1,6 +1,8 @@
 """Grants by address, ports of the host and of the sandbox, the caller's proxy, and what is given while a command runs."""
 import os
 import pathlib
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -8,7 +10,7 @@ import time
 
 import attacks
 import lab as labs
-from session import BAWN, HELPERS, Host, sanitized_too
+from session import BAWN, HELPERS, Host, Skip, sanitized_too
 
 TESTS = []
 
@@ -200,6 +202,20 @@ for name in ("one", "two"):
     print(attempt(lambda: s.connect("{folder}/" + name)))"""
     assert session.outside(code).out == "None\nNone\n"
     assert session.python([f"socket {folder}/one"], code).out == "None\nENOENT\n"
+
+
+@test
+def what_ssh_was_refused_is_offered_with_its_port(session):
+    """A question for a name has no port in it; the program that asked says which is meant. With 443 alone ssh would fail again."""
+    if not shutil.which("ssh"):
+        raise Skip("needs ssh")
+    ssh = ["ssh", "-o", "BatchMode=yes", "other.test"]
+    said = session.on_terminal([], *ssh)
+    assert re.search(r"bawn allow --always other\.test:22\b", said), said
+    said = session.on_terminal(["connect other.test:22"], *ssh)  # the advice helps: ssh finds the name, and nobody who listens
+    assert "not on the list" not in said and "other.test:22" in said, said
+    said = session.on_terminal([], "getent", "hosts", "other.test")  # the control: another program
+    assert re.search(r"bawn allow --always other\.test\s", said), said
 
 
 @test

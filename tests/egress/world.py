@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-FOLDER = pathlib.Path(sys.argv[1])
+FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 SEEN, LOCK = [], threading.Lock()
 NAMES, DELAY = {}, [0]
 HOST4, HOST6 = "0.0.0.0", "::"
@@ -338,4 +338,5 @@ def main():
         print(json.dumps(seen), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -50,7 +50,9 @@ TEST(a_date_is_local_unless_it_says_otherwise)
     CHECK_INT(parsed("2026-11-15T13:00:00", noon), noon);
     CHECK_INT(parsed("2026-11-15T12:00:00Z", noon), noon);
     CHECK_INT(parsed("2026-11-15T12:59", noon), noon - 1);
+    CHECK_INT(parsed("2026-11-15 12:59", noon), noon - 1);
     CHECK_INT(parsed("20m", noon), noon - 1200);
+    CHECK_INT(parsed("20m ago", noon), noon - 1200);
     struct arena arena = {0};
     CHECK_STR(time_text(&arena, (struct timespec){.tv_sec = noon}), "2026-11-15T13:00:00");
     arena_free(&arena);
@@ -70,6 +72,12 @@ TEST(what_is_no_time_is_refused)
                                         "2026-02-30T04:45",
                                         "2026-13-01T04:45",
                                         "now",
+                                        "ago",
+                                        "20m  ago",
+                                        "20m ago ",
+                                        "20m before",
+                                        "04:45 ago",
+                                        "99999999999999999999999999999999999999999s ago",
                                         "04:45:3",
                                         "2026-11-15T04:45:30+01:00"};
     for (size_t i = 0; i < array_len(wrong); i++)

@@ -275,24 +275,24 @@ def copy_bawn(folder):
     return target
 
 
-def copy_suite(script, folder):
+def copy_suite(script, folder, others):
     """The folder of the tests may lie where an ordinary user cannot look. Returns where the suite's script now is."""
     suite = pathlib.Path(script).resolve().parent
     tests = pathlib.Path(folder) / "tests"
-    for source in {suite, suite.parent / "work"}:
+    for source in {suite, suite.parent / "work", *(suite.parent / name for name in others)}:
         shutil.copytree(source, tests / source.name, ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run(["chmod", "-R", "a+rX", tests], check=True)
     return tests / suite.name / pathlib.Path(script).name
 
 
-def run_as(user, script, bawn):
+def run_as(user, script, bawn, others=()):
     """Runs the suite's first half as an ordinary user; its results are ours. Returns how many there were."""
     keep = {name: os.environ[name] for name in os.environ if name.startswith(("BAWN_", "ASAN_", "UBSAN_"))}
     environment = {**keep, "HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name, "BAWN": str(bawn),
                    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "BAWN_TEST_HOME": user.pw_dir}
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
     command = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--",
-               python, "-B", str(copy_suite(script, bawn.parent)), *sys.argv[1:]]
+               python, "-B", str(copy_suite(script, bawn.parent, others)), *sys.argv[1:]]
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment, cwd=user.pw_dir,
                              text=True, errors="replace")
     count, failed = 0, False
@@ -351,7 +351,8 @@ class Counted(Tap):
         super().skip(name, reason)
 
 
-def main(script, as_user, as_root=None):
+def main(script, as_user, as_root=None, others=()):
+    """`others` are the suites that this one borrows from."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):  # so that what was made is removed
         signal.signal(number, lambda got, _: sys.exit(128 + got))
@@ -366,7 +367,7 @@ def main(script, as_user, as_root=None):
         bawn = copy_bawn(folder)
         if os.getuid() == 0:
             with scratch_user() as user:
-                count, failed = run_as(user, script, bawn)
+                count, failed = run_as(user, script, bawn, others)
             tap.count += count
             tap.failed += failed
             if as_root:

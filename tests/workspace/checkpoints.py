@@ -132,7 +132,7 @@ def test_refused(place):
     assert "no run to go back in" in project.bawn("undo", "--to", "04:45", status=2)
     project.inside("echo x >>a")
     for wrong in ("4:45", "24:00", "04:60", "2026-02-30T04:45", "20", "20x", "", "04:45 "):
-        assert "is no time" in project.bawn("undo", "--to", wrong, status=2), wrong
+        assert "is not a time" in project.bawn("undo", "--to", wrong, status=2), wrong
     assert "began" in project.bawn("undo", "--to", "1h", status=2)
     assert "ended" in project.bawn("undo", "--to", "2099-01-01T00:00", status=2)
     same(project.read("a"), "one\nx\n")

@@ -54,6 +54,25 @@ def test_another_workspace(place):
     assert "discarded" in there(place, other.path, "discard", "judged-1")
 
 
+@claim("--workspace from elsewhere: the command starts in the workspace; from inside it, where the caller stands; with several, in the first")
+def test_start(place):
+    project, other = Project(place, "started"), Project(place, "started-too")
+    for folder in (place.home, place.folder("work/elsewhere"), "/", "/tmp", "/usr/share", other.path):
+        same((folder, place.out("pwd", cwd=folder, flags=("--net", "off", "--workspace", str(project.path)))), (folder, f"{project.path}\n"))
+    flags = ("--net", "off", "--workspace", str(project.path), "--workspace", str(other.path))
+    same(place.out("pwd", cwd=project.path / "b", flags=flags), f"{project.path}/b\n")
+    same(place.out("pwd", cwd=other.path, flags=flags), f"{other.path}\n")
+    same(place.out("pwd", cwd="/", flags=flags), f"{project.path}\n")
+    same(place.out("./tool", cwd=place.folder("work"), flags=("--net", "off", "--workspace", str(tool_in(project)))), "of the workspace\n")
+
+
+def tool_in(project):
+    """A program in the workspace; another of that name lies around it."""
+    (project.path.parent / "tool").write_text("#!/bin/sh\necho elsewhere\n")
+    project.write("tool", "#!/bin/sh\necho of the workspace\n", 0o755)
+    return project.path
+
+
 @claim("several workspaces: each has a session of its own, with undo and with review")
 def test_several(place):
     one, two = Project(place, "several"), Project(place, "further")

@@ -1,4 +1,6 @@
 """How long snapshots are kept, and how large one may be."""
+import shutil
+
 import scratch
 from lab import Checkpointed, started
 from scratch import PATIENCE, Project, same
@@ -95,3 +97,39 @@ def test_snapshot_too_large(place):
     done = place.run("sh", "-c", "echo ran", cwd=project.path, flags=("--net", "off", "--limit", "snapshot=64K"))
     same((done.returncode, done.stdout), (0, b"ran\n"))
     assert b"will not bring back" in done.stderr and b"big" in done.stderr, done.stderr
+
+
+@claim("undo: the limit of 50 sessions is counted a workspace, and a run that forgets some names them")
+def test_limit_a_workspace(place):
+    place = scratch.Place(place.home, place.bawn)
+    state = place.folder("a-workspace-each")
+    place.environment.update({f"XDG_{kind}_HOME": str(state / kind) for kind in ("CONFIG", "STATE", "DATA")})
+    quiet, busy = Project(place, "quiet"), Project(place, "busy")
+    quiet.inside("echo x >>a")
+    busy.inside("echo x >>a")
+    sessions = state / "STATE/bawn/sessions"
+    for number in range(2, 60):  # as so many runs would leave them
+        shutil.copytree(sessions / "busy-1", sessions / f"busy-{number}")
+    (state / "STATE/bawn/numbers/busy").write_text("")  # the next run counts, and tidies up
+    busy.inside("echo y >>a")
+    text = busy.bawn("log")
+    assert "busy-1, busy-2, busy-3, busy-4 and 6 more cannot be undone any more" in text, text
+    same(len([line for line in busy.bawn("undo", "--list").splitlines() if line.startswith("busy-")]), 50)
+    quiet.bawn("undo")
+    same(quiet.read("a"), "one\n")
+
+
+@claim("undo: on a terminal, the end of a run says which sessions cannot be undone any more")
+def test_limit_is_said(place):
+    place = scratch.Place(place.home, place.bawn)
+    state = place.folder("said")
+    place.environment.update({f"XDG_{kind}_HOME": str(state / kind) for kind in ("CONFIG", "STATE", "DATA")})
+    project = Project(place, "many")
+    project.inside("echo x >>a")
+    sessions = state / "STATE/bawn/sessions"
+    for number in range(2, 60):
+        shutil.copytree(sessions / "many-1", sessions / f"many-{number}")
+    (state / "STATE/bawn/numbers/many").write_text("")
+    text, status = place.terminal(project.path, ("--net", "off", "sh", "-c", "echo y >>a"))
+    same(status, 0)
+    assert "many-1, many-2, many-3, many-4 and 6 more cannot be undone any more" in text and "The latest 50 sessions of a workspace are kept" in text, text

@@ -9,6 +9,20 @@ from scratch import PATIENCE, Project, same
 claim = scratch.Claims()
 
 
+@claim("a review without a terminal says that changes wait, and how to go on; --quiet and --json do not")
+def test_headless_says(place):
+    project = Project(place, "headless")
+    for flags, wanted in (((), "1 file waits in headless-1. `bawn review headless-1` walks through it.\n"), (("--quiet",), "")):
+        done = place.run("sh", "-c", "echo x >>a", cwd=project.path, flags=("--net", "off", "--review", *flags))
+        same((done.returncode, done.stderr.decode()), (0, wanted and "bawn: " + wanted))
+    done = place.run("sh", "-c", "echo x >>a", cwd=project.path, flags=("--net", "off", "--review", "--json"))
+    same(len(done.stderr.splitlines()), 1)
+    done = place.run("true", cwd=project.path, flags=("--net", "off", "--review"))
+    same(done.stderr, b"")
+    done = place.run("sh", "-c", "echo x >>a", cwd=project.path)
+    same(done.stderr, b"")  # a live run: nothing waits
+
+
 @claim("--review: the host sees nothing until apply, and then what the command saw")
 def test_apply(place):
     project = Project(place, "review")

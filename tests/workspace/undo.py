@@ -1,4 +1,5 @@
 """undo of a live run: what it takes back, what it leaves alone, and what it is sure of first."""
+import json
 import os
 import subprocess
 
@@ -242,3 +243,38 @@ def test_nothing(place):
     project = Project(place, "nothing")
     project.inside("cat a")
     assert "Nothing can be undone" in project.bawn("undo", "--list")
+
+
+def at_once(first, second, first_ends_first):
+    """Two runs that overlap, each changing nothing. Returns what each counts as changed."""
+    runs = [started(project, "echo up; read line", "--json", stderr=subprocess.PIPE) for project in (first, second)]
+    ends = runs if first_ends_first else runs[::-1]
+    said = {run: run.communicate(b"\n", timeout=PATIENCE)[1] for run in ends}
+    return [json.loads(said[run])["changes"] for run in runs]
+
+
+@claim("two runs at once in one repository do not count each other's stubs, whichever ends first; nor do runs in its linked worktree")
+def test_stubs_of_another_run(place):
+    project = repository(place, "at-once")
+    linked = Project(place, "at-once-linked")
+    project.git("worktree", "add", "-f", "-q", str(linked.path / "tree"))
+    linked.path = linked.path / "tree"
+    for first, second in ((project, project), (project, linked), (linked, project), (linked, linked)):
+        same(at_once(first, second, True), [0, 0])
+        same(at_once(first, second, False), [0, 0])
+    first, second = started(project, "echo up; read line"), started(project, "echo up; read line; echo inside >a")
+    first.communicate(b"\n", timeout=PATIENCE)
+    second.communicate(b"\n", timeout=PATIENCE)
+    same(project.bawn("diff", "--name-only"), "a\n")
+    project.bawn("undo")
+    same(project.read("a"), "one\n")
+
+
+@claim("two runs at once: a run that was killed counts no stub of another when it is repaired")
+def test_stubs_killed(place):
+    project = repository(place, "at-once-killed")
+    other = started(project, "echo up; read line")
+    killed(project, "echo x >>a; echo up; read line")
+    other.communicate(b"\n", timeout=PATIENCE)
+    project.bawn("sessions")
+    same(project.bawn("diff", "--name-only", f"{project.path.name}-2"), "a\n")

@@ -1,0 +1,129 @@
+"""undo, redo and diff as a newcomer types them: wrong names, a second undo, redo, and the numbers in the answers."""
+import scratch
+from lab import repository
+from scratch import Project, same
+
+claim = scratch.Claims()
+
+
+@claim("diff, undo, apply and discard of a session that does not exist: an error, status 2, and nothing changes")
+def test_unknown_session(place):
+    project = Project(place, "unknown")
+    project.inside("echo live >a")
+    project.inside("echo review >b/c", "--review")
+    for verb in ("diff", "undo", "apply", "discard"):
+        text = project.bawn(verb, "unknown-99", status=2)
+        assert "unknown-99 is neither a session nor a path in" in text, (verb, text)
+    same([project.read("a"), project.read("b/c")], ["live\n", "two\n"])
+    project.bawn("undo", "unknown-1")
+    same(project.read("a"), "one\n")  # the control: a session that exists
+
+
+@claim("diff and undo of a path that the run removed or made find it, though it is not there or was not there")
+def test_paths_of_trees(place):
+    project = Project(place, "gone")
+    project.inside("rm -r b; mkdir -p n/m; echo x >n/m/f")
+    assert "-two" in project.bawn("diff", "b"), "a folder that the run removed"
+    assert "+x" in project.bawn("diff", "n/m"), "a folder that the run made"
+    project.bawn("undo", "b")
+    same(project.read("b/c"), "two\n")
+
+
+@claim("undo --to 20m ago: accepted as the help spells it, in one word or two")
+def test_ago(place):
+    project = Project(place, "ago")
+    project.inside("echo x >>a")
+    for words in (("--to", "0s ago"), ("--to", "0s", "ago"), ("--to=0s", "ago")):
+        assert "1 file taken back" in project.bawn("undo", *words), words
+        project.bawn("redo")
+        same(project.read("a"), "one\nx\n")
+    assert "is not a time" in project.bawn("undo", "--to", "soon ago", status=2)
+
+
+@claim("undo: its message counts files, and directories and git's own files apart")
+def test_counts(place):
+    project = repository(place, "counts")
+    project.inside("echo 2 >a; mkdir -p n/m; echo x >n/m/f; git add a; "
+                   "git -c user.name=t -c user.email=t@example.com commit -qm y")
+    text = project.bawn("undo")
+    listed = [line for line in text.splitlines() if line.startswith(("  change", "  remove", "  make"))]
+    same(len(listed), 4)
+    assert "\n2 files, 2 directories and 3 of git's own taken back." in text, text
+    plain = Project(place, "counts-plain")
+    plain.inside("echo 2 >a")
+    assert "\n1 file taken back." in plain.bawn("undo")
+    plain.inside("mkdir empty")
+    assert "\n1 directory taken back." in plain.bawn("undo")
+
+
+@claim("a second undo says that it reverses the first; a third takes back the run again")
+def test_second_undo(place):
+    project = Project(place, "second")
+    project.inside("echo x >>a")
+    assert "1 file taken back" in project.bawn("undo")
+    second = project.bawn("undo")
+    assert "second-2 is the undo of second-1. Reversing it brings back what second-1 changed." in second, second
+    assert "1 file brought back. `bawn undo second-3` reverses that." in second, second
+    same(project.read("a"), "one\nx\n")
+    third = project.bawn("undo")
+    assert "1 file taken back" in third, third
+    same(project.read("a"), "one\n")
+    assert [line.split()[:2] for line in project.bawn("sessions").splitlines() if line.startswith("second-1 ")] == \
+        [["second-1", "undone"]], project.bawn("sessions")
+
+
+@claim("redo: brings back what the latest undo took, never twice, and never takes anything back itself")
+def test_redo(place):
+    project = Project(place, "redo-verb")
+    assert "nothing to redo" in project.bawn("redo", status=2)
+    project.inside("echo x >>a; rm b/c")
+    after = project.looks()
+    assert "nothing to redo" in project.bawn("redo", status=2)
+    project.bawn("undo")
+    text = project.bawn("redo")
+    assert "brought back" in text, text
+    same(project.looks(), after)
+    assert "nothing to redo" in project.bawn("redo", status=2)
+    same(project.looks(), after)
+    project.bawn("undo")
+    same(project.read("a"), "one\n")
+    project.bawn("redo")
+    same(project.looks(), after)
+
+
+@claim("redo SESSION: the run that was undone, or the undo, may be named; a run that is in force is refused")
+def test_redo_named(place):
+    project = Project(place, "redo-named")
+    project.inside("echo x >>a")
+    project.bawn("undo")
+    project.inside("echo y >>b/c")
+    assert "nothing to redo" in project.bawn("redo", status=2)  # a run came after the undo
+    project.bawn("redo", "redo-named-1")
+    same([project.read("a"), project.read("b/c")], ["one\nx\n", "two\ny\n"])
+    assert "redo-named-1 is not undone" in project.bawn("redo", "redo-named-1", status=2)
+    assert "redo-named-3 is not undone" in project.bawn("redo", "redo-named-3", status=2)
+    assert "redo-named-2 is reversed already" in project.bawn("redo", "redo-named-2", status=2)
+
+
+@claim("redo: a file that the user has changed since the undo is kept and named, and --force overwrites it")
+def test_redo_conflict(place):
+    project = Project(place, "redo-conflict")
+    project.inside("echo x >>a")
+    project.bawn("undo")
+    project.write("a", "mine\n")
+    assert "a: it was changed since" in project.bawn("redo", status=1)
+    same(project.read("a"), "mine\n")
+    project.bawn("redo", "--force")
+    same(project.read("a"), "one\nx\n")
+
+
+@claim("an undo of some paths, reversed and done again, leaves the run itself undoable")
+def test_partial_stays(place):
+    project = Project(place, "partial")
+    project.inside("echo x >>a; echo y >>b/c")
+    project.bawn("undo", "a")
+    project.bawn("redo")
+    project.bawn("undo")
+    same([project.read("a"), project.read("b/c")], ["one\n", "two\ny\n"])
+    project.bawn("undo", "partial-1")
+    same([project.read("a"), project.read("b/c")], ["one\n", "two\n"])
