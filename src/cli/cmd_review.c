@@ -69,9 +69,10 @@ static void say_commits(const struct review *review)
         leaves_risky |= item->is_risky && !is_taken;
     }
     if (review->commits && takes_commits && leaves_risky)
-        fputs(
-            "You apply commits, but not all files that they change. A checkout or push would still bring those files.\nTo leave the commits out, too, answer n and start the review again.\n",
-            review->world->out);
+        fputs("You apply commits, but not all files that they change. A checkout or push would still "
+              "bring those files.\n"
+              "To leave the commits out, too, answer n and start the review again.\n",
+              review->world->out);
 }
 
 static int carry_out(struct review *review, const struct record *record)

@@ -6,12 +6,24 @@
 #include "cli/say.h"
 #include "git/repo.h"
 
-static const char aside_help[] =
-    "  y  apply it                  n  leave it waiting\n  x  throw it away             h  hunk by hunk\n  A  apply this and all that follow, except flagged files\n  k  previous                  j  next, without deciding\n  q  stop: undecided files stay waiting\n  Ctrl-C  stop and change nothing\n";
-static const char live_help[] =
-    "  y  keep it                   x  take it back\n  h  hunk by hunk\n  A  keep this and all that follow, except flagged files\n  k  previous                  j  next, without deciding\n  q  stop: undecided files are kept\n  Ctrl-C  stop and change nothing\n";
+static const char aside_help[] = "  y  apply it                  n  leave it waiting\n"
+                                 "  x  throw it away             h  hunk by hunk\n"
+                                 "  A  apply this and all that follow, except flagged files\n"
+                                 "  k  previous                  j  next, without deciding\n"
+                                 "  q  stop: undecided files stay waiting\n"
+                                 "  Ctrl-C  stop and change nothing\n";
+static const char live_help[] = "  y  keep it                   x  take it back\n"
+                                "  h  hunk by hunk\n"
+                                "  A  keep this and all that follow, except flagged files\n"
+                                "  k  previous                  j  next, without deciding\n"
+                                "  q  stop: undecided files are kept\n"
+                                "  Ctrl-C  stop and change nothing\n";
 static const char conflict_help[] =
-    "You changed this file meanwhile.\n  m  merge both                t  overwrite yours with the session's\n  n  leave it waiting          x  keep yours, and give up the session's\n  k  previous                  j  next, without deciding\n  q  stop                      Ctrl-C  stop and change nothing\n";
+    "You changed this file meanwhile.\n"
+    "  m  merge both                t  overwrite yours with the session's\n"
+    "  n  leave it waiting          x  keep yours, and give up the session's\n"
+    "  k  previous                  j  next, without deciding\n"
+    "  q  stop                      Ctrl-C  stop and change nothing\n";
 
 /* --- a question --------------------------------------------------------------------------------------------------- */
 
@@ -56,8 +68,12 @@ char review_question(struct review *review, const struct buf *text, const char *
 
 /* --- a file hunk by hunk ----------------------------------------------------------------------------------------------- */
 
-static const char hunk_help[] =
-    "  y  take this hunk            n  leave it\n  x  throw it away             s  split it into smaller ones\n  a  take this and all that follow in this file\n  d  leave this and all that follow in this file\n  k  previous                  j  next, without deciding\n  q  stop: undecided hunks stay as they are\n";
+static const char hunk_help[] = "  y  take this hunk            n  leave it\n"
+                                "  x  throw it away             s  split it into smaller ones\n"
+                                "  a  take this and all that follow in this file\n"
+                                "  d  leave this and all that follow in this file\n"
+                                "  k  previous                  j  next, without deciding\n"
+                                "  q  stop: undecided hunks stay as they are\n";
 
 /* Answers this hunk and all that follow. */
 static void answer_hunks(struct item *item, size_t from, enum answer answer)

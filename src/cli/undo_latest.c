@@ -37,10 +37,10 @@ static int check_unfinished(const struct world *world, const struct args *args, 
         world,
         arena_printf(arena, "%s took back a part of %s: name the session that you mean", undo->name,
                      of->name),
-        arena_printf(
-            arena,
-            "`bawn undo %s` takes back the rest, with --force also your changes; `bawn undo %s` reverses the undo",
-            of->name, undo->name));
+        arena_printf(arena,
+                     "`bawn undo %s` takes back the rest, with --force also your changes; `bawn undo %s` "
+                     "reverses the undo",
+                     of->name, undo->name));
 }
 
 int undo_check_latest(const struct world *world, const struct args *args, const struct choice *choice,

@@ -199,7 +199,8 @@ int hold_sweep(struct hold *hold, struct err *err)
                 hold, "held", operation->path,
                 arena_printf(
                     hold->arena,
-                    "%s was created during the run, where none may be: it was moved aside, and `bawn held %s` shows it",
+                    "%s was created during the run, where none may be: it was moved aside, and `bawn held %s` "
+                    "shows it",
                     operation->path, hold->session->name));
     }
     return result;
@@ -239,7 +240,8 @@ static void decide_replaced(struct hold *hold, const struct file_content *before
             hold, "replaced", path,
             arena_printf(
                 hold->arena,
-                "%s was changed on the host while it was frozen inside: the change is kept, because git runs nothing new in it",
+                "%s was changed on the host while it was frozen inside: the change is kept, because git "
+                "runs nothing new in it",
                 path));
         return;
     }
@@ -249,12 +251,13 @@ static void decide_replaced(struct hold *hold, const struct file_content *before
         hold_note(hold, "not-held", path, arena_str(hold->arena, err.message));
         return;
     }
-    hold_note(
-        hold, "held", path,
-        arena_printf(
-            hold->arena,
-            "%s was changed while its protection was off for a moment, by the host or from inside%s%s: bawn restored the earlier file, and `bawn held %s` shows the changed one",
-            path, *setting && is_config ? ", and sets " : "", is_config ? setting : "", hold->session->name));
+    hold_note(hold, "held", path,
+              arena_printf(
+                  hold->arena,
+                  "%s was changed while its protection was off for a moment, by the host or from inside%s%s: "
+                  "bawn restored the earlier file, and `bawn held %s` shows the changed one",
+                  path, *setting && is_config ? ", and sets " : "", is_config ? setting : "",
+                  hold->session->name));
 }
 
 /* Compares a path that fell with its content at the start, and decides about the differences. */
@@ -268,7 +271,8 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
             hold, "replaced", operation->path,
             arena_printf(
                 hold->arena,
-                "%s was frozen, but was replaced on the host during the run and cannot be read now: check it before you use it",
+                "%s was frozen, but was replaced on the host during the run and cannot be read now: check "
+                "it before you use it",
                 operation->path));
     for (size_t i = 0; i < now.count; i++) {
         const struct file_content *before = content_find(&frozen->before, now.at[i].path);

@@ -115,8 +115,8 @@ static int furnish_proc(struct root *root, struct err *err)
     auto_fd int tree = mount_new("proc", NULL, false, false, err);
     if (tree < 0) {
         return err_hint(
-            err,
-            "parts of /proc are hidden here, as in many containers: give the container all of /proc (Docker: --security-opt systempaths=unconfined)");
+            err, "parts of /proc are hidden here, as in many containers: give the container all of /proc "
+                 "(Docker: --security-opt systempaths=unconfined)");
     }
     if (place_attach(root, tree, "/proc", true, err) < 0)
         return -1;
@@ -217,7 +217,10 @@ static int drop_name(struct root *root, struct err *err)
 static int explain_root(struct root *root, struct err *err)
 {
     static const char text[] =
-        "#!/bin/sh\necho \"${0##*/}: no program can become root inside bawn; ask the person who started it\" >&2\nexit 1\n";
+        "#!/bin/sh\n"
+        "echo \"${0##*/}: no program can become root inside bawn; ask the person who started it\" "
+        ">&2\n"
+        "exit 1\n";
     static const char *const programs[] = {"/usr/bin/sudo", "/usr/bin/su", "/usr/bin/doas",
                                            "/usr/bin/pkexec"};
     auto_fd int script = -1;

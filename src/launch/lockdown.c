@@ -118,9 +118,9 @@ static int try_home(const struct launch *launch, struct err *err)
     if (!launch->home || !shows_home_of_host(launch, home))
         return 0;
     err_set(err, "self-check failed: %s is visible inside", launch->home);
-    return err_hint(
-        err,
-        "nothing was run. Remove the rule that grants this path; if there is none, please report this with the output of `uname -a`");
+    return err_hint(err,
+                    "nothing was run. Remove the rule that grants this path; if there is none, please report "
+                    "this with the output of `uname -a`");
 }
 
 /* Tries the mounts: read-only ones refuse writes, and no path leads to the old root. */

@@ -50,8 +50,8 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
     int overlay = mount_new("overlay", options, false, false, err);
     if (overlay < 0)
         return err_hint(
-            err,
-            "`bawn doctor` shows what this machine supports; without --review the workspace is written directly, and `bawn undo` takes changes back");
+            err, "`bawn doctor` shows what this machine supports; without --review the workspace is written "
+                 "directly, and `bawn undo` takes changes back");
     /* Where it cannot make a folder of its own in `work`, the kernel mounts the overlay read-only and says nothing. */
     struct statfs status;
     if (let_go(err) < 0 || fstatfs(overlay, &status) < 0) {
@@ -62,8 +62,8 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
         close(overlay);
         err_set(err, "changes cannot be kept aside: the kernel made the overlay read-only");
         return err_hint(
-            err,
-            "the file system of bawn's state directory may be full, or out of inodes (`df -i`): make room, or set XDG_STATE_HOME to another directory");
+            err, "the file system of bawn's state directory may be full, or out of inodes (`df -i`): make "
+                 "room, or set XDG_STATE_HOME to another directory");
     }
     return overlay;
 }

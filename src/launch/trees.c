@@ -90,9 +90,9 @@ int trees_open_one(const struct launch *launch, const struct operation *operatio
     if (userns_fd >= 0 && !keeps_ids && mount_map_ids(fd, userns_fd, err) < 0) {
         struct err why = *err;
         err_set(err, "root inside would be root outside for %s: %s", source, why.message);
-        return err_hint(
-            err,
-            "run bawn as an ordinary user, or move the files to a file system that can map ids; --degrade=root runs without this wall");
+        return err_hint(err,
+                        "run bawn as an ordinary user, or move the files to a file system that can map ids; "
+                        "--degrade=root runs without this wall");
     }
     return fd_take(&fd);
 }

@@ -121,7 +121,8 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
     if (path.has_wildcard && !verb_takes_wildcards(rule->verb))
         return complain(
             diags, rule, word,
-            "name the directory instead, because files that match later could not be covered; quote the word for a plain * or ?",
+            "name the directory instead, because files that match later could not be covered; quote "
+            "the word for a plain * or ?",
             "this verb takes no wildcard");
     if (rule->verb == VERB_SIFT && sifted_file(arena_printf(arena, "/%s", path.pattern)) == SIFTED_UNKNOWN)
         return complain(diags, rule, word,
@@ -323,7 +324,8 @@ static int parse_name(struct arena *arena, const struct word *word, struct rule 
     if (rule->verb == VERB_DETECT && (*rule->text == '\0' || (strchr(rule->text, '/') && !is_folder)))
         return complain(
             diags, rule, word,
-            "write a name in the workspace's top directory, such as Cargo.toml, or a directory of PATH, such as ~/.cargo/bin",
+            "write a name in the workspace's top directory, such as Cargo.toml, or a directory of "
+            "PATH, such as ~/.cargo/bin",
             "this is not the name of a file");
     return 0;
 }

@@ -214,9 +214,9 @@ static void judge_processes(const struct host_caps *caps, struct judged_wall *wa
     }
     finds(wall, STATE_OK, "own process tree and /proc; signals stay inside");
     if (caps->trials[TRIAL_LANDLOCK].works && caps->landlock_abi < LANDLOCK_ABI_WITH_SCOPES) {
-        finds(
-            wall, STATE_WEAKER,
-            "only namespaces keep signals and abstract sockets inside, so --net open, which shares the host's, is refused");
+        finds(wall, STATE_WEAKER,
+              "only namespaces keep signals and abstract sockets inside, so --net open, which shares the "
+              "host's, is refused");
         fix(wall, "# use Linux 6.12 or later");
     }
 }
@@ -278,10 +278,10 @@ static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
     judge_control_group(caps, wall);
     if (!caps->core_starts_helper)
         return;
-    finds(
-        wall, STATE_WEAKER,
-        "%s; a crash inside starts the helper of kernel.core_pattern on the host. A hard core limit above 0 prevents that",
-        wall->says);
+    finds(wall, STATE_WEAKER,
+          "%s; a crash inside starts the helper of kernel.core_pattern on the host. A hard core "
+          "limit above 0 prevents that",
+          wall->says);
     fix(wall,
         "echo '* hard core unlimited' | sudo tee /etc/security/limits.d/60-bawn.conf  # and log in again");
 }

@@ -71,13 +71,13 @@ static void say_left_out(const struct capture *capture, const struct tree *tree)
             example = entry->path;
     }
     if (count)
-        caller_say(
-            capture->caller,
-            arena_printf(
-                capture->loaded->policy.arena,
-                "`bawn undo` cannot restore the content of %zu file%s, which cannot be read or exceed `limit snapshot`: %s%s",
-                count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
-            NULL);
+        caller_say(capture->caller,
+                   arena_printf(
+                       capture->loaded->policy.arena,
+                       "`bawn undo` cannot restore the content of %zu file%s, which cannot be read or exceed "
+                       "`limit snapshot`: %s%s",
+                       count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
+                   NULL);
 }
 
 static void begin_live(const struct capture *capture, struct captured_tree *tree)
@@ -121,7 +121,8 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
             caller,
             arena_printf(
                 arena,
-                "changes are kept in %s until the command ends, because the file system of %s does not support overlays%s",
+                "changes are kept in %s until the command ends, because the file system of %s does not "
+                "support overlays%s",
                 layers->folder, tree->session.folder,
                 layers->is_memory ? "; they are in memory, and lost if the machine stops" : ""),
             NULL);
@@ -130,7 +131,8 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
             caller,
             arena_printf(
                 arena,
-                "%s belongs to another user or group, so the command cannot change it under an overlay (EOVERFLOW)",
+                "%s belongs to another user or group, so the command cannot change it under an overlay "
+                "(EOVERFLOW)",
                 layers->foreign),
             "`chown` it, or run without --review and use `bawn undo`");
 }

@@ -223,9 +223,9 @@ void run_command(const struct caller *caller, const struct run_request *request,
     run->launch.own_arguments = *request->typed;
     run->launch.own_arguments_size = size_of_typed(request);
     if (is_inside_bawn(caller)) {
-        caller_say(
-            caller, "already inside bawn: a second sandbox cannot be made here",
-            "run the command without bawn: this sandbox applies to it, too. For other rules, start bawn outside");
+        caller_say(caller, "already inside bawn: a second sandbox cannot be made here",
+                   "run the command without bawn: this sandbox applies to it, too. For other rules, start "
+                   "bawn outside");
         return;
     }
     int status = request->branch ? enter_branch(run) : 0;

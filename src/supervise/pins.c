@@ -102,12 +102,12 @@ static void say_unreachable(struct pins *pins, const struct err *why)
 {
     if (pins->is_said || !is_down_for(pins, SECONDS_TO_SAY))
         return;
-    hold_note(
-        pins->hold, "pin-lost", "",
-        arena_printf(
-            pins->hold->arena,
-            "files that the host replaced during the run could not be protected again within a second (%s); nothing ran inside meanwhile",
-            why->message));
+    hold_note(pins->hold, "pin-lost", "",
+              arena_printf(
+                  pins->hold->arena,
+                  "files that the host replaced during the run could not be protected again within a second "
+                  "(%s); nothing ran inside meanwhile",
+                  why->message));
     pins->is_said = true;
 }
 
@@ -254,9 +254,9 @@ static bool take_in_mounts(struct pins *pins)
 
 static int note_unwatched(struct pins *pins, const char *what)
 {
-    hold_note(
-        pins->hold, "pins-unwatched", what,
-        "if the host replaces a frozen path during this run, bawn notices only at the end: the sandbox's mounts cannot be watched");
+    hold_note(pins->hold, "pins-unwatched", what,
+              "if the host replaces a frozen path during this run, bawn notices only at the end: the "
+              "sandbox's mounts cannot be watched");
     return 0;
 }
 

@@ -249,9 +249,10 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     watch->pins->pinned_again = watch_fallen;
     watch->pins->context = watch;
     if (watch->inotify_fd < 0)
-        hold_note(
-            watch->hold, "unwatched", "",
-            "bawn looked for forbidden files in the workspace every 10 milliseconds, and noticed only the first access to each decoy: this user has no inotify instance left (sysctl fs.inotify.max_user_instances)");
+        hold_note(watch->hold, "unwatched", "",
+                  "bawn looked for forbidden files in the workspace every 10 milliseconds, and noticed only "
+                  "the first access to each decoy: this user has no inotify instance left (sysctl "
+                  "fs.inotify.max_user_instances)");
     if (watch->inotify_fd >= 0 && tripwires_are_set(watch->tripwires))
         tripwires_watch(watch->tripwires, watch->inotify_fd);
     watch->loop = loop;
