@@ -62,7 +62,7 @@ def test_same_lines(place):
 @claim("conflict: --ours gives the session's change up, --theirs overwrites mine, both at once are refused")
 def test_ours_or_theirs(place):
     project = project_with(place, "ours", text(l2="theirs"), text(l2="mine"))
-    assert "contradict" in project.bawn("apply", "--ours", "--theirs", status=2)
+    assert "exclude each other" in project.bawn("apply", "--ours", "--theirs", status=2)
     project.bawn("apply", "--ours")
     same(project.read("t"), text(l2="mine"))
     assert "discarded" in project.bawn("sessions"), project.bawn("sessions")

@@ -117,10 +117,10 @@ def test_workspace_gone(place):
         os.rename(project.path.parent, project.path.parent.with_name("away"))
         for _ in range(2):
             text = elsewhere.bawn("sessions")
-            assert f"killed in the session {session}: {project.path} is not there" in text, text
+            assert f"killed in the session {session}: {project.path} does not exist" in text, text
         if ending == "discard":
             elsewhere.bawn("discard", session)
-            assert "is not there" not in elsewhere.bawn("sessions"), "it is still told"
+            assert "does not exist" not in elsewhere.bawn("sessions"), "it is still told"
         os.rename(project.path.parent.with_name("away"), project.path.parent)
         if ending == "back":
             text = project.bawn("diff", "--name-only")

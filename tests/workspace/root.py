@@ -82,7 +82,7 @@ def test_stays_full(place):
         same(other.inside("echo changed >a; cat a"), "changed\n")
         (folder / "filler").unlink()
         said = project.bawn("sessions")
-        assert "the apply that it was at is finished now" in said, said
+        assert "its apply is finished now" in said, said
         same((project.read("a"), project.read("x")), ("small\n", new))
         project.bawn("undo", "--yes")
         same((project.read("a"), (folder / "x").exists()), (old, False))

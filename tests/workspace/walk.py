@@ -138,7 +138,7 @@ def test_conflict(place):
     for name, line in (("t", "l15"), ("u", "l2"), ("v", "l2")):
         project.write(name, text(**{line: "mine"}))
     terminal = Terminal(project, "review")
-    assert "m joins both" in terminal.answer("Apply t", "m")
+    assert "m merges both" in terminal.answer("Apply t", "m")
     shown = terminal.answer("Apply u", "n")
     assert "<<<<<<< yours" in shown and "mine" in shown and "||||||| before" in shown, shown
     terminal.answer("Apply v", "\033[A")
