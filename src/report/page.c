@@ -215,7 +215,7 @@ static void add_head(struct buf *out, struct arena *arena, const struct page *pa
     add_row(out, "ended",
             end ? arena_printf(arena, "status %s after %s ms", event_field(end, "status"),
                                event_field(end, "milliseconds"))
-                : "not yet, or it was killed");
+                : "not yet, or bawn was killed");
     add_row(out, "mode", event_field(plan, "mode"));
     add_row(out, "network", event_field(plan, "net"));
     add_row(out, "walls", event_field(plan, "walls"));
@@ -292,7 +292,7 @@ static void add_hosts(struct buf *out, const struct page *page)
         out,
         hosts.count
             ? "<table><tr><th>host<th class=n>connections<th class=n>bytes sent<th class=n>bytes received<th></tr>\n"
-            : "<p class=dim>None was asked for.</p>\n");
+            : "<p class=dim>None.</p>\n");
     vec_each (const struct host, host, &hosts) {
         buf_printf(out, "<tr%s><td class=m>", host->refused ? " class=denied" : "");
         text_add_html(out, host->name);
@@ -340,7 +340,7 @@ static void add_processes(struct buf *out, const struct page *page)
         processes_take(&processes, &page->records.at[i]);
     buf_add_str(out, "<h2>Processes</h2>\n");
     if (!processes.all.count)
-        buf_add_str(out, "<p class=dim>They were not recorded: <code>bawn --log-exec</code> does.</p>\n");
+        buf_add_str(out, "<p class=dim>Not recorded. <code>bawn --log-exec</code> records them.</p>\n");
     else
         buf_add_str(out, "<div class=tree><ul>\n");
     for (size_t i = 0; i < processes.all.count; i++) {
@@ -392,10 +392,9 @@ static void verify(struct arena *arena, int session_fd, struct page *page)
     struct journal_end end;
     struct err err = {0};
     page->is_whole = journal_verify(session_fd, SESSION_JOURNAL, &end, &err) == 0;
-    page->integrity =
-        page->is_whole
-            ? arena_printf(arena, "%" PRIu64 " records, each follows from the one before.", end.records)
-            : arena_printf(arena, "This journal does not hold together: %s.", err.message);
+    page->integrity = page->is_whole
+                          ? arena_printf(arena, "%" PRIu64 " records, hash chain intact.", end.records)
+                          : arena_printf(arena, "The hash chain of this journal is broken: %s.", err.message);
 }
 
 bool session_page_add(struct buf *out, struct arena *arena, int session_fd, const char *session,
