@@ -102,7 +102,7 @@ static int stream_is_frozen(const struct stat *stream, const struct operation *o
     if (errno == ENOENT || errno == ENOTDIR)
         return 0;
     err_sys(err, errno, "cannot look at %s, which is frozen", operation->path);
-    return err_hint(err, "redirect the standard streams from or to something that is no file");
+    return err_hint(err, "redirect the standard streams from or to a pipe or a terminal");
 }
 
 /*
@@ -186,10 +186,10 @@ static int explain_clone(int errnum, bool into_cgroup, struct err *err)
         return err_sys(err, errnum, "cannot start the sandbox in the control group that was made for it");
     if (errnum == EAGAIN || errnum == ENOMEM) {
         err_sys(err, errnum, "cannot start a process for the sandbox");
-        return err_hint(err, errnum == EAGAIN
-                                 ? "too many processes run: look at `ulimit -u` and the limits of the "
-                                   "control group (pids.max)"
-                                 : "close programs that need much memory");
+        return err_hint(
+            err, errnum == EAGAIN
+                     ? "too many processes are running: check `ulimit -u` and pids.max of the control group"
+                     : "close programs that use much memory");
     }
     err_sys(err, errnum, "this machine does not let bawn make namespaces");
     return explain_namespaces(err);
@@ -398,8 +398,9 @@ static int set_limits(const struct operations *operations, const struct launched
     if (!lacks_cgroup && limits_fill_cgroup(operations, &launched->cgroup, err) == 0)
         return 0;
     if (lacks_cgroup)
-        err_set(err, "no control group could be made to hold the limits");
-    return err_hint(err, "`bawn doctor` says what helps; --limit memory=none --limit pids=none does without");
+        err_set(err, "no control group could be made to enforce the limits");
+    return err_hint(err,
+                    "`bawn doctor` shows the fix; --limit memory=none --limit pids=none runs without limits");
 }
 
 static int start_amended(const struct launch *launch, struct launched *launched, struct err *err)

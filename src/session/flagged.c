@@ -32,10 +32,10 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
     if (change->why)
         return arena_printf(arena, "%s %s", change->now->path, change->why);
     if (change->is_removed)
-        return arena_printf(arena, "%s, which is flagged, was deleted", change->now->path);
+        return arena_printf(arena, "%s, a flagged file, was deleted", change->now->path);
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
-                        : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",
+                        : arena_printf(arena, "%s is %s, and programs on the host may run or obey it",
                                        change->now->path, change->before ? "changed" : "new");
 }
 
@@ -154,13 +154,11 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
     }
     say_held(caller, hold, held, &directories);
     if (restored > MOST_NAMED)
-        caller_say(
-            caller,
-            arena_printf(hold->arena, "%zu flagged files that were deleted are brought back", restored),
-            NULL);
-    if (kept && caller->speaker->is_read)
-        caller_say(caller,
-                   arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
+        caller_say(caller, arena_printf(hold->arena, "%zu deleted flagged files were restored", restored),
                    NULL);
+    if (kept && caller->speaker->is_read)
+        caller_note(caller,
+                    arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
+                    NULL);
     return held;
 }

@@ -41,12 +41,11 @@ static void say(const struct caller *caller, const struct session *session, cons
                 const char *hint)
 {
     auto_arena struct arena arena = {0};
-    caller_say(
-        caller,
-        arena_printf(&arena, "%s the session %s: %s",
-                     was_killed(session) ? "bawn was killed in" : "bawn could not write down the end of",
-                     session->name, sentence),
-        hint);
+    caller_say(caller,
+               arena_printf(&arena, "%s the session %s: %s",
+                            was_killed(session) ? "bawn was killed in" : "bawn could not record the end of",
+                            session->name, sentence),
+               hint);
 }
 
 static bool is_lack_of_room(int errnum)
@@ -62,8 +61,7 @@ static int finish_replacing(const struct caller *caller, const struct loaded *lo
     int result =
         transition_finish(load_store(loaded, arena), session->folder_fd, arena, record, &replaced, err);
     if (result == 0)
-        say(caller, session,
-            arena_printf(arena, "the %s that it was at is finished now", record_mode_name(record->mode)),
+        say(caller, session, arena_printf(arena, "its %s is finished now", record_mode_name(record->mode)),
             NULL);
     else if (record->state == STATE_REPLACING && is_lack_of_room(err->errnum))
         err_hint(err, "some files are done and others not: make room on the disk of the workspace");
@@ -136,7 +134,7 @@ static int finish_running(const struct caller *caller, const struct loaded *load
         end_flags(caller, &flags, record);
     int result = capture_finish(capture, &flags, &changes, err);
     if (result == 0 && changes)
-        say(caller, session, "what has changed since it began is written down as its own", NULL);
+        say(caller, session, "all changes since its start are recorded as its own", NULL);
     flagged_say_sightings(caller, &flags);
     flags_free(&flags);
     vec_free(&hold.notices);
@@ -173,14 +171,14 @@ static int repair_record(const struct caller *caller, struct session *session, s
     auto_loaded struct loaded loaded = {0};
     if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING) {
         if (directories_reopen(record->workspace))
-            say(caller, session, "the command had closed its workspace to you: it is open again", NULL);
+            say(caller, session, "the command had removed your access to the workspace; bawn restored it",
+                NULL);
         move_policy_aside(session, record);
     }
     int result =
         load_there(caller, record->workspace, &loaded) == 0
             ? 0
-            : err_set(err,
-                      "what the session %s left cannot be put right before its workspace %s has a policy",
+            : err_set(err, "the session %s cannot be repaired until the policy of its workspace %s is valid",
                       session->name, record->workspace);
     if (result == 0 && record->state == STATE_REPLACING)
         result = finish_replacing(caller, &loaded, session, record, err);
@@ -273,16 +271,15 @@ static int repair_one(void *context, struct session *session, struct err *err)
                  : where == WORKSPACE_THERE ? repair_record(caller, session, &record, err)
                                             : where == WORKSPACE_AWAY;
     if (where == WORKSPACE_AWAY)
-        say(caller, session,
-            arena_printf(&arena, "%s is not there, so that what it left waits", record.workspace),
-            arena_printf(&arena, "`bawn discard %s` gives it up", session->name));
+        say(caller, session, arena_printf(&arena, "%s does not exist, so the repair waits", record.workspace),
+            arena_printf(&arena, "`bawn discard %s` discards the session", session->name));
     if (found >= 0 && where == WORKSPACE_GONE) {
         record_forget(session->folder_fd);
         result = remove_rest(session, err);
     }
     if (found == 0) {
-        say(caller, session, "there is no snapshot to tell what it left in flagged files",
-            "look at them before you go on");
+        say(caller, session, "there is no snapshot, so bawn cannot tell what it changed in flagged files",
+            "look at those files before you go on");
     }
     if (result == 0)
         say_held(caller, session);
@@ -374,8 +371,8 @@ static const char *find_state(const struct caller *caller, struct arena *arena)
 static void say_removed(void *context, const char *path)
 {
     auto_arena struct arena arena = {0};
-    caller_say(context, arena_printf(&arena, "removed %s, which a bawn that was killed had left there", path),
-               NULL);
+    caller_say(context,
+               arena_printf(&arena, "removed %s, which an earlier bawn left when it was killed", path), NULL);
 }
 
 void repair_killed(const struct caller *caller)

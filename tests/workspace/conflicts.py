@@ -24,7 +24,7 @@ def project_with(place, name, theirs, ours):
 def test_other_lines(place):
     project = project_with(place, "merge", text(l2="theirs"), text(l15="mine"))
     said = project.bawn("apply", status=1)
-    assert "t: it was changed since, in other lines (--merge joins both)" in said, said
+    assert "t: it was changed since, in other lines (--merge merges both)" in said, said
     same(project.read("t"), text(l15="mine"))
     project.bawn("apply", "--merge")
     same(project.read("t"), text(l2="theirs", l15="mine"))
