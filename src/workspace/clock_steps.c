@@ -42,8 +42,8 @@ static int64_t difference(struct timespec shown_first, struct timespec shown_las
                           struct timespec last)
 {
     enum { LEAST = 2 };
-    int64_t seconds =
-        (int64_t)(shown_last.tv_sec - shown_first.tv_sec) - (int64_t)(last.tv_sec - first.tv_sec);
+    int64_t nanoseconds = timespec_between(shown_first, shown_last) - timespec_between(first, last);
+    int64_t seconds = (nanoseconds + (nanoseconds < 0 ? -500000000 : 500000000)) / 1000000000;
     return seconds < LEAST && seconds > -LEAST ? 0 : seconds;
 }
 

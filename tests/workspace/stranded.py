@@ -122,7 +122,7 @@ def test_clock_checkpoints(place):
 def moved(project, name, fields, seconds):
     """Changes times in the record of a run, as if the clock had been stepped."""
     values = dict(zip(FIELDS, (folder_of(project, name) / "about").read_bytes().split(b"\0")))
-    change_about(project, name, **{field: f"{int(values[field].split(b'.')[0]) + seconds}.0" for field in fields})
+    change_about(project, name, **{field: f"{int(values[field].split(b'.')[0]) + seconds}.{values[field].split(b'.')[1].decode()}" for field in fields})
 
 
 @claim("undo --to says by how much the clock was set forward, during the run, and either way since it ended; else it says nothing")
