@@ -1,4 +1,4 @@
-#include "workspace/live.h"
+#include "workspace/record.h"
 
 #include <stdlib.h>
 #include <string.h>
