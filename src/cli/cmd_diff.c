@@ -10,7 +10,7 @@
 #include "git/refs.h"
 #include "report/patch.h"
 #include "session/branch.h"
-#include "workspace/objects.h"
+#include "workspace/undo_git.h"
 
 /* The named session, or the latest one here with changes. */
 static const struct record *choose_shown(const struct choice *choice)

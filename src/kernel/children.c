@@ -1,4 +1,4 @@
-#include "kernel/children.h"
+#include "kernel/process.h"
 
 #include <dirent.h>
 #include <fcntl.h>

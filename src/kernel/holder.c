@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "kernel/children.h"
+#include "kernel/process.h"
 
 enum {
     MOST_PROCESSES = 512,

@@ -62,11 +62,17 @@ static enum answer see_sockets(socket_seen *seen, void *self, const char *bytes,
     return ANSWER_GOES_ON;
 }
 
+/* The kernel sends as much at once as there is room for, between a page (8 KiB at most) and 32 KiB. Aligned as a struct nlmsghdr. */
+struct answer_room {
+    char *bytes;
+    size_t size;
+};
+
 /*
  * Asks the kernel for all sockets in any state: a datagram socket, such as a log's, counts as connected while one of its
  * senders is. Returns false if the kernel does not answer; then some may exist.
  */
-static bool ask_kernel(socket_seen *seen, void *self)
+static bool ask_kernel(socket_seen *seen, void *self, struct answer_room room)
 {
     struct {
         struct nlmsghdr header;
@@ -75,19 +81,17 @@ static bool ask_kernel(socket_seen *seen, void *self)
                              .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                              .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
                   .request = {.sdiag_family = AF_UNIX, .udiag_states = ~0U, .udiag_show = UDIAG_SHOW_NAME}};
-    not_zeroed _Alignas(struct nlmsghdr) char
-        bytes[8 * 1024]; /* the kernel sends at most this much at once, or what a reader had room for */
     auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0 || send(fd, &question, sizeof(question), 0) != sizeof(question))
         return false;
     enum answer answer = ANSWER_GOES_ON;
     while (answer == ANSWER_GOES_ON) {
-        ssize_t got = recv(fd, bytes, sizeof(bytes), MSG_TRUNC);
+        ssize_t got = recv(fd, room.bytes, room.size, MSG_TRUNC);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0 || (size_t)got > sizeof(bytes))
+        if (got <= 0 || (size_t)got > room.size)
             return false;
-        answer = see_sockets(seen, self, bytes, (size_t)got);
+        answer = see_sockets(seen, self, room.bytes, (size_t)got);
     }
     return answer == ANSWER_IS_WHOLE;
 }
@@ -124,7 +128,8 @@ int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *er
 {
     enum { LARGEST = 4 * 1024 * 1024 };
     auto_buf struct buf names = {0}, text = {0};
-    if (ask_kernel(name_seen, &names)) {
+    not_zeroed _Alignas(struct nlmsghdr) char bytes[32 * 1024];
+    if (ask_kernel(name_seen, &names, (struct answer_room){bytes, sizeof(bytes)})) {
         *ret_list = arena_copy(arena, names.bytes, names.size);
         return 0;
     }
@@ -176,7 +181,9 @@ static void digest_socket(void *self, const struct unix_diag_msg *socket, const 
 bool unix_sockets_digest(const char *trees, uint64_t *ret_digest)
 {
     struct digest digest = {.trees = trees};
-    if (!ask_kernel(digest_socket, &digest))
+    not_zeroed _Alignas(
+        struct nlmsghdr) char bytes[8 * 1024]; /* little of the stack stays in memory at rest */
+    if (!ask_kernel(digest_socket, &digest, (struct answer_room){bytes, sizeof(bytes)}))
         return false;
     *ret_digest = digest.sum;
     return true;

@@ -11,7 +11,7 @@
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
-#include "workspace/live.h"
+#include "workspace/record.h"
 
 /* Writes the record of a live tree. A session without changes leaves only its journal. */
 static int record_live(const struct capture *capture, struct captured_tree *tree, struct flags *flags,

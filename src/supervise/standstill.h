@@ -6,7 +6,7 @@
  *
  * Invariants, without a control group:
  *
- *   1. Nobody outside is signalled, whoever gets the number of a process that has ended. A process is opened first (kernel/children.h) and
+ *   1. Nobody outside is signalled, whoever gets the number of a process that has ended. A process is opened first (kernel/children.c) and
  *      then counts as inside if its parent does, which is there too, or if its parent is process 1, which nobody has waited for.
  *   2. One or two descriptors are open at a time, however many processes there are.
  *   3. All stands still when two passes one after the other find that none runs, and that none was given a processor in between: processes
@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 #include "base/attr.h"
-#include "kernel/children.h"
+#include "kernel/process.h"
 #include "launch/launch.h"
 
 struct inside_process {

@@ -1,4 +1,4 @@
-#include "workspace/live.h"
+#include "workspace/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "git/repo.h"
-#include "workspace/objects.h"
 #include "workspace/repo_texts.h"
 #include "workspace/scan.h"
+#include "workspace/undo_git.h"
 
 /* Does the ref have one value before and after? */
 static bool is_unmoved(const struct repo_texts *refs, const char *name)

@@ -1,4 +1,4 @@
-#include "workspace/objects.h"
+#include "workspace/undo_git.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -23,7 +23,7 @@
  * `packed-refs` is never replaced as a whole while it can be read: only the lines of refs that go back are edited. Logs
  * stay, so that every commit can be found; lines that were lost come back.
  */
-#include "workspace/positions.h"
+#include "workspace/undo_git.h"
 
 #include <stdlib.h>
 #include <string.h>

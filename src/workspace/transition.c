@@ -59,10 +59,9 @@
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
-#include "workspace/objects.h"
-#include "workspace/positions.h"
 #include "workspace/scan.h"
 #include "workspace/snapshot.h"
+#include "workspace/undo_git.h"
 
 /* --- deciding ----------------------------------------------------------------------------------------------------- */
 

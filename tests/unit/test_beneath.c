@@ -193,4 +193,44 @@ TEST(the_kernel_lists_every_socket_that_can_be_reached)
     machine_remove();
 }
 
+static uint64_t digest_of(const char *trees)
+{
+    uint64_t digest = 0;
+    CHECK(unix_sockets_digest(trees, &digest));
+    return digest;
+}
+
+/* A list of one tree: the machine's own, or a folder beside it with a longer name. */
+static const char *one_tree(const char *ending)
+{
+    const char *text = arena_printf(&machine.arena, "%s%s", machine.path, ending);
+    return arena_copy(&machine.arena, text, strlen(text) + 1); /* two NULs at its end */
+}
+
+TEST(the_digest_changes_with_the_sockets_of_a_tree_and_not_with_connections)
+{
+    machine_make();
+    const char *here = one_tree(""), *beside = one_tree("-more"), *none = "";
+    uint64_t empty = digest_of(here);
+    CHECK(empty == digest_of(none));
+    int first = bound(SOCK_STREAM, "listens");
+    CHECK_INT(listen(first, 1), 0);
+    uint64_t opened = digest_of(here);
+    CHECK(opened != empty);
+    CHECK(digest_of(beside) == empty && digest_of(none) == empty);
+    auto_fd int client = connected(SOCK_STREAM, "listens"), served = accept4(first, NULL, NULL, SOCK_CLOEXEC);
+    CHECK(client >= 0 && served >= 0 && digest_of(here) == opened);
+    close(first);
+    CHECK(digest_of(here) == empty);
+    CHECK_INT(unlinkat(machine.fs.root_fd, "listens", 0), 0);
+    int again = bound(SOCK_DGRAM, "listens");
+    CHECK(digest_of(here) != empty && digest_of(here) != opened);
+    close(again);
+    uint64_t unknown;
+    has_no_netlink = true;
+    CHECK(!unix_sockets_digest(here, &unknown));
+    has_no_netlink = false;
+    machine_remove();
+}
+
 UNIT_MAIN()

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "kernel/children.h"
+#include "kernel/process.h"
 #include "unit.h"
 
 /* Starts a process that waits. With a number, it gets that number; -1 where that is not permitted. */

@@ -139,7 +139,7 @@ def test_unchecked(place):
 @claim("apply: a branch of a submodule does not go to a damaged commit either, and its commits wait with flagged files (control: sound ones go)")
 def test_submodule(place):
     scratch.need("git")
-    library = repository(place, "library")
+    library = repository(place, "submodule-library")
     acts = {"damaged": "c=$(git rev-parse --git-path objects)/$(git rev-parse HEAD:a | sed 's,..,&/,'); chmod 644 $c; echo junk >$c",
             "flagged": "git switch -qc side; echo evil >CLAUDE.md; git add .; " + f"{ME} commit -qm side; git switch -q main", "sound": ":"}
     for name, act in acts.items():

@@ -1,13 +1,25 @@
+/* What of git repositories counts as changed by a live run, and where it goes when that is undone. */
+#pragma once
+
+#include "workspace/transition.h"
+
+/* positions.c: decides about refs, logs, and what belongs to linked worktrees. Contents that it makes are put into the store. */
+int positions_decide(const struct transition *transition, int top_fd, struct store *store,
+                     struct arena *arena, decision_list *decisions, struct err *err) must_check;
+
+/* Does the repository of the path still exist after the transition? */
+bool positions_repository_stays(const struct transition *transition, const char *path);
+
+/* If a repository has moved on, all of it but its objects is left alone: a half-applied repository would be broken. */
+void positions_hold_moved(decision_list *decisions);
+
 /*
- * The object stores of git repositories in a workspace. Nobody changes an object, and a `git gc` of the user or of the
+ * objects.c: the object stores of git repositories in a workspace. Nobody changes an object, and a `git gc` of the user or of the
  * command moves objects from file to file at any time. So the files of a store do not count as changed. Only two
  * things do: an object that is missing, and a file of the store that was written in place.
  *
  * An object counts as there if a file or the index of a pack has its name. Nothing is unpacked.
  */
-#pragma once
-
-#include "workspace/transition.h"
 
 /* Is it a file or directory of an object store, with a name that git gives it? */
 bool objects_has_path(const char *path);
