@@ -299,7 +299,7 @@ const struct verb_entry verb_table[] = {
             "\n"
             "Throws away what a session with --review wrote and nobody applied: all of it, or the paths named.\n"
             "\n"
-            "  --yes   do not ask\n"
+            "  --yes   do not ask; needed where there is no terminal\n"
             "\n"
             "  bawn discard my-app-3\n"
             "  bawn discard my-app-3 .github/\n",
