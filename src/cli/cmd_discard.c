@@ -35,7 +35,7 @@ static int discard_all(const struct world *world, const struct args *args, const
                        const struct record *record)
 {
     const char *question =
-        arena_printf(choice->loaded.policy.arena, "Throw away what %s wrote, %llu file%s?", record->name,
+        arena_printf(choice->loaded.policy.arena, "Throw away the changes of %s, %llu file%s?", record->name,
                      (unsigned long long)record->changes, record->changes == 1 ? "" : "s");
     bool is_agreed = false;
     int status = agree(world, args, question, &is_agreed);
@@ -45,7 +45,7 @@ static int discard_all(const struct world *world, const struct args *args, const
     struct err err = {0};
     if (remove_kept_aside(choice, record, &err) < 0)
         return say_refused(world, &err);
-    fprintf(world->out, "%s is discarded. The workspace was never changed by it.\n", record->name);
+    fprintf(world->out, "%s is discarded. The workspace was not changed.\n", record->name);
     return EXIT_FINE;
 }
 
@@ -73,8 +73,8 @@ static int discard_paths(const struct world *world, const struct args *args, str
                      (unsigned long long)record->changes, record->name);
     if (shown == 0) {
         status = say_bad_input(
-            world, arena_printf(choice->loaded.policy.arena, "%s wrote nothing there", record->name),
-            "`bawn diff --name-only` lists what it wrote");
+            world, arena_printf(choice->loaded.policy.arena, "%s changed nothing there", record->name),
+            "`bawn diff --name-only` lists what it changed");
     } else if ((status = agree(world, args, question, &is_agreed)) == 0 && is_agreed) {
         if (dialogue_revise(choice, &dialogue, &err) < 0) {
             status = say_refused(world, &err);
@@ -97,7 +97,7 @@ static int discard_worktree(const struct world *world, const struct args *args, 
     struct err err = {0};
     bool is_agreed = false;
     const char *question = arena_printf(
-        arena, "Remove the worktree of the branch %s, with what is not committed there?", record->of);
+        arena, "Remove the worktree of the branch %s, with all changes that are not committed?", record->of);
     int status = agree(world, args, question, &is_agreed);
     if (status || !is_agreed)
         return status;
@@ -117,7 +117,7 @@ static const char *why_stranded(const struct choice *choice, const struct record
         record_is_busy(choice->sessions_fd, record->name))
         return NULL;
     if (lstat(record->workspace, &status) < 0)
-        return arena_printf(arena, "Its workspace, %s, is not there", record->workspace);
+        return arena_printf(arena, "Its workspace, %s, no longer exists", record->workspace);
     return "It could not be repaired"; /* or bawn would have done so before it came here */
 }
 
@@ -126,7 +126,7 @@ static int discard_stranded(const struct world *world, const struct args *args, 
 {
     struct err err = {0};
     const char *question =
-        arena_printf(choice->loaded.policy.arena, "Give up what %s left? %s", record->name, why);
+        arena_printf(choice->loaded.policy.arena, "Throw away what %s left? %s", record->name, why);
     bool is_agreed = false;
     int status = agree(world, args, question, &is_agreed);
     if (status || !is_agreed)
@@ -135,7 +135,7 @@ static int discard_stranded(const struct world *world, const struct args *args, 
     if (remove_kept_aside(choice, record, &err) < 0)
         return say_refused(world, &err);
     session_give_up(choice->loaded.policy.arena, choice->state, record->name);
-    fprintf(world->out, "%s is given up.\n", record->name);
+    fprintf(world->out, "%s is discarded.\n", record->name);
     return EXIT_FINE;
 }
 

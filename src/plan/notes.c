@@ -30,7 +30,7 @@ static void note_hidden_below(struct plan *plan, const struct placed *grant)
     }
     if (count)
         note(plan, grant->rule,
-             arena_printf(arena, "--%s %s does not open everything below it: %s%s stay%s hidden",
+             arena_printf(arena, "--%s %s does not open everything in it: %s%s stay%s hidden",
                           verb_word(grant->rule->verb), grant->rule->written, names,
                           count > NAMED_IN_NOTE ? arena_printf(arena, " and %zu more", count - NAMED_IN_NOTE)
                                                 : "",
@@ -76,7 +76,7 @@ static void note_untrusted(struct plan *plan)
         if (waiting)
             note(plan, NULL,
                  arena_printf(policy->arena,
-                              "%s asks for more than it gets, with %zu rule%s: `bawn trust %s` shows %s",
+                              "%s is not trusted, so bawn ignores %zu rule%s in it: `bawn trust %s` shows %s",
                               workspace->own_policy->name, waiting, waiting == 1 ? "" : "s", workspace->path,
                               waiting == 1 ? "it" : "them"));
     }
@@ -100,7 +100,7 @@ static void note_given_up(struct plan *plan)
     vec_each (const struct given_up, given_up, &plan->given_up) {
         note(plan, NULL,
              given_up->if_needed
-                 ? arena_printf(arena, "%s: where this wall cannot be raised, %s", given_up->by,
+                 ? arena_printf(arena, "%s: if this machine lacks the wall, %s", given_up->by,
                                 wall_loss(given_up->wall))
                  : arena_printf(arena, "%s gives up a wall: %s", given_up->by, wall_loss(given_up->wall)));
     }
@@ -159,7 +159,7 @@ static void note_secrets(struct plan *plan)
     if (*found)
         note(plan, NULL,
              arena_printf(policy->arena,
-                          "the workspace holds secrets that the command can read: %s (--hide PATH hides one)",
+                          "the command can read secrets in the workspace: %s (--hide PATH hides one)",
                           found));
 }
 
@@ -173,8 +173,8 @@ static void note_no_agent(struct plan *plan)
             toolchains = arena_printf(policy->arena, "%s, %s", toolchains, policy->profiles_in_use.at[i]);
     }
     note(plan, NULL,
-         arena_printf(policy->arena, "no profile is made for '%s': %s%s hold%s", *policy->request.command,
-                      *toolchains ? "base" : "the base policy", toolchains, *toolchains ? "" : "s"));
+         arena_printf(policy->arena, "no profile for %s; using %s%s", *policy->request.command,
+                      *toolchains ? "base" : "the base policy", toolchains));
 }
 
 /* Arguments that bawn adds and that change what the agent does. The briefing changes nothing. */
@@ -191,7 +191,7 @@ static void note_arguments(struct plan *plan)
     }
     if (because)
         note(plan, because,
-             arena_printf(arena, "%s gets%s (%s)", path_name(plan->policy->agent), words,
+             arena_printf(arena, "bawn starts %s with%s (%s)", path_name(plan->policy->agent), words,
                           rule_origin(arena, because)));
 }
 
@@ -266,7 +266,7 @@ static void note_certificates(struct plan *plan)
         if (problem)
             note(plan, NULL,
                  arena_printf(policy->arena,
-                              "%s names %s, which %s and is not shown inside (--read %s shows it)",
+                              "%s names %s, which %s, so it is not readable inside (--read %s opens it)",
                               file->variable, file->path, problem, file->path));
     }
 }

@@ -26,8 +26,8 @@ static void read_file(struct policy *policy, const char *path, enum layer layer,
     if (found == 0)
         found = fs_read(policy->request.fs, place->real, POLICY_LARGEST, &text, &source->size, &err);
     if (found < 0)
-        diag_error(diags, whole, "a policy that cannot be read stops everything: mend or remove it", "%s",
-                   err.message);
+        diag_error(diags, whole, "bawn runs nothing while a policy file cannot be read: fix or remove it",
+                   "%s", err.message);
     else if (found == 0 && must_exist)
         diag_error(diags, whole, "check the name", "there is no such policy file");
     if (found <= 0)

@@ -37,7 +37,7 @@ static const char *objection(const struct policy_request *request, const char *p
         return "it is a system directory";
     for (size_t i = 0; i < array_len(kernel_directories); i++) {
         if (path_is_beneath(path, kernel_directories[i]))
-            return "the kernel keeps its own files there";
+            return "it belongs to the kernel";
     }
     return NULL;
 }
@@ -154,7 +154,7 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
 {
     const char *remedy = policy->request.workspace_remedy;
     if (!remedy)
-        remedy = "start in a project directory, or name one with --workspace";
+        remedy = "start in a project directory, or pass --workspace DIR";
     const struct fs_place *place = NULL;
     struct err err;
     if (fs_resolve(policy->request.fs, path, &place, &err) < 0) {
@@ -211,7 +211,7 @@ static void add_named(struct policy *policy, bool of_command_line, struct diags 
             add_workspace(policy, spot, path, from_command_line ? "--workspace" : rule.source->name, diags);
         else
             diag_error(diags, spot, "write an absolute path, or one that starts with ~",
-                       "a workspace in a file cannot be relative to the workspace: '%s'", rule.written);
+                       "a workspace in a policy file needs an absolute path: '%s'", rule.written);
     }
 }
 

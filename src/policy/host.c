@@ -50,7 +50,7 @@ static bool parse_address(const char *text, struct host_object *host, const char
     } else if (inet_pton(AF_INET6, address, host->address) != 1) {
         return false;
     } else if (is_v4(host)) {
-        *ret_problem = "an IPv4 address is written in IPv6 clothes";
+        *ret_problem = "this is an IPv4 address in IPv6 form";
         return true;
     }
     host->kind = HOST_ADDRESS;
@@ -136,7 +136,7 @@ static const char *split_option(char *text, bool *ret_may_be_unnamed)
     char *option = strchr(text, '+');
     *ret_may_be_unnamed = option != NULL;
     if (option && strcmp(option, HOST_UNNAMED) != 0)
-        return "what stands after the + is not known";
+        return "the word after + is unknown";
     if (option)
         *option = '\0';
     return NULL;
@@ -182,7 +182,7 @@ static const char *parse(struct arena *arena, const char *text, struct host_obje
     if (problem)
         return problem;
     if (parse_address(name, host, &problem))
-        return !problem && host->may_be_unnamed ? "an address has no name that TLS could leave out" : problem;
+        return !problem && host->may_be_unnamed ? "+unnamed needs a name, not an address" : problem;
 
     size_t size = strlen(name);
     if (size > 1 && name[size - 1] == '.')

@@ -73,10 +73,10 @@ static void say_left_out(const struct capture *capture, const struct tree *tree)
     if (count)
         caller_say(
             capture->caller,
-            arena_printf(capture->loaded->policy.arena,
-                         "`bawn undo` will not bring back the content of %zu file%s, which cannot be read "
-                         "or are too large for `limit snapshot`: %s%s",
-                         count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
+            arena_printf(
+                capture->loaded->policy.arena,
+                "`bawn undo` cannot restore the content of %zu file%s, which cannot be read or exceed `limit snapshot`: %s%s",
+                count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
             NULL);
 }
 
@@ -94,7 +94,7 @@ static void begin_live(const struct capture *capture, struct captured_tree *tree
                                 "`bawn undo` will not work for this run, because there is no "
                                 "snapshot of %s: %s",
                                 tree->record.workspace, err.message),
-                   *err.hint ? err.hint : "`--review` keeps every change aside instead");
+                   *err.hint ? err.hint : "use --review to keep every change aside instead");
         return;
     }
     tree->is_on = true;
@@ -117,20 +117,22 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
                        const struct layers *layers)
 {
     if (layers->folder != tree->session.folder)
-        caller_say(caller,
-                   arena_printf(arena,
-                                "what is written waits in %s until the command ends, because the file system "
-                                "of %s takes no overlay%s",
-                                layers->folder, tree->session.folder,
-                                layers->is_memory ? "; it is memory, and lost if the machine goes down" : ""),
-                   NULL);
+        caller_say(
+            caller,
+            arena_printf(
+                arena,
+                "changes are kept in %s until the command ends, because the file system of %s does not support overlays%s",
+                layers->folder, tree->session.folder,
+                layers->is_memory ? "; they are in memory, and lost if the machine stops" : ""),
+            NULL);
     if (layers->foreign)
-        caller_say(caller,
-                   arena_printf(arena,
-                                "%s belongs to another user or group, so that nothing can change it under an "
-                                "overlay (EOVERFLOW)",
-                                layers->foreign),
-                   "`chown` it, or run without --review, where `bawn undo` takes changes back");
+        caller_say(
+            caller,
+            arena_printf(
+                arena,
+                "%s belongs to another user or group, so the command cannot change it under an overlay (EOVERFLOW)",
+                layers->foreign),
+            "`chown` it, or run without --review and use `bawn undo`");
 }
 
 /* The fallback for an overlay: the command works in a copy of the tree. */
@@ -165,11 +167,12 @@ static const char *why_copy(struct arena *arena, const struct layers *layers)
 {
     if (layers->why_not)
         return layers->why_not;
-    return layers->foreign ? arena_printf(arena,
-                                          "%s belongs to another user or group, so that nothing could change "
-                                          "it under an overlay",
-                                          layers->foreign)
-                           : NULL;
+    return layers->foreign
+               ? arena_printf(
+                     arena,
+                     "%s belongs to another user or group, so the command could not change it under an overlay",
+                     layers->foreign)
+               : NULL;
 }
 
 static int begin_aside(const struct capture *capture, struct captured_tree *tree, struct err *err)
@@ -189,10 +192,10 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
     bool is_copied = why && tree->record.mode != RECORD_BRANCH && begin_copy(capture, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
-        err_set(err, "what is written to %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
+        err_set(err, "changes of %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
                 *copying.message ? "; and " : "", copying.message);
         return err_hint(err,
-                        "set XDG_STATE_HOME to a folder on another file system, or run without --review");
+                        "set XDG_STATE_HOME to a directory on another file system, or run without --review");
     }
     if (is_copied && upper_remove(folder_fd, NULL, err) < 0)
         return -1;
@@ -228,7 +231,7 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     tree.record.name = tree.session.name;
     tree.record.of = tree.record.of ? tree.record.of : "";
     tree.record.state = STATE_RUNNING;
-    clock_gettime(CLOCK_REALTIME, &tree.record.began);
+    record_begin(&tree.record);
     vec_push(&capture->trees, tree);
     struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
     if (added->record.mode == RECORD_LIVE) {
@@ -315,9 +318,8 @@ static int begin_others(struct capture *capture, enum record_mode mode, struct e
         if (operation->kind != OP_BIND_WRITE || operation->missing || is_captured(capture, operation->path))
             continue;
         if (!operation->is_directory) {
-            err_set(err, "what is written to %s cannot be kept aside, because it is a single file",
-                    operation->path);
-            return err_hint(err, "grant the folder that it lies in, or leave the grant out");
+            err_set(err, "changes of %s cannot be kept aside, because it is a single file", operation->path);
+            return err_hint(err, "grant its directory, or leave the grant out");
         }
         struct captured_tree tree = {.covered = operation->path,
                                      .record = {.mode = mode, .workspace = operation->path, .prefix = ""}};
@@ -359,7 +361,7 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
     if (loaded->request.read_only)
         return 0;
     if (session->folder_fd < 0 && mode != RECORD_LIVE)
-        return err_set(err, "changes cannot be kept aside, because there is no folder for the session");
+        return err_set(err, "changes cannot be kept aside, because the session has no directory");
     if (session->folder_fd < 0)
         return 0;
     if (request->branch)
@@ -419,7 +421,7 @@ int capture_checkpoint(const struct capture *capture, struct err *err)
         if (capture_snapshot(capture, tree, NULL, &now, err) < 0)
             return -1;
         if (now.is_partial)
-            return err_set(err, "there is more in %s than can be looked through", tree->record.workspace);
+            return err_set(err, "%s has more files than bawn can look through", tree->record.workspace);
         int result = checkpoint_save(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;

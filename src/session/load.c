@@ -30,7 +30,7 @@ static int find_home(const struct caller *caller, struct loaded *loaded, struct 
     if (!home || !*home)
         home = caller->account_home;
     if (!home || *home != '/') {
-        err_set(err, "your home directory is not known: HOME is not an absolute path");
+        err_set(err, "your home directory is unknown: HOME is not an absolute path");
         return err_hint(err, "set HOME");
     }
     const struct fs_place *place = NULL;
@@ -39,7 +39,7 @@ static int find_home(const struct caller *caller, struct loaded *loaded, struct 
         return -1;
     if (place->kind != FILE_DIRECTORY) {
         err_set(err, "your home directory %s does not exist", home);
-        return err_hint(err, "set HOME to one that does");
+        return err_hint(err, "set HOME to an existing directory");
     }
     loaded->request.home = place->real;
     return 0;
