@@ -222,7 +222,7 @@ def test_discard_unasked(place):
     printed, status = place.terminal(project.path, ("discard",), ("?", b"n\n"))
     same(("Nothing was discarded." in printed, status), (True, 0))
     project.bawn("discard", "--yes")
-    assert "no session waits" in project.bawn("apply", status=2)
+    assert "no session has waiting changes" in project.bawn("apply", status=2)
 
 
 @claim("a part that was applied does not wait any more; what is discarded after it stays discarded when the apply is undone")
