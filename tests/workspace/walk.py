@@ -67,10 +67,11 @@ def test_files(place):
     terminal.answer("Apply 2, throw away 1, leave 1 waiting", "y")
     assert "2 files applied" in terminal.end()
     same([project.read(name) for name in ("a", "b/c", "b/d", "new")], ["one\nx\n", "two\n", "three\n", "n\n"])
-    same(project.bawn("diff", "--name-only", "walk-1"), "a\nb/d\nnew\n")
+    same(project.bawn("diff", "--name-only", "walk-1"), "b/d\n")
     assert "waiting" in project.bawn("sessions")
     project.bawn("undo")
     same(project.looks(), before)
+    same(project.bawn("diff", "--name-only", "walk-1"), "a\nb/d\nnew\n")
     project.bawn("apply")
     same([project.read(name) for name in ("a", "b/c", "b/d", "new")], ["one\nx\n", "two\n", "three\nz\n", "n\n"])
 
