@@ -5,16 +5,23 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "cli/waiting.h"
 #include "kernel/beneath.h"
 #include "session/branch.h"
 #include "workspace/copy.h"
 
-static bool is_agreed(const struct world *world, const struct args *args, const char *question)
+/* Returns 0 to go on. What is discarded cannot be brought back, so somebody must say so. */
+static int agree(const struct world *world, const struct args *args, const char *question, bool *ret_agreed)
 {
-    if (args->flags & FLAG(YES) || !world->in_is_terminal || ask(world, question))
-        return true;
-    fprintf(world->out, "Nothing was discarded.\n");
-    return false;
+    *ret_agreed = args->flags & FLAG(YES);
+    if (*ret_agreed)
+        return 0;
+    if (!world->in_is_terminal)
+        return say_bad_input(world, "nothing was discarded: there is no terminal to ask on", "pass --yes");
+    *ret_agreed = ask(world, question);
+    if (!*ret_agreed)
+        fprintf(world->out, "Nothing was discarded.\n");
+    return 0;
 }
 
 /* The end of the run has removed it, unless it was killed. */
@@ -30,8 +37,10 @@ static int discard_all(const struct world *world, const struct args *args, const
     const char *question =
         arena_printf(choice->loaded.policy.arena, "Throw away the changes of %s, %llu file%s?", record->name,
                      (unsigned long long)record->changes, record->changes == 1 ? "" : "s");
-    if (!is_agreed(world, args, question))
-        return EXIT_FINE;
+    bool is_agreed = false;
+    int status = agree(world, args, question, &is_agreed);
+    if (status || !is_agreed)
+        return status;
     mark_state(choice, record->name, STATE_DISCARDED);
     struct err err = {0};
     if (remove_kept_aside(choice, record, &err) < 0)
@@ -48,6 +57,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
     struct dialogue dialogue = {.mode = RECORD_APPLY, .of = record};
     auto_vec change_list changes = {0};
     size_t shown = 0;
+    bool is_agreed = false;
     int status = choose_open(world, choice, record);
     if (status)
         return status;
@@ -65,13 +75,14 @@ static int discard_paths(const struct world *world, const struct args *args, str
         status = say_bad_input(
             world, arena_printf(choice->loaded.policy.arena, "%s changed nothing there", record->name),
             "`bawn diff --name-only` lists what it changed");
-    } else if (is_agreed(world, args, question)) {
+    } else if ((status = agree(world, args, question, &is_agreed)) == 0 && is_agreed) {
         if (dialogue_revise(choice, &dialogue, &err) < 0) {
             status = say_refused(world, &err);
         } else {
             if (dialogue.is_void)
                 mark_state(choice, record->name, STATE_DISCARDED);
-            fprintf(world->out, "%zu file%s of %s discarded.\n", shown, shown == 1 ? "" : "s", record->name);
+            fprintf(world->out, "%zu file%s of %s discarded.%s\n", shown, shown == 1 ? "" : "s", record->name,
+                    waiting_is_part(choice, record) ? " What was applied before stays." : "");
         }
     }
     dialogue_free(&dialogue);
@@ -84,12 +95,12 @@ static int discard_worktree(const struct world *world, const struct args *args, 
 {
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
-    if (!is_agreed(
-            world, args,
-            arena_printf(arena,
-                         "Remove the worktree of the branch %s, with all changes that are not committed?",
-                         record->of)))
-        return EXIT_FINE;
+    bool is_agreed = false;
+    const char *question = arena_printf(
+        arena, "Remove the worktree of the branch %s, with all changes that are not committed?", record->of);
+    int status = agree(world, args, question, &is_agreed);
+    if (status || !is_agreed)
+        return status;
     if (branch_remove(arena, choice->state, record, &err) < 0)
         return say_refused(world, &err);
     mark_state(choice, record->name, STATE_DISCARDED);
@@ -116,8 +127,10 @@ static int discard_stranded(const struct world *world, const struct args *args, 
     struct err err = {0};
     const char *question =
         arena_printf(choice->loaded.policy.arena, "Throw away what %s left? %s", record->name, why);
-    if (!is_agreed(world, args, question))
-        return EXIT_FINE;
+    bool is_agreed = false;
+    int status = agree(world, args, question, &is_agreed);
+    if (status || !is_agreed)
+        return status;
     mark_state(choice, record->name, STATE_DISCARDED);
     if (remove_kept_aside(choice, record, &err) < 0)
         return say_refused(world, &err);
@@ -137,8 +150,9 @@ static int discard(const struct world *world, const struct args *args, struct ch
     int status = choose_waiting(world, choice, "discard", &record);
     if (status)
         return status;
-    return choice->paths.count ? discard_paths(world, args, choice, record)
-                               : discard_all(world, args, choice, record);
+    /* Of a review that was applied in part, the rest is taken out: undoing the apply must not bring it back. */
+    return choice->paths.count || waiting_is_part(choice, record) ? discard_paths(world, args, choice, record)
+                                                                  : discard_all(world, args, choice, record);
 }
 
 int cmd_discard(const struct world *world, const struct args *args)

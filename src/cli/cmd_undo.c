@@ -14,6 +14,7 @@
 #include "cli/say.h"
 #include "cli/undo.h"
 #include "cli/undo_chain.h"
+#include "cli/waiting.h"
 #include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
@@ -262,32 +263,6 @@ static int refuse_later_run(const struct world *world, const struct choice *choi
     return EXIT_REFUSED;
 }
 
-/*
- * If an apply brought only some hunks of a file, the review's "before" became that partial text. After the apply is
- * undone, "before" is again the text before the apply, so that all hunks wait.
- */
-static void restore_before(const struct world *world, const struct choice *choice, const char *name)
-{
-    struct err err = {0};
-    auto_tree struct tree before = {0};
-    auto_vec revision_list revisions = {0};
-    auto_fd int fd = session_open(choice->sessions_fd, name);
-    if (fd < 0)
-        return; /* it has been pruned */
-    int result = tree_load(fd, "before", &before, &err);
-    for (size_t i = 0; result > 0 && i < before.entries.count; i++) {
-        const struct entry *began = &before.entries.at[i];
-        const struct entry *applied = tree_find(&choice->after, began->path);
-        const struct entry *present = tree_find(&choice->before, began->path);
-        if (choose_has_path(choice, began->path) && applied && present &&
-            applied->content == CONTENT_STORED && began->content == CONTENT_STORED &&
-            memcmp(applied->blob.bytes, began->blob.bytes, sizeof(began->blob.bytes)) == 0)
-            vec_push(&revisions, (struct revision){began->path, present});
-    }
-    if (result < 0 || tree_revise(fd, "before", &revisions, &err) < 0)
-        say_err(world, &err);
-}
-
 /* Refuses if another run overlaps. Returns 0, or the exit status. */
 static int refuse_overlap(const struct world *world, const struct choice *choice, const struct record *record)
 {
@@ -404,7 +379,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
     else if (dialogue.is_complete)
         mark_state(choice, record->name, STATE_DONE); /* the rest of its changes can still be undone */
     if (record->mode == RECORD_APPLY && dialogue.has_run)
-        restore_before(world, choice, record->of);
+        waiting_again(world, choice, record->of);
     return status;
 }
 

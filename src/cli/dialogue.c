@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
+#include "cli/waiting.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "report/patch.h"
@@ -407,6 +408,7 @@ static int run_transition(const struct world *world, const struct choice *choice
     if (result == 0)
         report_result(world, dialogue, decisions, record.name, &replaced);
     drop_unused(&dialogue->befores, NULL, &replaced);
+    drop_unused(&dialogue->applied, NULL, &replaced);
     drop_unused(&dialogue->afters, NULL, &replaced);
     int left = (int)replaced.left_alone.count;
     vec_free(&replaced.left_alone);
@@ -424,8 +426,11 @@ int dialogue_finish(const struct world *world, const struct choice *choice, stru
     bool any_goes = false;
     for (size_t i = 0; i < decisions->count; i++)
         any_goes |= decisions->at[i].course == COURSE_GO && change_is_shown(&decisions->at[i].judged.change);
+    waiting_note_applied(dialogue, decisions);
     int left = any_goes ? run_transition(world, choice, dialogue, decisions, &err) : 0;
     dialogue->is_complete &= left == 0;
+    if (left >= 0 && dialogue->has_run && !dialogue->is_complete)
+        waiting_drop_applied(dialogue);
     if (left < 0 || dialogue_revise(choice, dialogue, &err) < 0) {
         dialogue->is_complete = false;
         return say_refused(world, &err);
@@ -437,6 +442,7 @@ void dialogue_free(struct dialogue *dialogue)
 {
     vec_free(&dialogue->befores);
     vec_free(&dialogue->afters);
+    vec_free(&dialogue->applied);
     arrivals_free(&dialogue->arrivals);
 }
 

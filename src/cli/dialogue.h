@@ -31,6 +31,7 @@ struct dialogue {
     void *context;
     struct arrivals arrivals;      /* what an apply would bring into the repository */
     revision_list befores, afters; /* to the record of the applied session, made at the end */
+    revision_list applied;         /* whole changes that were applied; for waiting.h */
     bool leaves;                   /* some changes are conflicts, or held back */
     bool is_complete;              /* result: no change was left alone, and no path was left out */
     bool has_run;                  /* result: files were changed */

@@ -293,7 +293,7 @@ const struct verb_entry verb_table[] = {
                  "Throw away changes that --review kept aside and that you did not apply: all of\n"
                  "them, or only PATHs.\n"
                  "\n"
-                 "  --yes   do not ask\n"
+                 "  --yes   do not ask (needed without a terminal)\n"
                  "\n"
                  "  bawn discard my-app-3\n"
                  "  bawn discard my-app-3 .github/\n",

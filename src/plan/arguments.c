@@ -66,7 +66,9 @@ void plan_add_arguments(struct plan *plan)
     const struct policy *policy = plan->policy;
     const struct rule *line = NULL;
     bool is_wanted = false;
-    for (size_t i = 0; policy->agent_word != AGENT_UNSEEN && i < policy->rules.count; i++) {
+    bool is_agent =
+        policy->agent && policy->agent_word != AGENT_UNSEEN; /* not a command that just uses its profile */
+    for (size_t i = 0; is_agent && i < policy->rules.count; i++) {
         const struct rule *rule = &policy->rules.at[i];
         if (rule->verb != VERB_ARGUMENT || rule->source->layer != LAYER_AGENT ||
             !policy_rule_counts(policy, rule))

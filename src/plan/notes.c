@@ -235,6 +235,26 @@ static void note_base_urls(struct plan *plan)
     }
 }
 
+/* The variable passes, but the socket that it names is not there: the program fails, and does not say why. */
+static void note_sockets(struct plan *plan)
+{
+    const struct policy *policy = plan->policy;
+    vec_each (const struct operation, operation, &plan->operations) {
+        const char *path = operation->kind == OP_ENV_PASS
+                               ? text_variable(policy->request.environment, operation->name)
+                               : NULL;
+        const struct fs_place *place = NULL;
+        struct err ignored;
+        if (path && *path == '/' &&
+            fs_resolve(policy->request.fs, path_clean(policy->arena, "/", path), &place, &ignored) == 0 &&
+            place->kind == FILE_SOCKET && decide_path(policy, place->real, NULL).access != ACCESS_SOCKET)
+            note(plan, NULL,
+                 arena_printf(policy->arena,
+                              "%s names the socket %s, which is not shown inside (--socket %s shows it)",
+                              operation->name, place->real, place->real));
+    }
+}
+
 /* Without the certificate file, programs fail for no visible reason. */
 static void note_certificates(struct plan *plan)
 {
@@ -264,5 +284,6 @@ void plan_add_notes(struct plan *plan)
     note_certificates(plan);
     note_servers(plan);
     note_base_urls(plan);
+    note_sockets(plan);
     note_secrets(plan);
 }

@@ -172,9 +172,10 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
     /* pointers in the index must stay valid */
-    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES + CERTIFICATE_SETTINGS_MOST);
+    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES + CERTIFICATE_SETTINGS_MOST + 1);
     index_rules(policy);
     show_certificates(policy);
+    show_agent_socket(policy);
     place_rules(policy, diags);
     if (diags->errors == 0)
         verify_places(policy, diags);

@@ -45,6 +45,9 @@ void index_rules(struct policy *policy);
 enum { CERTIFICATE_VARIABLES = 12, CERTIFICATE_SETTINGS_MOST = 16 };
 void show_certificates(struct policy *policy);
 
+/* agent_socket.c: the same for the socket of the user's ssh agent; at most one rule. */
+void show_agent_socket(struct policy *policy);
+
 /* verify.c: reports grants through planted symlinks or into seals, freezes outside writable trees, and the like. */
 void verify_places(struct policy *policy, struct diags *diags);
 

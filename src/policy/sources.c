@@ -177,7 +177,7 @@ void add_found_rule(struct policy *policy, enum verb verb, const struct source *
         .written = path,
         .path = {.start = START_ROOT,
                  .pattern = pattern_quote(policy->arena, path + 1),
-                 .is_directory = fs_kind(policy->request.fs, path) != FILE_REGULAR},
+                 .is_directory = fs_kind(policy->request.fs, path) != FILE_REGULAR && verb != VERB_SOCKET},
     };
     vec_push(&policy->rules, rule);
 }

@@ -157,8 +157,14 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;
     if (plan->policy->request.full_access)
         return 0;
-    suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real, verdict.access,
-                     policy_is_workspace(plan->policy, place->real));
+    bool is_closed_socket = place->kind == FILE_SOCKET && verdict.access != ACCESS_SOCKET;
+    if (is_closed_socket && verdict.access != ACCESS_NONE)
+        answer->sentence = "is a socket of this machine: inside, nothing answers there";
+    if (is_closed_socket)
+        suggest(answer, is_plain ? style_path(style, arena, place->real) : place->real, "socket", NULL);
+    else
+        suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real,
+                         verdict.access, policy_is_workspace(plan->policy, place->real));
     answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
     return 0;
 }

@@ -29,6 +29,7 @@ class Agent:
     login_page: str = ""  # the beginning of the page that its login opens
     login: str = ""  # the file that is kept the same on both sides
     servers: tuple = ()  # words that make it take the MCP servers of a project's .mcp.json
+    sandbox_settings: tuple = ()  # a file of the user's, and the text in it that turns its own sandbox on
     own_sandbox: bool = False  # which can be asked for with --sandbox
     briefed: bool = False  # its profile tells it where it is
     account: bool = False  # models answer only through its own server: all that can be seen is that it starts
@@ -63,7 +64,7 @@ AGENTS = [
     Agent("claude", "@anthropic-ai/claude-code", "2.1.325",
           variables=("ANTHROPIC_BASE_URL={url}", f"ANTHROPIC_API_KEY={KEY}"),
           words=("-p", "{prompt}", "--dangerously-skip-permissions"),
-          servers=("--mcp-config", ".mcp.json"),
+          servers=("--mcp-config", ".mcp.json"), sandbox_settings=(".claude/settings.json", '{"sandbox":{"enabled":true}}'),
           briefed=True, instructions=".claude/CLAUDE.md", live=".claude/projects/{slug}", strange=".claude/projects/-other/one.jsonl",
           login=".claude/.credentials.json", login_page="https://claude.com/"),
     Agent("codex", "@openai/codex", "0.166.0",

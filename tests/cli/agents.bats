@@ -318,12 +318,16 @@ EOF
     flags=(--net off --read "$HOME/bin")
     brief=$("$BAWN" show --brief "${flags[@]}" -- claude)
     run "$BAWN" "${flags[@]}" -- claude -p hello
-    [ "$output" = "4
+    sandbox_off=$'--settings\n{"sandbox":{"enabled":false}}'
+    [ "$output" = "6
 --append-system-prompt
 $brief
 
+$sandbox_off
 -p
 hello" ]
+    run "$BAWN" "${flags[@]}" -- claude --settings mine --append-system-prompt mine
+    [ "$output" = $'4\n--settings\nmine\n--append-system-prompt\nmine' ]
     run "$BAWN" "${flags[@]}" -- codex
     [[ $output == "4
 -c
@@ -331,9 +335,9 @@ sandbox_mode=danger-full-access
 -c
 developer_instructions=# You are inside a bawn sandbox"* ]]
     run "$BAWN" "${flags[@]}" -- claude --append-system-prompt mine
-    [ "$output" = $'2\n--append-system-prompt\nmine' ]
+    [ "$output" = $'4\n'"$sandbox_off"$'\n--append-system-prompt\nmine' ]
     run "$BAWN" "${flags[@]}" -- claude --append-system-prompt-file=mine
-    [ "$output" = $'1\n--append-system-prompt-file=mine' ]
+    [ "$output" = $'3\n'"$sandbox_off"$'\n--append-system-prompt-file=mine' ]
     run "$BAWN" "${flags[@]}" -- claude mcp list
     [ "$output" = $'2\nmcp\nlist' ]
     run "$BAWN" show "${flags[@]}" -- claude
@@ -480,5 +484,12 @@ no gemini'
             echo "$path: $output"
             return 1
         }
+    done
+}
+
+@test "a command that uses an agent's profile gets none of the agent's arguments" {
+    for profile in agent/claude agent/codex; do
+        run "$BAWN" --net off --use "$profile" -- sh -c 'echo $#'
+        [ "$output" = 0 ]
     done
 }

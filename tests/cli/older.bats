@@ -57,7 +57,7 @@ teardown() {
     run "$older" --net off --review -- sh -c 'echo two >f'
     [ "$status" -eq 0 ]
     [ "$(cat f)" = one ]
-    run "$older" discard
+    run "$older" discard --yes
     [ "$status" -eq 0 ]
     run "$older" --net off --nested -- sh -c 'echo two >f'
     [ "$status" -eq 0 ]

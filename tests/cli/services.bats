@@ -124,3 +124,35 @@ EOF
         --dump-dom "file://$PWD/page.html"
     [[ $output == *'<p id="x">drawn 42</p>'* ]]
 }
+
+@test "ssh-agent: a socket that ssh-agent made in /tmp is opened; another that the variable names is not, and the start says so" {
+    folder=$(mktemp -d /tmp/ssh-XXXXXXXX)
+    listen "$folder/agent.1"
+    export SSH_AUTH_SOCK=$folder/agent.1
+    run "$BAWN" --net off --use service/ssh-agent -- python3 -c "$ask" "$SSH_AUTH_SOCK"
+    rm -rf -- "$folder"
+    [ "$output" = served ]
+    kill "$LISTENER"
+    listen "$HOME/other.sock"
+    export SSH_AUTH_SOCK=$HOME/other.sock
+    run "$BAWN" --net off --use service/ssh-agent -- python3 -c "$ask" "$SSH_AUTH_SOCK"
+    [ "$output" = 'No such file or directory' ]
+    run "$BAWN" show --use service/ssh-agent -- true
+    [[ "$output" == *"SSH_AUTH_SOCK names the socket $HOME/other.sock, which is not shown inside (--socket $HOME/other.sock shows it)"* ]]
+    run "$BAWN" --net off --use service/ssh-agent --socket "$HOME/other.sock" -- python3 -c "$ask" "$SSH_AUTH_SOCK"
+    [ "$output" = served ]
+}
+
+@test "why: a socket is opened with --socket, wherever it lies" {
+    for path in "$HOME/other.sock" "$HOME/app/own.sock"; do
+        listen "$path"
+        run "$BAWN" why "$path"
+        [[ "$output" == *"to change --socket "* ]]
+        [[ "$output" != *"--read"* ]]
+        run "$BAWN" --net off -- python3 -c "$ask" "$path"
+        [ "$output" != served ]
+        run "$BAWN" --net off --socket "$path" -- python3 -c "$ask" "$path"
+        [ "$output" = served ]
+        kill "$LISTENER"
+    done
+}

@@ -74,7 +74,7 @@ def test_scripts_twice(place):
         project.inside(f"cat >package.json <<'END'\n{text}\nEND", "--review")
         project.bawn("apply", status=1)
         same((number, project.read("package.json")), (number, was))
-        project.bawn("discard")
+        project.bawn("discard", "--yes")
 
 
 @claim("what git would run because of a repository's configuration waits, whatever its folder is called")

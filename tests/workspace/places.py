@@ -34,7 +34,7 @@ def test_home(place):
     same([project.read("a"), (project.path / "special").exists()], ["one\nx\n", False])
     there(place, place.home, "undo", "from-home-2")
     same(project.read("a"), "one\n")
-    said = there(place, place.home, "discard", "from-home-1", "work/from-home/a")
+    said = there(place, place.home, "discard", "--yes", "from-home-1", "work/from-home/a")
     assert "1 file of from-home-1 discarded" in said, said
     for verb in ("diff", "apply", "undo"):
         said = there(place, place.home, verb, status=2)
@@ -51,7 +51,7 @@ def test_another_workspace(place):
     shutil.rmtree(project.path)
     said = there(place, other.path, "diff", "judged-1", status=2)
     assert "no longer exists" in said and "bawn discard judged-1" in said, said
-    assert "discarded" in there(place, other.path, "discard", "judged-1")
+    assert "discarded" in there(place, other.path, "discard", "--yes", "judged-1")
 
 
 @claim("--workspace from elsewhere: the command starts in the workspace; from inside it, where the caller stands; with several, in the first")

@@ -13,7 +13,7 @@ def test_prune_unneeded(place):
     project = Project(place, "pruned")
     project.inside("head -c 3000000 /dev/urandom >big", "--review")
     project.inside("echo waits >a", "--review")
-    project.bawn("discard", "pruned-1")
+    project.bawn("discard", "--yes", "pruned-1")
     about = place.home / ".local/state/bawn/sessions/pruned-1/about"
     fields = about.read_bytes().split(b"\0")
     fields[3] = b"1000000000.000000000"  # it ended long ago

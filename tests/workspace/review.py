@@ -86,7 +86,7 @@ def test_path(place):
     project.inside("echo other >b/d", "--review")
     text = project.bawn("apply", status=2)
     assert "some-1" in text and "some-3" in text, text
-    project.bawn("discard", "some-3")
+    project.bawn("discard", "--yes", "some-3")
     project.bawn("apply")
     same([project.read("a"), project.read("b/d")], ["inside\n", "three\n"])
 
@@ -119,7 +119,7 @@ def test_workspace_gone(place):
             text = elsewhere.bawn("sessions")
             assert f"killed in the session {session}: {project.path} does not exist" in text, text
         if ending == "discard":
-            elsewhere.bawn("discard", session)
+            elsewhere.bawn("discard", "--yes", session)
             assert "does not exist" not in elsewhere.bawn("sessions"), "it is still told"
         os.rename(project.path.parent.with_name("away"), project.path.parent)
         if ending == "back":

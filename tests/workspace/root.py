@@ -163,7 +163,7 @@ def test_shared_blocks(place):
             test "$(tail -c 2 big)" = y && bawn undo && cmp big ../expected || exit 6
             test $(($(used) - before)) -lt 40000 || exit 7
             mkdir -p ../.config/bawn && printf 'age 0s\n' >../.config/bawn/snapshot-keep
-            bawn discard && sleep 1.1 && bawn undo --prune && ls ../.local/share/bawn/snapshots
+            bawn discard --yes && sleep 1.1 && bawn undo --prune && ls ../.local/share/bawn/snapshots
             test ! -e ../.local/share/bawn/snapshots/clone-*"""
         done = subprocess.run(["unshare", "-m", "sh", "-c", script], check=False, capture_output=True, text=True,
                               env=place.environment, timeout=PATIENCE * 3)
@@ -253,7 +253,7 @@ def test_copy_frozen(place):
         text = as_nobody(place, folder, "diff", "--name-only")
         assert text.stdout.split() == ["a", "second"] and "was killed in the session app-1" in text.stderr, text
         same({path: look[2] for path, look in looks(work).items()}, before)
-        same(as_nobody(place, folder, "discard").returncode, 0)
+        same(as_nobody(place, folder, "discard", "--yes").returncode, 0)
         same(list((folder / "home/.local/state/bawn/sessions").glob("*/copy*")), [])
 
 

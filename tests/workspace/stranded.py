@@ -44,7 +44,7 @@ def test_little_memory(place):
                           timeout=PATIENCE * 3, check=False)
     same((done.returncode, sessions(project)["memory-1"]["state"]), (0, "waiting"))
     same(sessions(project)["memory-1"]["files"], 10001)
-    project.bawn("discard")
+    project.bawn("discard", "--yes")
 
 
 @claim("a review that an earlier bawn left as running, and that no mark names, is found by sessions --repair")
@@ -64,7 +64,7 @@ def test_give_up(place):
     project = Project(place, "given-up")
     killed(project, "echo new >x; echo up; sleep 60", "--review")
     os.unlink(place.home / ".local/state/bawn/running/given-up-1")
-    assert "is discarded" in project.bawn("discard", "given-up-1")
+    assert "is discarded" in project.bawn("discard", "--yes", "given-up-1")
     same(sorted(path.name for path in folder_of(project, "given-up-1").iterdir() if path.is_dir()), [])
 
 
@@ -80,7 +80,7 @@ def leave_layer(project, name):
 
 @claim("a part of a layer that was left behind is shown by sessions --all, and goes with discard, repair and prune")
 def test_left_layer(place):
-    for number, words in enumerate((("discard", "layered-1"), ("sessions", "--repair"), ("undo", "--prune")), 1):
+    for number, words in enumerate((("discard", "--yes", "layered-1"), ("sessions", "--repair"), ("undo", "--prune")), 1):
         project = Project(place, "layered") if number == 1 else Project(place, f"layered{number}")
         name = f"{project.path.name}-1"
         project.inside("echo new >x", "--review")

@@ -67,10 +67,11 @@ def test_files(place):
     terminal.answer("Apply 2, throw away 1, leave 1 waiting", "y")
     assert "2 files applied" in terminal.end()
     same([project.read(name) for name in ("a", "b/c", "b/d", "new")], ["one\nx\n", "two\n", "three\n", "n\n"])
-    same(project.bawn("diff", "--name-only", "walk-1"), "a\nb/d\nnew\n")
+    same(project.bawn("diff", "--name-only", "walk-1"), "b/d\n")
     assert "waiting" in project.bawn("sessions")
     project.bawn("undo")
     same(project.looks(), before)
+    same(project.bawn("diff", "--name-only", "walk-1"), "a\nb/d\nnew\n")
     project.bawn("apply")
     same([project.read(name) for name in ("a", "b/c", "b/d", "new")], ["one\nx\n", "two\n", "three\nz\n", "n\n"])
 
@@ -211,17 +212,49 @@ def test_interrupted(place):
         same([project.read("a"), project.read("b/c")], ["one\n", "two\n"])
 
 
+@claim("discard without a terminal and without --yes: status 2, the reason, and everything waits as before")
+def test_discard_unasked(place):
+    project = Project(place, "unasked")
+    project.inside("echo x >>a; echo new >e", "--review")
+    for words in ((), ("a",), ("unasked-1",)):
+        said = project.bawn("discard", *words, status=2)
+        assert "nothing was discarded: there is no terminal to ask on. Pass --yes." in said, said
+        same(project.bawn("diff", "--name-only"), "a\ne\n")
+    printed, status = place.terminal(project.path, ("discard",), ("?", b"n\n"))
+    same(("Nothing was discarded." in printed, status), (True, 0))
+    project.bawn("discard", "--yes")
+    assert "no session has waiting changes" in project.bawn("apply", status=2)
+
+
+@claim("a part that was applied does not wait any more; what is discarded after it stays discarded when the apply is undone")
+def test_discard_after_part(place):
+    project = Project(place, "partly")
+    before = project.looks()
+    project.inside("echo x >>a; rm b/c; echo new >e; mkdir -p f; echo new >f/g", "--review")
+    project.bawn("apply", "--yes", "a", "b/c")
+    same(project.bawn("diff", "--name-only"), "e\nf\nf/g\n")
+    assert "partly-1                waiting    review       3 files" in project.bawn("sessions"), project.bawn("sessions")
+    said = project.bawn("discard", "--yes")
+    same(said, "3 files of partly-1 discarded. What was applied before stays.\n")
+    same([project.read("a"), (project.path / "b/c").exists(), (project.path / "e").exists()], ["one\nx\n", False, False])
+    project.bawn("undo", "--yes")
+    same({name: look[2] for name, look in project.looks().items()}, {name: look[2] for name, look in before.items()})
+    same(project.bawn("diff", "--name-only", "partly-1"), "a\nb/c\n")
+    project.bawn("apply", "--yes")
+    same([project.read("a"), (project.path / "b/c").exists(), (project.path / "e").exists()], ["one\nx\n", False, False])
+
+
 @claim("discard PATH throws away a part, and what is not there is bad input")
 def test_discard_path(place):
     project = Project(place, "parts")
     project.inside("echo x >>a; rm b/c; echo n >b/n", "--review")
-    assert "2 files of parts-1 discarded" in project.bawn("discard", "b")
-    project.bawn("discard", "b", status=2)
+    assert "2 files of parts-1 discarded" in project.bawn("discard", "--yes", "b")
+    project.bawn("discard", "--yes", "b", status=2)
     same(project.bawn("diff", "--name-only"), "a\n")
     project.bawn("apply")
     same([project.read("a"), sorted(os.listdir(project.path / "b"))], ["one\nx\n", ["c", "d"]])
     project.bawn("undo")
-    assert "1 file of parts-1 discarded" in project.bawn("discard", "parts-1", "a")
+    assert "1 file of parts-1 discarded" in project.bawn("discard", "--yes", "parts-1", "a")
     assert "parts-1                 discarded" in project.bawn("sessions"), project.bawn("sessions")
 
 
