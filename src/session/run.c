@@ -158,6 +158,8 @@ static void carry_out_plan(struct run *run)
                              &run->guard.tripwires, &outcome, &err);
         trace_point(trace, "outside", "the command has ended");
     }
+    if (prepared < 0 && outcome.status == STATUS_NOT_FOUND)
+        run_explain_missing(run, &err);
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);

@@ -482,3 +482,52 @@ no gemini'
         }
     done
 }
+
+# says STATUS TEXT WORD…: the exit status of bawn WORD…, and a part of what it prints.
+says() {
+    local want=$1 text=$2
+    shift 2
+    run "$BAWN" "$@"
+    [ "$status" -eq "$want" ] || {
+        echo "$*: status $status: $output"
+        return 1
+    }
+    [[ "$output" == *"$text"* ]] || {
+        echo "$*: $output"
+        return 1
+    }
+}
+
+@test "a mistyped verb, agent or profile: bawn says which one was probably meant" {
+    says 127 'Did you mean `bawn sessions`?' --net off sesions
+    says 127 'Did you mean `bawn diff`?' --net off dif
+    says 127 'Did you mean `bawn claude`?' --net off cluade
+    says 125 "did you mean 'agent/claude'?" --net off --agent cluade true
+    says 125 "did you mean 'net/anthropic'?" --use net/antropic true
+    says 2 "Did you mean 'agent/claude'?" profiles agent/cluade
+    run "$BAWN" --net off no-such-program
+    [ "$status" -eq 127 ]
+    [[ "$output" != *"Did you mean"* ]]
+}
+
+@test "an agent that is not installed: bawn says so, and what to install" {
+    says 127 "claude is not installed: no folder of your PATH has it. \`npm install -g @anthropic-ai/claude-code\` installs it." --net off claude
+    says 127 "codex is not installed: no folder of your PATH has it. \`npm install -g @openai/codex\` installs it." --net off codex -p hi
+    says 127 "goose is not installed: no folder of your PATH has it. Install it, then try again." --net off goose
+}
+
+@test "a program that the host has and the sandbox does not show: bawn names the flag" {
+    mkdir "$HOME/tools"
+    printf '#!/bin/sh\necho it runs\n' >"$HOME/tools/mytool"
+    chmod +x "$HOME/tools/mytool"
+    PATH=$HOME/tools:$PATH
+    says 127 "mytool is in $HOME/tools, which the sandbox does not show. --read $HOME/tools shows it." --net off mytool
+    says 0 "it runs" --net off --read "$HOME/tools" mytool
+}
+
+@test "a program whose interpreter the sandbox does not show: bawn names that" {
+    printf '#!%s/none/python\n' "$HOME" >"$HOME/bin/script"
+    chmod +x "$HOME/bin/script"
+    says 127 "cannot run script: " --net off --read "$HOME/bin" script
+    [[ "$output" == *"the interpreter that its first line names"* ]]
+}
