@@ -56,13 +56,13 @@ static const char *choose_session(const struct world *world, const struct args *
         return chosen;
     if (names.count == 0)
         say_problem(world, "no session is running",
-                    "`bawn allow --always HOST` adds a host for the sessions to come");
+                    "`bawn allow --always HOST` allows a host for later sessions");
     auto_buf struct buf list = {0};
     for (size_t i = 0; names.count > 1 && i < names.count; i++)
         buf_printf(&list, " @%s", names.at[i]);
     if (names.count > 1)
         say_problem(world, "several sessions are running",
-                    arena_printf(&loaded->arena, "say which one is meant:%s", buf_text(&list)));
+                    arena_printf(&loaded->arena, "name one:%s", buf_text(&list)));
     return chosen;
 }
 
@@ -143,7 +143,7 @@ static const char *port_of_word(const struct world *world, struct loaded *loaded
     uint16_t inside, outside;
     if (!port_parse(colon ? colon + 1 : word, &inside) || !port_parse(outside_text, &outside)) {
         say_problem(world, arena_printf(&loaded->arena, "%s is not a port", word),
-                    "write 3000, or 8080:3000 for another number on the host");
+                    "write 3000, or 8080:3000 for port 8080 on this machine");
         return NULL;
     }
     return arena_printf(&loaded->arena, "%u %u", inside, outside);
@@ -163,7 +163,7 @@ static bool read_objects(const struct world *world, const struct args *args, str
         vec_push(ret_objects, object);
     }
     if (ret_objects->count == 0)
-        say_problem(world, is_host ? "there is no host to allow" : "there is no port to publish", NULL);
+        say_problem(world, is_host ? "`bawn allow` needs a host" : "`bawn publish` needs a port", NULL);
     return ret_objects->count > 0;
 }
 

@@ -112,8 +112,8 @@ int cmd_held(const struct world *world, const struct args *args)
     auto_fd int fd = args->words.count ? session_open(sessions_fd, args->words.at[0]) : -1;
     if (args->words.count && fd < 0)
         return say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
-                             "`bawn held` lists those that hold something");
+                             "`bawn held` lists the sessions that have files aside");
     if (args->flags & FLAG(KEEP) && fd < 0)
-        return say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
+        return say_bad_input(world, "`bawn held --keep` needs a session", "`bawn held` lists them");
     return (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
 }

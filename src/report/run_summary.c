@@ -135,7 +135,7 @@ static void add_files(struct lines *lines)
     bool waits = changed->mode == RECORD_REVIEW;
     begin_line(lines, COLOUR_BOLD, "files");
     buf_printf(lines->out, "%" PRIu64 " %s", changed->count - changed->in_repository,
-               waits ? "wait to be applied or discarded" : "changed");
+               waits ? "waiting for review" : "changed");
     if (changed->in_repository)
         buf_printf(lines->out, " and %zu of git's own", changed->in_repository);
     if (changed->risky) {
@@ -214,7 +214,7 @@ static void add_tripwires(struct lines *lines)
         begin_line(lines, COLOUR_RED, i ? "" : "tripwire");
         /* The sentence is printable already, and has ~ for the home. */
         buf_add_str(lines->out, opened_decoy_text(lines->arena, lines->style.home, &fired->at[i]));
-        buf_add_str(lines->out, i ? "\n" : "; it is a decoy and holds no secret\n");
+        buf_add_str(lines->out, i ? "\n" : "; it is a decoy without secrets\n");
     }
 }
 
@@ -225,7 +225,7 @@ static void add_walls(struct lines *lines)
         const struct given_up *given_up = &plan->given_up.at[i];
         begin_line(lines, COLOUR_YELLOW, i ? "" : "given up");
         buf_printf(lines->out, "%s by %s%s: %s\n", wall_name(given_up->wall), given_up->by,
-                   given_up->if_needed ? ", if this machine cannot raise it" : "", wall_loss(given_up->wall));
+                   given_up->if_needed ? ", if this machine lacks it" : "", wall_loss(given_up->wall));
     }
 }
 
@@ -259,8 +259,8 @@ static void add_commands(struct lines *lines)
         bool waits = changed->mode == RECORD_REVIEW;
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn diff %s", summary->session), NULL);
         add_next(lines, &is_first,
-                 arena_printf(lines->arena, waits ? "bawn apply %s" : "bawn undo %s", summary->session),
-                 waits ? "or bawn discard" : "takes it back");
+                 arena_printf(lines->arena, waits ? "bawn review %s" : "bawn undo %s", summary->session),
+                 waits ? "applies or discards each file" : "takes the changes back");
     }
     size_t offered = 0;
     for (size_t i = 0; i < summary->refused->count && offered < MOST_OFFERED; i++) {
@@ -275,7 +275,7 @@ static void add_commands(struct lines *lines)
     if (summary->left->list.count) {
         const char *typed = typed_path(lines->arena, summary->left->list.at[0].path);
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn home fetch %s", typed ? typed : "PATH"),
-                 "copies one here");
+                 "copies it here");
     }
     if (summary->session && (summary->refused_in_all || summary->fired->count))
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn log %s --denied", summary->session),
