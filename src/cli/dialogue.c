@@ -402,7 +402,11 @@ static int run_transition(const struct world *world, const struct choice *choice
     int result =
         transition_run(&dialogue->transition, arena, decisions, session.folder_fd, &record, &replaced, err);
     progress_end(&line);
-    journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", replaced.done));
+    journal_event(&session.journal, "end", "status",
+                  result < 0                  ? "125"
+                  : replaced.left_alone.count ? "1"
+                                              : "0",
+                  "changes", arena_printf(arena, "%zu", replaced.done));
     dialogue->has_run = result == 0;
     if (result == 0)
         report_result(world, dialogue, decisions, record.name, &replaced);

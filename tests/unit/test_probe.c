@@ -335,8 +335,7 @@ TEST(a_helper_for_cores_that_no_limit_keeps_away_is_named)
     caps.core_starts_helper = true;
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 0);
-    SAYS(
-        "limits             weaker       an own control group limits memory and processes; a crash ");
+    SAYS("limits             weaker       an own control group limits memory and processes; a crash ");
     SAYS("    echo '* hard core unlimited' | sudo tee ");
     free(answer.text);
 }
