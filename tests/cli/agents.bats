@@ -531,3 +531,32 @@ says() {
     says 127 "cannot run script: " --net off --read "$HOME/bin" script
     [[ "$output" == *"the interpreter that its first line names"* ]]
 }
+
+# agent NAME SCRIPT: a stand-in for an agent, on PATH.
+agent() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$HOME/bin/$1"
+    chmod +x "$HOME/bin/$1"
+}
+
+@test "continue finds that its onboarding is done, also when that happens on the host after the first run" {
+    agent cn 'test -e ~/.continue/.onboarding_complete && echo onboarded || echo asks'
+    says 0 asks --net off --read "$HOME/bin" cn
+    mkdir "$HOME/.continue"
+    touch "$HOME/.continue/.onboarding_complete"
+    says 0 onboarded --net off --read "$HOME/bin" cn
+}
+
+@test "pi has the tools that it fetched on the host" {
+    mkdir -p "$HOME/.pi/agent/bin"
+    printf '#!/bin/sh\necho found by fd\n' >"$HOME/.pi/agent/bin/fd"
+    chmod +x "$HOME/.pi/agent/bin/fd"
+    agent pi 'exec ~/.pi/agent/bin/fd'
+    says 0 "found by fd" --net off --read "$HOME/bin" pi
+}
+
+@test "gemini and qwen are told that they are in a sandbox" {
+    for name in gemini qwen; do
+        agent "$name" 'echo "in: $SANDBOX"'
+        says 0 "in: bawn" --net off --read "$HOME/bin" "$name"
+    done
+}
