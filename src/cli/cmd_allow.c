@@ -84,7 +84,9 @@ static const char *host_of_word(const struct world *world, struct loaded *loaded
 {
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
-    if (host_parse(&loaded->arena, word, &host, &problem, &hint) < 0) {
+    if (host_parse(&loaded->arena, word, &host, &problem, &hint) == 0)
+        problem = host_problem_with_grant(&loaded->arena, &host, &hint);
+    if (problem) {
         say_problem(world, arena_printf(&loaded->arena, "%s: %s", word, problem), hint);
         return NULL;
     }
@@ -176,6 +178,9 @@ static int give(const struct world *world, const struct args *args, bool is_host
         status = EXIT_BAD_INPUT;
     if (status == 0)
         find_running(&loaded, &running);
+    if (status == 0 && !is_host && running.count == 0)
+        return say_bad_input(world, "no session is running",
+                             "`bawn --publish PORT CMD` starts one with the port");
     /* --always works without a running session. */
     bool only_later = is_host && args->flags & FLAG(ALWAYS) && running.count == 0;
     const char *session = status || only_later ? NULL : choose_session(world, args, &loaded);

@@ -77,6 +77,9 @@ int cmd_shell_init(const struct world *world, const struct args *args)
     auto_buf struct buf out = {0};
     if (status == 0)
         add_agents(&loaded, shell, &out);
+    if (status == 0 && !out.size)
+        say_problem(world, "no agent on your PATH",
+                    "install one, or put this line below the one that sets PATH");
     put(world->out, &out);
     return status;
 }

@@ -248,6 +248,20 @@ static int prune_now(const struct world *world, const struct choice *choice)
     return EXIT_FINE;
 }
 
+/* Refuses while a run that began after this one is at work: it may need the files. Returns 0, or the exit status. */
+static int refuse_later_run(const struct world *world, const struct choice *choice,
+                            const struct record *record)
+{
+    const struct record *other = find_overlap(choice, record);
+    if (!other || other->state != STATE_RUNNING || timespec_order(other->began, record->ended) < 0)
+        return 0;
+    say_problem(world,
+                arena_printf(choice->loaded.policy.arena, "%s is still running in %s", other->name,
+                             choice->workspace),
+                "undo again when it has ended");
+    return EXIT_REFUSED;
+}
+
 /*
  * If an apply brought only some hunks of a file, the review's "before" became that partial text. After the apply is
  * undone, "before" is again the text before the apply, so that all hunks wait.
@@ -300,6 +314,8 @@ static int choose_session(const struct world *world, const struct args *args, co
     const struct record *record = choice->named ? choice->named : latest(choice);
     if (record && undo_is_possible(record)) {
         int status = choice->named ? 0 : undo_check_latest(world, args, choice, &record);
+        if (status == 0 && !(args->flags & FLAG(THEIRS)))
+            status = refuse_later_run(world, choice, record);
         *ret_record = record;
         return status;
     }

@@ -257,6 +257,22 @@ bool host_may_lead_to(const struct host_object *host, const struct host_object *
     return host->kind != HOST_ADDRESS || (host->prefix < 128 && !is_v4(host) && is_v4(address));
 }
 
+const char *host_problem_with_grant(struct arena *arena, const struct host_object *host,
+                                    const char **ret_hint)
+{
+    static const char own[] = "localhost";
+    if (host->kind == HOST_ADDRESS || strcmp(host->name, own) != 0)
+        return NULL;
+    const char *port =
+        host->port && host->port != PORT_HTTPS ? arena_printf(arena, "%u", host->port) : "PORT";
+    *ret_hint =
+        arena_printf(arena,
+                     "to reach a service on this machine's localhost, write `host-port %s`, or start the run "
+                     "with --host-port %s",
+                     port, port);
+    return "inside, localhost is the sandbox's own";
+}
+
 size_t host_specificity(const struct host_object *pattern)
 {
     switch (pattern->kind) {

@@ -140,7 +140,8 @@ static int parse_host(struct arena *arena, const struct word *word, struct rule 
         return complain(diags, rule, word, hint, problem);
     if (rule->verb != VERB_CONNECT && rule->host.may_be_unnamed)
         return complain(diags, rule, word, "leave it off", "only `connect` takes " HOST_UNNAMED);
-    return 0;
+    problem = rule->verb == VERB_CONNECT ? host_problem_with_grant(arena, &rule->host, &hint) : NULL;
+    return problem ? complain(diags, rule, word, hint, problem) : 0;
 }
 
 /* Does every unquoted $ of a value begin a variable that can be expanded? */

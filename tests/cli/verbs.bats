@@ -1,5 +1,7 @@
 # The verbs on the real file system, as root or an ordinary user, with the shipped policy.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
     HOME=$(mktemp -d)
     export HOME
@@ -281,4 +283,33 @@ teardown() {
     run "$BAWN" show
     [ "$status" -eq 2 ]
     [[ "$output" == *"pass --workspace DIR"* ]]
+}
+
+@test "publish without a running session names the flag for the next one" {
+    run "$BAWN" publish 8080:3000
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"no session is running"* ]]
+    [[ "$output" == *"--publish PORT CMD"* ]]
+    [[ "$output" != *allow* ]]
+}
+
+@test "allow localhost names --host-port, and writes nothing" {
+    run "$BAWN" allow --always localhost:5432
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"localhost is the sandbox's own"* ]]
+    [[ "$output" == *"--host-port 5432"* ]]
+    [ ! -e "$HOME/.config/bawn/policy.bawn" ]
+    "$BAWN" allow --always db.example:5432 # the control: another host is written down
+    grep -q 'connect db.example:5432' "$HOME/.config/bawn/policy.bawn"
+}
+
+@test "shell-init: no agent on PATH is said on standard error, and nothing is printed for the shell" {
+    run --separate-stderr env PATH=/nonexistent "$BAWN" shell-init bash
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"no agent on your PATH"* ]]
+    mkdir -p "$HOME/bin" && printf '#!/bin/sh\n' >"$HOME/bin/claude" && chmod +x "$HOME/bin/claude" # the control
+    run --separate-stderr env PATH="$HOME/bin" "$BAWN" shell-init bash
+    [[ "$output" == "claude() {"* ]]
+    [ -z "$stderr" ]
 }

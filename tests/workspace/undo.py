@@ -151,6 +151,18 @@ def test_overlap(place):
     same(project.read("a"), "inside\n")
 
 
+@claim("undo: a run that began later and still runs is named as that, and undo works once it has ended")
+def test_later_run(place):
+    project = Project(place, "later")
+    project.inside("echo inside >a")
+    other = started(project, "echo up; read line")
+    text = project.bawn("undo", "later-1", status=125)
+    assert "later-2 is still running" in text and "at the same time" not in text, text
+    other.communicate(b"\n", timeout=PATIENCE)
+    project.bawn("undo", "later-1")
+    same(project.read("a"), "one\n")
+
+
 @claim("undo: a commit made by the run is undone, its objects stay, and git finds nothing wrong")
 def test_commit(place):
     scratch.need("git")
