@@ -189,7 +189,7 @@ def test_closed_folder(place):
     (project.path / "b").chmod(0)
     project.inside("chmod 755 b; echo new >b/new; echo changed >a", "--review")
     text = project.bawn("apply", "--yes", status=1)
-    assert "b/new: you have no access to its directory" in text and "2 files applied" in text, text
+    assert "b/new: you have no access to its directory" in text and "1 file and 1 directory applied" in text, text
     project.bawn("apply", "--yes")
     same([project.read("a"), project.read("b/new"), project.read("b/c")], ["changed\n", "new\n", "two\n"])
 
