@@ -43,3 +43,6 @@ int choose_open(const struct world *world, struct choice *choice, const struct r
 
 /* Is the path named, or beneath a named one? True if no path was named. */
 bool choose_has_path(const struct choice *choice, const char *path);
+
+/* Sets the state in a session's record. */
+void mark_state(const struct choice *choice, const char *name, enum record_state state);

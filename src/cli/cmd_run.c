@@ -10,6 +10,8 @@
 #include "session/hook.h"
 #include "session/run.h"
 
+enum { VERBS_MOST = 64 };
+
 static bool is_in_ci(const struct world *world)
 {
     const char *ci = caller_variable(&world->caller, "CI");
@@ -115,6 +117,10 @@ int cmd_run(const struct world *world, const struct args *args)
                              "pass --i-know, too, if you want that; --write PATH opens a single directory");
     struct run_request request = args_request(args);
     request.wants_changes = summary_is_wanted(world, args);
+    const char *verbs[VERBS_MOST + 1] = {NULL};
+    for (size_t i = 0; i < VERBS_MOST && args->verbs[i].name; i++)
+        verbs[i] = args->verbs[i].name;
+    request.verbs = verbs;
     struct world quiet = *world;
     world_set_speaker(&quiet);
     quiet.speaker.is_quiet = args->flags & (FLAG(QUIET) | FLAG(JSON));

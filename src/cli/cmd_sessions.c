@@ -49,6 +49,13 @@ static const char *workspace_of(const struct listed *listed)
     return listed->has_record ? listed->record.workspace : listed->glance.workspace;
 }
 
+/* A run that ended and changed nothing: there is nothing to apply or undo. */
+static bool left_nothing(const struct listed *listed)
+{
+    return !listed->is_running && !listed->is_unrepaired && !listed->glance.was_killed &&
+           (!listed->has_record || (listed->record.changes == 0 && record_is_over(&listed->record)));
+}
+
 static void collect(const struct choice *choice, bool all, listed_list *ret_listed)
 {
     struct arena *arena = choice->loaded.policy.arena;
@@ -155,6 +162,35 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
     }
 }
 
+/* What the states mean, of those that are listed. */
+static void add_states(struct buf *out, const struct style *style, const listed_list *sessions, bool all)
+{
+    static const struct {
+        const char *state, *meaning;
+    } states[] = {
+        {"running", "the command has not ended"},
+        {"waiting", "its changes wait for `bawn review`, `apply` or `discard`"},
+        {"done", "its changes are in the workspace; `bawn undo` takes them back"},
+        {"undone", "its changes were taken back; `bawn redo` brings them back"},
+        {"discarded", "its changes were thrown away"},
+        {"replacing", "an apply or undo was interrupted; the next command finishes it"},
+        {"killed", "bawn was killed before the run ended"},
+        {"unrepaired", "it was killed and not repaired; `bawn sessions --repair` tries again"},
+        {"ended", "it changed nothing"},
+    };
+    for (size_t i = 0; i < array_len(states); i++) {
+        bool is_listed = false;
+        vec_each (const struct listed, listed, sessions)
+            is_listed |= (all || !left_nothing(listed)) && strcmp(state_of(listed), states[i].state) == 0;
+        if (!is_listed)
+            continue;
+        buf_add_str(out, "  ");
+        style_add_column(style, out, COLOUR_DIM, states[i].state, 11);
+        style_add(style, out, COLOUR_DIM, states[i].meaning);
+        buf_add_char(out, '\n');
+    }
+}
+
 static int list(const struct world *world, const struct args *args, struct choice *choice)
 {
     struct arena *arena = choice->loaded.policy.arena;
@@ -166,12 +202,20 @@ static int list(const struct world *world, const struct args *args, struct choic
     struct json json = {.out = &out};
     if (args->flags & FLAG(JSON))
         json_open(&json, NULL, '[');
+    size_t hidden = 0;
     for (size_t i = 0; i < sessions.count; i++) {
         if (args->flags & FLAG(JSON))
             add_json(&json, &sessions.at[i]);
+        else if (!all && left_nothing(&sessions.at[i]))
+            hidden++;
         else
             add_line(&out, &style, arena, &sessions.at[i], all);
     }
+    if (world->out_is_terminal && !(args->flags & FLAG(JSON)))
+        add_states(&out, &style, &sessions, all);
+    if (hidden && !(args->flags & FLAG(JSON)))
+        buf_printf(&out, "%zu run%s changed nothing; --all lists %s.\n", hidden, hidden == 1 ? "" : "s",
+                   hidden == 1 ? "it" : "them");
     if (args->flags & FLAG(JSON)) {
         json_close(&json, ']');
         buf_add_char(&out, '\n');

@@ -16,18 +16,6 @@
 
 enum { MOST_LISTED = 20 };
 
-void mark_state(const struct choice *choice, const char *name, enum record_state state)
-{
-    auto_fd int fd = session_open(choice->sessions_fd, name);
-    struct record record;
-    struct err ignored;
-    if (fd < 0 || record_load(fd, choice->loaded.policy.arena, &record, &ignored) <= 0)
-        return;
-    record.state = state;
-    if (record_save(fd, &record, &ignored) < 0)
-        return; /* the verbs compare the files as well */
-}
-
 /* --- conflicts: files that both the user and the session have changed ---------------------------------------------- */
 
 struct resolution {
@@ -403,7 +391,11 @@ static int run_transition(const struct world *world, const struct choice *choice
     int result =
         transition_run(&dialogue->transition, arena, decisions, session.folder_fd, &record, &replaced, err);
     progress_end(&line);
-    journal_event(&session.journal, "end", "files", arena_printf(arena, "%zu", replaced.done));
+    journal_event(&session.journal, "end", "status",
+                  result < 0                  ? "125"
+                  : replaced.left_alone.count ? "1"
+                                              : "0",
+                  "changes", arena_printf(arena, "%zu", replaced.done));
     dialogue->has_run = result == 0;
     if (result == 0)
         report_result(world, dialogue, decisions, record.name, &replaced);

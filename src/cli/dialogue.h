@@ -60,6 +60,3 @@ int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *
 /* A new directory is not made if nothing in it is; an old one is not removed if a file in it stays. */
 void dialogue_fit_directories(decision_list *decisions);
 void dialogue_free(struct dialogue *dialogue);
-
-/* Sets the state in a session's record. */
-void mark_state(const struct choice *choice, const char *name, enum record_state state);

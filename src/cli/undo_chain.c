@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "cli/dialogue.h"
 #include "cli/say.h"
 
 const struct record *undo_find_record(const struct choice *choice, const char *name)

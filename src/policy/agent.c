@@ -88,8 +88,7 @@ static const char *const *skip_runner(const char *const *at, const char *name)
     return at;
 }
 
-/* The file that will run for the command, as a shell where it starts would find it; NULL: none. */
-static const struct fs_place *find_command(struct policy *policy, const char *command)
+const struct fs_place *policy_find_command(struct policy *policy, const char *command)
 {
     const struct fs_place *place = NULL;
     struct err ignored;
@@ -172,7 +171,7 @@ const char *command_name(struct policy *policy, const char *const *words)
 {
     for (unsigned i = 0; words && *words && i < FRONTS_MOST; i++) {
         const char *name = last_name(*words);
-        const struct fs_place *place = find_command(policy, *words);
+        const struct fs_place *place = policy_find_command(policy, *words);
         if (place && policy_in_workspace(policy, place->real))
             return NULL;
         if (strcmp(name, "env") != 0)
@@ -192,7 +191,7 @@ const char *agent_for_words(struct policy *policy, const struct profile_finder *
     const char *const *at = words;
     for (unsigned i = 0; at && *at && i < FRONTS_MOST; i++) {
         const char *name = last_name(*at);
-        const struct fs_place *place = find_command(policy, *at);
+        const struct fs_place *place = policy_find_command(policy, *at);
         if (place && policy_in_workspace(policy, place->real))
             return NULL;
         if (strcmp(name, "env") == 0) {

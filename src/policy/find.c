@@ -24,6 +24,37 @@ static const char *const system_directories[] = {
 
 static const char *const kernel_directories[] = {"/dev", "/proc", "/sys"};
 
+/* Is it one of the folders of PATH? Only those in the home are looked at closely: whoever may write others is root. */
+static bool is_on_path(const struct policy_request *request, const char *path)
+{
+    struct arena *arena = request->fs->arena;
+    const char *folders = text_variable(request->environment, "PATH");
+    for (const char *folder; (folder = path_next_folder(arena, &folders));) {
+        const struct fs_place *place = NULL;
+        struct err ignored;
+        if (*folder != '/')
+            continue;
+        const char *clean = path_clean(arena, "/", folder);
+        if (strcmp(clean, path) == 0 ||
+            (path_is_beneath(clean, request->home) && fs_resolve(request->fs, clean, &place, &ignored) == 0 &&
+             strcmp(place->real, path) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Does it hold the folder in which programs keep their settings, or their state and data? */
+static const char *held_start(const struct policy_request *request, const char *path)
+{
+    static const enum path_start starts[] = {START_CONFIG, START_STATE, START_DATA};
+    for (size_t i = 0; i < array_len(starts); i++) {
+        const char *start = request->starts[starts[i]];
+        if (start && path_is_beneath(start, path))
+            return start;
+    }
+    return NULL;
+}
+
 /* The reason why this directory must not be a workspace, or NULL. */
 static const char *objection(const struct policy_request *request, const char *path)
 {
@@ -39,6 +70,10 @@ static const char *objection(const struct policy_request *request, const char *p
         if (path_is_beneath(path, kernel_directories[i]))
             return "it belongs to the kernel";
     }
+    if (held_start(request, path))
+        return "your programs keep their settings and data there, and obey them";
+    if (is_on_path(request, path))
+        return "it is on your PATH: what is written there runs as a command of yours";
     return NULL;
 }
 

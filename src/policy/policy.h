@@ -58,6 +58,10 @@ struct workspace {
     bool is_trusted;
 };
 
+/* The file that the host would run for the command, as a shell where it starts would find it; NULL: none. */
+struct policy;
+const struct fs_place *policy_find_command(struct policy *policy, const char *command);
+
 /* Replaces every character except letters and digits by '-', as agents do to name a project's directory. */
 const char *workspace_slug(struct arena *arena, const char *path);
 

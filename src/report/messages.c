@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 /* Adds a full stop, unless the sentence ends in punctuation already. */
@@ -153,4 +154,50 @@ const char *opened_decoy_text(struct arena *arena, const char *home, const struc
         buf_add_char(&out, '`');
     }
     return arena_str(arena, buf_text(&out));
+}
+
+/* Each host once, whatever its ports. */
+static size_t count_hosts(const struct plan *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        const struct operation *operation = &plan->operations.at[i];
+        bool is_new = operation->kind == OP_CONNECT;
+        for (size_t j = 0; is_new && j < i; j++)
+            is_new = plan->operations.at[j].kind != OP_CONNECT ||
+                     strcmp(plan->operations.at[j].value, operation->value) != 0;
+        count += is_new;
+    }
+    return count;
+}
+
+static const char *net_of(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->operations.count; i++) {
+        if (plan->operations.at[i].kind == OP_NET)
+            return plan->operations.at[i].value;
+    }
+    return "off";
+}
+
+void run_start_add(const struct plan *plan, const char *command, bool is_aside, struct buf *out)
+{
+    const struct policy *policy = plan->policy;
+    const struct style style = {.home = policy->request.home};
+    size_t workspaces = policy->workspaces.count, hosts = count_hosts(plan);
+    const char *name = path_name(command), *net = net_of(plan);
+    text_add_printable(out, name, strlen(name));
+    buf_add_str(out, policy->request.read_only ? " may read "
+                     : is_aside                ? " may write a copy of "
+                                               : " may write ");
+    style_add_path(&style, out, COLOUR_PLAIN, workspaces ? policy->workspaces.at[0].path : "nothing");
+    if (workspaces > 1)
+        buf_printf(out, ", %zu more workspace%s", workspaces - 1, workspaces == 2 ? "" : "s");
+    if (strcmp(net, "open") == 0)
+        buf_add_str(out, " and reach every host");
+    else if (strcmp(net, "off") == 0 || hosts == 0)
+        buf_add_str(out, " and reach no host");
+    else
+        buf_printf(out, " and reach %zu host%s", hosts, hosts == 1 ? "" : "s");
+    buf_add_str(out, " (bawn show)");
 }

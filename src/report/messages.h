@@ -23,6 +23,9 @@ const char *rule_text(struct arena *arena, const struct rule *rule);
 const char *rule_place(const struct style *style, struct arena *arena, const struct rule *rule);
 
 /* "~/.ssh/id_rsa was opened 3 times by `cat …`", printable. `home` is shown as ~. */
+/* "claude may write ~/my-app and reach 11 hosts (bawn show)". `is_aside`: the workspace itself stays as it is. */
+void run_start_add(const struct plan *plan, const char *command, bool is_aside, struct buf *out);
+
 const char *opened_decoy_text(struct arena *arena, const char *home, const struct fired *fired);
 
 /*

@@ -25,12 +25,13 @@ struct run_request {
     const char *branch;               /* write the worktree of this branch; NULL: none */
     uint64_t checkpoint_seconds;      /* 0: no checkpoints */
     bool log_exec;
-    bool keep_flagged;       /* new content in flagged files stays, without asking */
-    bool notifies;           /* report a tripwire at once … */
-    const char *notify;      /* … with this command; "": on the desktop */
-    bool wants_changes;      /* the list of changed files will be read: finding it costs time */
-    char *const *typed;      /* bawn's own arguments, ended by NULL */
-    const char *trial_state; /* for `bawn prove`: the folder of its temporary session; NULL: a real run */
+    bool keep_flagged;        /* new content in flagged files stays, without asking */
+    bool notifies;            /* report a tripwire at once … */
+    const char *notify;       /* … with this command; "": on the desktop */
+    bool wants_changes;       /* the list of changed files will be read: finding it costs time */
+    const char *const *verbs; /* bawn's own, for a mistyped one; ended by NULL. NULL: none */
+    char *const *typed;       /* bawn's own arguments, ended by NULL */
+    const char *trial_state;  /* for `bawn prove`: the folder of its temporary session; NULL: a real run */
     const char
         *trial_tree; /* for `bawn prove`: what is judged at the end; nothing of the user's is touched */
     const char *const *trial_command; /* for `bawn prove`: runs in the sandbox of `command` */

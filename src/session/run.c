@@ -44,6 +44,25 @@ static void say_notes(const struct caller *caller, const struct loaded *loaded)
                     NULL);
 }
 
+/* ~/.config/bawn/start-line says `off`. No policy can: a repository's could silence it. */
+static bool start_is_silenced(const struct loaded *loaded)
+{
+    enum { SETTING_LARGEST = 64 };
+    const char *text = load_settings(loaded, "start-line", SETTING_LARGEST);
+    return text && strncmp(text, "off", 3) == 0;
+}
+
+/* One line on a terminal, before the command begins: what it may write and reach. */
+static void say_start(const struct caller *caller, const struct run_request *request,
+                      const struct loaded *loaded)
+{
+    if (!caller->speaker->is_read || caller->speaker->is_quiet || start_is_silenced(loaded))
+        return;
+    auto_buf struct buf line = {0};
+    run_start_add(&loaded->plan, *request->command, request->review || request->discard, &line);
+    caller_note(caller, arena_str(loaded->policy.arena, buf_text(&line)), NULL);
+}
+
 /*
  * Finds a sealed path that does not exist yet in a writable tree. Nothing can be mounted over it, so a program
  * inside could create it and one outside would trust it. The run is refused.
@@ -159,6 +178,8 @@ static void carry_out_plan(struct run *run)
                              &run->guard.tripwires, &outcome, &err);
         trace_point(trace, "outside", "the command has ended");
     }
+    if (prepared < 0 && outcome.status == STATUS_NOT_FOUND)
+        run_explain_missing(run, &err);
     if (prepared < 0)
         run_failed(run, &err);
     run_journal_limits(run, &outcome);
@@ -240,6 +261,7 @@ void run_command(const struct caller *caller, const struct run_request *request,
     trace_point(caller->trace, "outside", "policy and plan");
     if (status || !can_enforce(caller, &run->loaded))
         return;
+    say_start(caller, &run->request, &run->loaded);
     say_notes(caller, &run->loaded);
     run->result.loaded = &run->loaded;
     carry_out_plan(run);

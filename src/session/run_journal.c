@@ -105,8 +105,14 @@ void run_journal_limits(struct run *run, const struct outcome *outcome)
     struct arena *arena = run->loaded.policy.arena;
     struct journal *journal = &run->session.journal;
     struct cgroup_hits hits = cgroup_read_hits(&run->launched.cgroup);
-    if (outcome->ran_out_of_time)
+    if (outcome->ran_out_of_time) {
+        const struct rule *rule = decide_limit(&run->loaded.policy, LIMIT_TIME, NULL).decides;
         journal_event(journal, "limit", "name", "time");
+        caller_say(&run->caller,
+                   arena_printf(arena, "the time limit ended the command%s%s", rule ? ": limit " : "",
+                                rule ? rule->written : ""),
+                   "--limit time=10m gives it more");
+    }
     if (hits.killed)
         journal_event(journal, "limit", "name", "memory", "killed",
                       arena_printf(arena, "%" PRIu64, hits.killed));

@@ -47,6 +47,11 @@ void run_journal_end(struct run *run, const struct outcome *outcome, uint64_t mi
 /* Retires old sessions now and then, at most once a run, and records it. */
 void run_retire_sessions(struct run *run);
 
+/* --- missing_program.c --- */
+
+/* The command was not found inside: looks for the reason, and changes the error to name it. */
+void run_explain_missing(struct run *run, struct err *err);
+
 /* --- command.c --- */
 
 /* The command as a person would type it. */

@@ -493,3 +493,81 @@ no gemini'
         [ "$output" = 0 ]
     done
 }
+
+# says STATUS TEXT WORD…: the exit status of bawn WORD…, and a part of what it prints.
+says() {
+    local want=$1 text=$2
+    shift 2
+    run "$BAWN" "$@"
+    [ "$status" -eq "$want" ] || {
+        echo "$*: status $status: $output"
+        return 1
+    }
+    [[ "$output" == *"$text"* ]] || {
+        echo "$*: $output"
+        return 1
+    }
+}
+
+@test "a mistyped verb, agent or profile: bawn says which one was probably meant" {
+    says 127 'Did you mean `bawn sessions`?' --net off sesions
+    says 127 'Did you mean `bawn diff`?' --net off dif
+    says 127 'Did you mean `bawn claude`?' --net off cluade
+    says 125 "did you mean 'agent/claude'?" --net off --agent cluade true
+    says 125 "did you mean 'net/anthropic'?" --use net/antropic true
+    says 2 "Did you mean 'agent/claude'?" profiles agent/cluade
+    run "$BAWN" --net off no-such-program
+    [ "$status" -eq 127 ]
+    [[ "$output" != *"Did you mean"* ]]
+}
+
+@test "an agent that is not installed: bawn says so, and what to install" {
+    says 127 "claude is not installed: no folder of your PATH has it. \`npm install -g @anthropic-ai/claude-code\` installs it." --net off claude
+    says 127 "codex is not installed: no folder of your PATH has it. \`npm install -g @openai/codex\` installs it." --net off codex -p hi
+    says 127 "goose is not installed: no folder of your PATH has it. Install it, then try again." --net off goose
+}
+
+@test "a program that the host has and the sandbox does not show: bawn names the flag" {
+    mkdir "$HOME/tools"
+    printf '#!/bin/sh\necho it runs\n' >"$HOME/tools/mytool"
+    chmod +x "$HOME/tools/mytool"
+    PATH=$HOME/tools:$PATH
+    says 127 "mytool is in $HOME/tools, which the sandbox does not show. --read $HOME/tools shows it." --net off mytool
+    says 0 "it runs" --net off --read "$HOME/tools" mytool
+}
+
+@test "a program whose interpreter the sandbox does not show: bawn names that" {
+    printf '#!%s/none/python\n' "$HOME" >"$HOME/bin/script"
+    chmod +x "$HOME/bin/script"
+    says 127 "cannot run script: " --net off --read "$HOME/bin" script
+    [[ "$output" == *"the interpreter that its first line names"* ]]
+}
+
+# agent NAME SCRIPT: a stand-in for an agent, on PATH.
+agent() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$HOME/bin/$1"
+    chmod +x "$HOME/bin/$1"
+}
+
+@test "continue finds that its onboarding is done, also when that happens on the host after the first run" {
+    agent cn 'test -e ~/.continue/.onboarding_complete && echo onboarded || echo asks'
+    says 0 asks --net off --read "$HOME/bin" cn
+    mkdir "$HOME/.continue"
+    touch "$HOME/.continue/.onboarding_complete"
+    says 0 onboarded --net off --read "$HOME/bin" cn
+}
+
+@test "pi has the tools that it fetched on the host" {
+    mkdir -p "$HOME/.pi/agent/bin"
+    printf '#!/bin/sh\necho found by fd\n' >"$HOME/.pi/agent/bin/fd"
+    chmod +x "$HOME/.pi/agent/bin/fd"
+    agent pi 'exec ~/.pi/agent/bin/fd'
+    says 0 "found by fd" --net off --read "$HOME/bin" pi
+}
+
+@test "gemini and qwen are told that they are in a sandbox" {
+    for name in gemini qwen; do
+        agent "$name" 'echo "in: $SANDBOX"'
+        says 0 "in: bawn" --net off --read "$HOME/bin" "$name"
+    done
+}

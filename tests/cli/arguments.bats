@@ -196,3 +196,39 @@ teardown() {
     [ "$status" -eq 0 ]
     [[ "$output" == *"home      "* ]]
 }
+
+@test "a workspace that is on PATH, by a link too, is refused with the reason; a project with such a folder is not" {
+    mkdir -p "$HOME/tools" "$HOME/other/bin"
+    ln -s tools "$HOME/linked"
+    for path in "$HOME/tools" "$HOME/tools/" "$HOME/linked"; do
+        PATH=$path:$PATH run "$BAWN" --net off --workspace "$HOME/tools" true
+        [ "$status" -eq 125 ]
+        [[ "$output" == *"cannot make $HOME/tools the workspace: it is on your PATH"* ]]
+    done
+    run "$BAWN" --net off --workspace "$HOME/tools" true
+    [ "$status" -eq 0 ]
+    PATH=$HOME/other/bin:$PATH run "$BAWN" --net off --workspace "$HOME/other" true
+    [ "$status" -eq 0 ]
+}
+
+@test "~/.config, and a folder around it, is refused as a workspace with the reason; one project in it is not" {
+    mkdir -p "$HOME/.config/nvim" "$HOME/.local/share"
+    for folder in .config .local; do
+        cd "$HOME/$folder"
+        run "$BAWN" --net off true
+        [ "$status" -eq 125 ]
+        [[ "$output" == *"cannot make $HOME/$folder the workspace: your programs keep their settings and data there"* ]]
+    done
+    cd "$HOME/.config/nvim"
+    run "$BAWN" --net off true
+    [ "$status" -eq 0 ]
+}
+
+@test "a time limit that ends the command is reported at the end" {
+    run "$BAWN" --net off --limit time=1s sleep 20
+    [ "$status" -eq 143 ]
+    [[ "$output" == *"the time limit ended the command: limit time=1s. --limit time=10m gives it more."* ]]
+    run "$BAWN" --net off --limit time=1m true
+    [ "$status" -eq 0 ]
+    [[ "$output" != *"time limit"* ]]
+}

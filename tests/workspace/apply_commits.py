@@ -89,7 +89,7 @@ def test_asked(place):
         project = repository(place, f"asked-{answer}")
         project.inside(f"echo evil >CLAUDE.md; git add .; {ME} commit -qm two", "--review")
         printed, _ = place.terminal(project.path, ("apply",), ("Apply this anyway?", b"n\n"),
-                                    ("Apply the commits anyway?", answer.encode() + b"\n"), ("Apply the changes of", b"y\n"))
+                                    ("Apply the commits anyway?", answer.encode() + b"\n"), ("Apply the changes", b"y\n"))
         assert WAITS in printed and "(CLAUDE.md)" in printed, printed
         same((answer, project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), (answer, commits, False))
 

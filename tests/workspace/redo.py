@@ -127,3 +127,54 @@ def test_partial_stays(place):
     same([project.read("a"), project.read("b/c")], ["one\n", "two\ny\n"])
     project.bawn("undo", "partial-1")
     same([project.read("a"), project.read("b/c")], ["one\n", "two\n"])
+
+
+@claim("log of an undo, a redo and an apply: the end has a status")
+def test_log_has_status(place):
+    project = Project(place, "log-status")
+    project.inside("echo x >>a")
+    project.bawn("undo")
+    assert "status 0, 1 file" in project.bawn("log", "log-status-2"), project.bawn("log", "log-status-2")
+    project.inside("echo y >>b/c", "--review")
+    project.bawn("apply")
+    assert "status 0, 1 file" in project.bawn("log", "log-status-4"), project.bawn("log", "log-status-4")
+
+
+@claim("sessions: runs that changed nothing are counted, --all lists them, and a terminal explains the states")
+def test_sessions_hides(place):
+    project = Project(place, "listed")
+    project.inside("true")
+    project.inside("echo x >>a")
+    project.inside("echo x >>b/c", "--review")
+    text = project.bawn("sessions")
+    same([line.split()[:2] for line in text.splitlines()],
+         [["listed-3", "waiting"], ["listed-2", "done"], ["1", "run"]])
+    assert "1 run changed nothing; --all lists it." in text, text
+    assert "listed-1 " in project.bawn("sessions", "--all")
+    assert '"listed-1"' in project.bawn("sessions", "--json")
+    shown, status = place.terminal(project.path, ("sessions",))
+    same(status, 0)
+    assert "waiting    its changes wait for `bawn review`" in shown and "`bawn undo` takes them back" in shown, shown
+    assert "undone " not in shown, shown  # only the states that are listed
+
+
+@claim("the start of a run: a line on a terminal says what the command may write and reach; --quiet and a setting turn it off")
+def test_start_line(place):
+    project = Project(place, "start")
+    folder = f"~/{project.path.relative_to(place.home)}"
+    connect = ("--connect", "one.test", "--connect", "two.test")
+    for flags, wanted in ((("--net", "off"), f"bawn: true may write {folder} and reach no host (bawn show).\n"),
+                          (connect, f"bawn: true may write {folder} and reach 2 hosts (bawn show).\n"),
+                          (("--net", "open"), f"bawn: true may write {folder} and reach every host (bawn show).\n"),
+                          (("--net", "off", "--read-only"), f"bawn: true may read {folder} and reach no host (bawn show).\n"),
+                          (("--net", "off", "--review"), f"bawn: true may write a copy of {folder} and reach no host (bawn show).\n")):
+        text, status = place.terminal(project.path, (*flags, "true"))
+        same((status, text.count("(bawn show)")), (0, 1))
+        assert wanted in text, text
+    assert "(bawn show)" not in place.terminal(project.path, ("--net", "off", "--quiet", "true"))[0]
+    setting = place.home / ".config/bawn/start-line"
+    setting.parent.mkdir(parents=True, exist_ok=True)
+    setting.write_text("off\n")
+    assert "(bawn show)" not in place.terminal(project.path, ("--net", "off", "true"))[0]
+    setting.unlink()
+    same(place.run("true", cwd=project.path).stderr, b"")
