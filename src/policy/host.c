@@ -50,7 +50,7 @@ static bool parse_address(const char *text, struct host_object *host, const char
     } else if (inet_pton(AF_INET6, address, host->address) != 1) {
         return false;
     } else if (is_v4(host)) {
-        *ret_problem = "an IPv4 address is written in IPv6 clothes";
+        *ret_problem = "this is an IPv4 address in IPv6 form";
         return true;
     }
     host->kind = HOST_ADDRESS;
@@ -136,7 +136,7 @@ static const char *split_option(char *text, bool *ret_may_be_unnamed)
     char *option = strchr(text, '+');
     *ret_may_be_unnamed = option != NULL;
     if (option && strcmp(option, HOST_UNNAMED) != 0)
-        return "what stands after the + is not known";
+        return "the word after + is unknown";
     if (option)
         *option = '\0';
     return NULL;
@@ -182,7 +182,7 @@ static const char *parse(struct arena *arena, const char *text, struct host_obje
     if (problem)
         return problem;
     if (parse_address(name, host, &problem))
-        return !problem && host->may_be_unnamed ? "an address has no name that TLS could leave out" : problem;
+        return !problem && host->may_be_unnamed ? "+unnamed needs a name, not an address" : problem;
 
     size_t size = strlen(name);
     if (size > 1 && name[size - 1] == '.')
@@ -214,6 +214,17 @@ int host_parse_target(struct arena *arena, const char *text, struct host_object 
     if (ret_host->port == 0)
         ret_host->port = PORT_HTTPS;
     return 0;
+}
+
+bool host_is_loopback(const struct host_object *host)
+{
+    static const uint8_t loopback[16] = {[15] = 1};
+    enum { V4_AT = 12, V4_LOOPBACK = 127 };
+    if (host->kind == HOST_ADDRESS)
+        return is_v4(host) ? host->address[V4_AT] == V4_LOOPBACK
+                           : memcmp(host->address, loopback, sizeof(loopback)) == 0;
+    const char *end = host->kind == HOST_NAME ? strstr(host->name, "localhost") : NULL;
+    return end && strcmp(end, "localhost") == 0 && (end == host->name || end[-1] == '.');
 }
 
 bool host_covers(const struct host_object *pattern, const struct host_object *asked)
@@ -249,8 +260,7 @@ bool host_may_lead_to(const struct host_object *host, const struct host_object *
 const char *host_problem_with_grant(struct arena *arena, const struct host_object *host,
                                     const char **ret_hint)
 {
-    static const char own[] = "localhost";
-    if (host->kind == HOST_ADDRESS || strcmp(host->name, own) != 0)
+    if (host->kind == HOST_ADDRESS || !host_is_loopback(host))
         return NULL;
     const char *port =
         host->port && host->port != PORT_HTTPS ? arena_printf(arena, "%u", host->port) : "PORT";

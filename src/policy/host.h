@@ -45,6 +45,9 @@ bool port_parse(const char *text, uint16_t *ret_port);
 /* Does the pattern cover the host? The caller compares ports. */
 bool host_covers(const struct host_object *pattern, const struct host_object *asked);
 
+/* Is it the machine that asks: localhost, a name below it, or a loopback address? */
+bool host_is_loopback(const struct host_object *host);
+
 /*
  * May a connection to the host end at the address, even if the host does not cover it? A name can resolve to any address, and
  * an IPv6 network may contain addresses that stand for IPv4 ones.
