@@ -260,8 +260,7 @@ bool host_may_lead_to(const struct host_object *host, const struct host_object *
 const char *host_problem_with_grant(struct arena *arena, const struct host_object *host,
                                     const char **ret_hint)
 {
-    static const char own[] = "localhost";
-    if (host->kind == HOST_ADDRESS || strcmp(host->name, own) != 0)
+    if (host->kind == HOST_ADDRESS || !host_is_loopback(host))
         return NULL;
     const char *port =
         host->port && host->port != PORT_HTTPS ? arena_printf(arena, "%u", host->port) : "PORT";
