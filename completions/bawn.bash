@@ -200,7 +200,7 @@ _bawn() {
         profiles) _bawn_values profile ;;
         login) _bawn_values agent ;;
         shell-init) _bawn_values 'bash zsh fish' ;;
-        help) _bawn_values "$verbs" ;;
+        help) _bawn_values "$verbs rules" ;;
         esac
     fi
 

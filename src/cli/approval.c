@@ -75,7 +75,7 @@ const char *approval_reason_of_commits(const struct patch *patch, const struct a
     const char *more = count > MOST_COMMITS_NAMED
                            ? arena_printf(patch->arena, " and %zu more", count - MOST_COMMITS_NAMED)
                            : "";
-    return arena_printf(patch->arena, "its commits change files that wait for your word: %s%s", named, more);
+    return arena_printf(patch->arena, "its commits change files that need your approval: %s%s", named, more);
 }
 
 /* Would a live run leave it as it is? */
@@ -107,7 +107,7 @@ const char *approval_of_change(void *context, const struct change *change)
         auto_buf struct buf shown = {0};
         patch_add_diff(patch, change, &shown);
         put(world->out, &shown);
-        if (ask(world, "Apply this all the same?"))
+        if (ask(world, "Apply this anyway?"))
             return NULL;
     }
     return arena_printf(patch->arena, "risky, because: %s (%s)", reasons.at[0], approval->override);
@@ -128,7 +128,7 @@ const char *approval_of_commits(void *context, const struct arrivals *arrivals,
         style_add(&approval->patch.style, &shown, COLOUR_YELLOW, why);
         buf_add_char(&shown, '\n');
         put(world->out, &shown);
-        if (ask(world, "Apply the commits all the same?"))
+        if (ask(world, "Apply the commits anyway?"))
             return NULL;
     }
     return arena_printf(approval->patch.arena, "risky, because: %s (%s)", why, approval->override);

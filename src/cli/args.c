@@ -84,9 +84,8 @@ static const struct {
     {"--workdir", "--workspace DIR"},
     {"--profile", "--use NAME"},
     {"--config", "--policy FILE"},
-    {"--dangerously-skip-permissions",
-     "nothing of that name: it is the agent's own flag and goes after the command"},
-    {"--yolo", "nothing of that name: it is the agent's own flag and goes after the command"},
+    {"--dangerously-skip-permissions", "a flag of the agent, which goes after the command"},
+    {"--yolo", "a flag of the agent, which goes after the command"},
 };
 
 /* "--read=X" split into "--read" and "X". */
@@ -165,7 +164,7 @@ static int refuse_flag(const struct world *world, struct arena *arena, const str
     for (size_t i = 0; i < array_len(known_elsewhere); i++) {
         if (strcmp(name, known_elsewhere[i].theirs) == 0)
             return say_bad_input(world, message,
-                                 arena_printf(arena, "here it is %s", known_elsewhere[i].ours));
+                                 arena_printf(arena, "in bawn it is %s", known_elsewhere[i].ours));
     }
     const char *closest = closest_flag(name, allowed);
     const char *help =
@@ -199,10 +198,10 @@ static int parse_walls(struct parser *parser, const char *names)
         enum wall wall = wall_from_name(name);
         if (wall == WALL_COUNT) {
             const char *closest = wall_closest(name);
-            return say_bad_input(
-                parser->world, arena_printf(parser->arena, "there is no wall '%s' to give up", name),
-                closest ? arena_printf(parser->arena, "did you mean %s? There are %s", closest, wall_list())
-                        : arena_printf(parser->arena, "there are %s", wall_list()));
+            return say_bad_input(parser->world, arena_printf(parser->arena, "there is no wall '%s'", name),
+                                 closest ? arena_printf(parser->arena, "did you mean %s? The walls are %s",
+                                                        closest, wall_list())
+                                         : arena_printf(parser->arena, "the walls are %s", wall_list()));
         }
         parser->args->degraded |= 1u << wall;
         if (!names[size])
@@ -215,7 +214,7 @@ static int parse_walls(struct parser *parser, const char *names)
 static const char *value_of(struct parser *parser, const struct spelled_flag *flag, const char *wanted)
 {
     if (!flag->value && !*parser->at) {
-        say_problem(parser->world, arena_printf(parser->arena, "%s wants %s after it", flag->name, wanted),
+        say_problem(parser->world, arena_printf(parser->arena, "%s needs %s after it", flag->name, wanted),
                     NULL);
         return NULL;
     }
@@ -258,7 +257,7 @@ static int parse_flag(struct parser *parser)
         if (flag.value && !is_all)
             return say_bad_input(parser->world,
                                  arena_printf(parser->arena, "%s takes no value%s", flag.name,
-                                              plain == FLAG(REVIEW) ? " but `all`" : ""),
+                                              plain == FLAG(REVIEW) ? " except `all`" : ""),
                                  NULL);
         parser->args->flags |= plain;
         return 0;
@@ -287,7 +286,8 @@ static int parse_word(struct parser *parser, const struct verb_entry *verbs)
         bool rules_refused = parser->args->rules.count && !(parser->named->flags & FLAG(POLICY));
         if (refused || rules_refused)
             return say_bad_input(parser->world,
-                                 arena_printf(parser->arena, "`bawn %s` does not take the flags before it",
+                                 arena_printf(parser->arena,
+                                              "`bawn %s` does not take the flags that stand before it",
                                               parser->named->name),
                                  NULL);
         return 0;
@@ -306,8 +306,8 @@ static int check_conflicts(const struct world *world, const struct args *args)
     flag_set answers = args->flags & (FLAG(THEIRS) | FLAG(OURS) | FLAG(MERGE) | FLAG(MARKERS));
     if ((answers & (answers - 1)) == 0)
         return 0;
-    return say_bad_input(world, "--theirs, --ours, --merge and --markers contradict each other",
-                         "leave all but one of them out");
+    return say_bad_input(world, "--theirs, --ours, --merge and --markers exclude each other",
+                         "use only one of them");
 }
 
 static int check_modes(const struct world *world, const struct args *args)
@@ -315,18 +315,20 @@ static int check_modes(const struct world *world, const struct args *args)
     bool is_aside = args->flags & (FLAG(REVIEW) | FLAG(DISCARD));
     if (args->flags & FLAG(BRANCH) &&
         args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS)))
-        return say_bad_input(world, "--branch is a mode of its own, and goes with no other",
-                             "leave one of them out");
+        return say_bad_input(
+            world,
+            "--branch cannot be combined with --review, --discard, --read-only, --nested or --full-access",
+            "leave one of them out");
     if (is_aside && (args->flags & FLAG(REVIEW) && args->flags & FLAG(DISCARD)))
-        return say_bad_input(world, "--review and --discard contradict each other", "leave one of them out");
+        return say_bad_input(world, "--review and --discard exclude each other", "leave one of them out");
     if (is_aside && args->flags & (FLAG(READ_ONLY) | FLAG(FULL_ACCESS)))
-        return say_bad_input(world, "what is written cannot be kept aside with --read-only or --full-access",
+        return say_bad_input(world,
+                             "--review and --discard cannot be combined with --read-only or --full-access",
                              "leave one of them out");
     if (!(args->flags & FLAG(FULL_ACCESS) && args->flags & (FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
-    return say_bad_input(
-        world, "--full-access and a mode that keeps the host's files as they are contradict each other",
-        "leave one of them out");
+    return say_bad_input(world, "--full-access cannot be combined with --read-only or --nested",
+                         "leave one of them out");
 }
 
 /* Checkpoints need a run that writes the workspace directly. */
@@ -335,14 +337,12 @@ static int check_checkpoint(const struct world *world, struct arena *arena, stru
     if (!args->checkpoint)
         return 0;
     if (!duration_parse(args->checkpoint, &args->checkpoint_seconds) || args->checkpoint_seconds == 0)
-        return say_bad_input(world, arena_printf(arena, "'%s' is no length of time", args->checkpoint),
-                             "a number and one of s, m, h, d: --checkpoint 15m");
+        return say_bad_input(world, arena_printf(arena, "'%s' is not a length of time", args->checkpoint),
+                             "write a number and s, m, h or d, such as --checkpoint 15m");
     if (!(args->flags & (FLAG(REVIEW) | FLAG(DISCARD) | FLAG(BRANCH) | FLAG(READ_ONLY) | FLAG(NESTED))))
         return 0;
-    return say_bad_input(
-        world,
-        "--checkpoint is for a run that writes the workspace itself, and goes with no mode that does not",
-        "leave one of them out");
+    return say_bad_input(world, "--checkpoint works only in a run that writes the workspace directly",
+                         "leave out --review, --discard, --branch, --read-only and --nested");
 }
 
 /* Do the flags fit together? Returns 0, or the exit status after saying what is wrong. */
@@ -381,7 +381,7 @@ int args_parse(const struct world *world, const struct verb_entry *verbs, int co
     if (*parser.at && !ret_args->verb->takes_command)
         return say_bad_input(
             world, arena_printf(arena, "`bawn %s` does not take '%s'", ret_args->verb->name, *parser.at),
-            arena_printf(arena, "`bawn %s --help` says what it takes", ret_args->verb->name));
+            arena_printf(arena, "`bawn %s --help` explains it", ret_args->verb->name));
     return agree(world, arena, ret_args);
 }
 

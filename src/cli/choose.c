@@ -84,9 +84,9 @@ static int load_of_session(const struct world *world, struct loaded *here, const
         return load_there(&world->caller, record->workspace, loaded);
     return say_bad_input(
         world,
-        arena_printf(&here->arena, "the workspace of %s, %s, is not there any more", record->name,
+        arena_printf(&here->arena, "the workspace of %s, %s, no longer exists", record->name,
                      record->workspace),
-        arena_printf(&here->arena, "`bawn discard %s` throws away what waits of it", record->name));
+        arena_printf(&here->arena, "`bawn discard %s` throws away its waiting changes", record->name));
 }
 
 static int act_and_free(const struct world *world, const struct args *args, choice_function *act, int status,
@@ -142,7 +142,7 @@ static const struct record *ask_which(const struct world *world, const struct ch
 {
     auto_buf struct buf out = {0};
     size_t count = 0;
-    buf_printf(&out, "Several sessions wait in %s:\n", choice->workspace);
+    buf_printf(&out, "Several sessions have waiting changes in %s:\n", choice->workspace);
     for (size_t i = choice->records.count; i--;) {
         const struct record *record = &choice->records.at[i];
         if (waits(record))
@@ -173,9 +173,10 @@ static int refuse_several(const struct world *world, const struct choice *choice
         latest = choice->records.at[i].name;
         buf_printf(&names, "%s%s", names.size ? ", " : "", latest);
     }
-    return say_bad_input(
-        world, arena_printf(arena, "several sessions wait in %s: %s", choice->workspace, buf_text(&names)),
-        arena_printf(arena, "name one: `bawn %s %s`", verb, latest));
+    return say_bad_input(world,
+                         arena_printf(arena, "several sessions have waiting changes in %s: %s",
+                                      choice->workspace, buf_text(&names)),
+                         arena_printf(arena, "name one: `bawn %s %s`", verb, latest));
 }
 
 int choose_waiting(const struct world *world, const struct choice *choice, const char *verb,
@@ -204,11 +205,12 @@ int choose_waiting(const struct world *world, const struct choice *choice, const
                              "`bawn sessions --repair` tries again");
     if (choice->named)
         return say_bad_input(world,
-                             arena_printf(arena, "nothing of %s waits: it is %s", choice->named->name,
+                             arena_printf(arena, "%s has no waiting changes: it is %s", choice->named->name,
                                           record_state_name(choice->named->state)),
                              "`bawn sessions` lists the sessions");
-    return say_bad_input(world, arena_printf(arena, "no session waits in %s", choice->workspace),
-                         "`bawn --review CMD` keeps aside what CMD writes");
+    return say_bad_input(world,
+                         arena_printf(arena, "no session has waiting changes in %s", choice->workspace),
+                         "`bawn --review CMD` keeps the changes of CMD aside");
 }
 
 static bool tree_has(const struct tree *tree, const char *path)

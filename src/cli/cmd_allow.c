@@ -7,6 +7,7 @@
 #include "cli/choose.h"
 #include "cli/commands.h"
 #include "cli/say.h"
+#include "report/event.h"
 #include "session/load.h"
 #include "supervise/control.h"
 #include "trust/trust.h"
@@ -23,7 +24,25 @@ static void find_running(struct loaded *loaded, fs_names *ret_names)
     }
 }
 
-/* The session: `@NAME` among the words, or the only one that runs. NULL after saying what is wrong. */
+/* The only one of them that runs in a workspace around the current directory; NULL: none or several. */
+static const char *only_one_here(struct loaded *loaded, const fs_names *names)
+{
+    auto_fd int sessions_fd = sessions_open(loaded);
+    const char *found = NULL;
+    for (size_t i = 0; i < names->count; i++) {
+        auto_fd int fd = session_open(sessions_fd, names->at[i]);
+        struct glance glance = {0};
+        if (fd < 0 || !glance_at(fd, &loaded->arena, loaded->request.home, &glance) || !glance.workspace ||
+            !path_is_beneath(loaded->request.directory, glance.workspace))
+            continue;
+        if (found)
+            return NULL;
+        found = names->at[i];
+    }
+    return found;
+}
+
+/* The session: `@NAME` among the words, or the only one that runs, here or at all. NULL after saying what is wrong. */
 static const char *choose_session(const struct world *world, const struct args *args, struct loaded *loaded)
 {
     for (size_t i = 0; i < args->words.count; i++) {
@@ -32,16 +51,18 @@ static const char *choose_session(const struct world *world, const struct args *
     }
     auto_vec fs_names names = {0};
     find_running(loaded, &names);
-    const char *chosen = names.count == 1 ? names.at[0] : NULL;
+    const char *chosen = names.count == 1 ? names.at[0] : only_one_here(loaded, &names);
+    if (chosen)
+        return chosen;
     if (names.count == 0)
-        say_problem(world, "no session is running to which it could be given",
-                    "`bawn allow --always HOST` adds a host for the sessions to come");
+        say_problem(world, "no session is running",
+                    "`bawn allow --always HOST` allows a host for later sessions");
     auto_buf struct buf list = {0};
     for (size_t i = 0; names.count > 1 && i < names.count; i++)
         buf_printf(&list, " @%s", names.at[i]);
     if (names.count > 1)
         say_problem(world, "several sessions are running",
-                    arena_printf(&loaded->arena, "say which one is meant:%s", buf_text(&list)));
+                    arena_printf(&loaded->arena, "name one:%s", buf_text(&list)));
     return chosen;
 }
 
@@ -63,7 +84,9 @@ static const char *host_of_word(const struct world *world, struct loaded *loaded
 {
     struct host_object host;
     const char *problem = NULL, *hint = NULL;
-    if (host_parse(&loaded->arena, word, &host, &problem, &hint) < 0) {
+    if (host_parse(&loaded->arena, word, &host, &problem, &hint) == 0)
+        problem = host_problem_with_grant(&loaded->arena, &host, &hint);
+    if (problem) {
         say_problem(world, arena_printf(&loaded->arena, "%s: %s", word, problem), hint);
         return NULL;
     }
@@ -73,16 +96,45 @@ static const char *host_of_word(const struct world *world, struct loaded *loaded
                         host.may_be_unnamed ? HOST_UNNAMED : "");
 }
 
+/* Adds the rule to the user's policy file, and says so. */
+static int allow_always(const struct world *world, struct loaded *loaded, const char *object)
+{
+    struct err err = {0};
+    struct style style = {.home = loaded->request.home};
+    const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
+    const char *shown = style_path(&style, &loaded->arena, file);
+    int added =
+        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err);
+    if (added < 0)
+        return say_err(world, &err);
+    fprintf(world->out,
+            added ? "Allowed %s from now on: added `connect %s` to %s.\n"
+                  : "%s was allowed already by `connect %s` in %s.\n",
+            object, object, shown);
+    return EXIT_FINE;
+}
+
 static int allow_one(const struct world *world, const struct args *args, struct loaded *loaded,
                      const char *session, const char *object)
 {
-    struct err err = {0};
-    const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
-    if (args->flags & FLAG(ALWAYS) &&
-        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err) < 0)
-        return say_err(world, &err);
-    return session ? tell_session(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object))
-                   : EXIT_FINE;
+    int status = (args->flags & FLAG(ALWAYS)) ? allow_always(world, loaded, object) : EXIT_FINE;
+    if (status == EXIT_FINE && session)
+        status = tell_session(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object));
+    if (status == EXIT_FINE && session)
+        fprintf(world->out, "Allowed %s for %s.\n", object, session);
+    return status;
+}
+
+/* `ports` is what port_of_word() made. */
+static int publish_one(const struct world *world, struct loaded *loaded, const char *session,
+                       const char *ports)
+{
+    int status = tell_session(world, loaded, session, arena_printf(&loaded->arena, "publish %s", ports));
+    int inside = (int)strcspn(ports, " ");
+    if (status == EXIT_FINE)
+        fprintf(world->out, "Published port %.*s of %s at 127.0.0.1:%s.\n", inside, ports, session,
+                ports + inside + 1);
+    return status;
 }
 
 /* The ports for the session, inside and outside: "3000 8080". NULL after saying what is wrong. */
@@ -93,7 +145,7 @@ static const char *port_of_word(const struct world *world, struct loaded *loaded
     uint16_t inside, outside;
     if (!port_parse(colon ? colon + 1 : word, &inside) || !port_parse(outside_text, &outside)) {
         say_problem(world, arena_printf(&loaded->arena, "%s is not a port", word),
-                    "write 3000, or 8080:3000 for another number on the host");
+                    "write 3000, or 8080:3000 for port 8080 on this machine");
         return NULL;
     }
     return arena_printf(&loaded->arena, "%u %u", inside, outside);
@@ -113,7 +165,7 @@ static bool read_objects(const struct world *world, const struct args *args, str
         vec_push(ret_objects, object);
     }
     if (ret_objects->count == 0)
-        say_problem(world, is_host ? "there is no host to allow" : "there is no port to publish", NULL);
+        say_problem(world, is_host ? "`bawn allow` needs a host" : "`bawn publish` needs a port", NULL);
     return ret_objects->count > 0;
 }
 
@@ -126,6 +178,9 @@ static int give(const struct world *world, const struct args *args, bool is_host
         status = EXIT_BAD_INPUT;
     if (status == 0)
         find_running(&loaded, &running);
+    if (status == 0 && !is_host && running.count == 0)
+        return say_bad_input(world, "no session is running",
+                             "`bawn --publish PORT CMD` starts one with the port");
     /* --always works without a running session. */
     bool only_later = is_host && args->flags & FLAG(ALWAYS) && running.count == 0;
     const char *session = status || only_later ? NULL : choose_session(world, args, &loaded);
@@ -133,8 +188,7 @@ static int give(const struct world *world, const struct args *args, bool is_host
         status = EXIT_BAD_INPUT;
     for (size_t i = 0; status == 0 && i < objects.count; i++)
         status = is_host ? allow_one(world, args, &loaded, session, objects.at[i])
-                         : tell_session(world, &loaded, session,
-                                        arena_printf(&loaded.arena, "publish %s", objects.at[i]));
+                         : publish_one(world, &loaded, session, objects.at[i]);
     return status;
 }
 

@@ -48,7 +48,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .conflicts = conflicts_of(args),
         .asks = !(args->flags & FLAG(YES)),
         .question =
-            arena_printf(arena, "Apply what %s wrote, %s?", record->name, age_text(arena, record->ended)),
+            arena_printf(arena, "Apply the changes of %s, %s?", record->name, age_text(arena, record->ended)),
         .done = "applied",
         .needs_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : approval_of_change,
         .commits_need_approval = (args->flags & FLAG(ALLOW_RISKY)) ? NULL : approval_of_commits,

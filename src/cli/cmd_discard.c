@@ -28,7 +28,7 @@ static int discard_all(const struct world *world, const struct args *args, const
                        const struct record *record)
 {
     const char *question =
-        arena_printf(choice->loaded.policy.arena, "Throw away what %s wrote, %llu file%s?", record->name,
+        arena_printf(choice->loaded.policy.arena, "Throw away the changes of %s, %llu file%s?", record->name,
                      (unsigned long long)record->changes, record->changes == 1 ? "" : "s");
     if (!is_agreed(world, args, question))
         return EXIT_FINE;
@@ -36,7 +36,7 @@ static int discard_all(const struct world *world, const struct args *args, const
     struct err err = {0};
     if (remove_kept_aside(choice, record, &err) < 0)
         return say_refused(world, &err);
-    fprintf(world->out, "%s is discarded. The workspace was never changed by it.\n", record->name);
+    fprintf(world->out, "%s is discarded. The workspace was not changed.\n", record->name);
     return EXIT_FINE;
 }
 
@@ -63,8 +63,8 @@ static int discard_paths(const struct world *world, const struct args *args, str
                      (unsigned long long)record->changes, record->name);
     if (shown == 0) {
         status = say_bad_input(
-            world, arena_printf(choice->loaded.policy.arena, "%s wrote nothing there", record->name),
-            "`bawn diff --name-only` lists what it wrote");
+            world, arena_printf(choice->loaded.policy.arena, "%s changed nothing there", record->name),
+            "`bawn diff --name-only` lists what it changed");
     } else if (is_agreed(world, args, question)) {
         if (dialogue_revise(choice, &dialogue, &err) < 0) {
             status = say_refused(world, &err);
@@ -84,10 +84,11 @@ static int discard_worktree(const struct world *world, const struct args *args, 
 {
     struct arena *arena = choice->loaded.policy.arena;
     struct err err = {0};
-    if (!is_agreed(world, args,
-                   arena_printf(arena,
-                                "Remove the worktree of the branch %s, with what is not committed there?",
-                                record->of)))
+    if (!is_agreed(
+            world, args,
+            arena_printf(arena,
+                         "Remove the worktree of the branch %s, with all changes that are not committed?",
+                         record->of)))
         return EXIT_FINE;
     if (branch_remove(arena, choice->state, record, &err) < 0)
         return say_refused(world, &err);
@@ -105,7 +106,7 @@ static const char *why_stranded(const struct choice *choice, const struct record
         record_is_busy(choice->sessions_fd, record->name))
         return NULL;
     if (lstat(record->workspace, &status) < 0)
-        return arena_printf(arena, "Its workspace, %s, is not there", record->workspace);
+        return arena_printf(arena, "Its workspace, %s, no longer exists", record->workspace);
     return "It could not be repaired"; /* or bawn would have done so before it came here */
 }
 
@@ -114,14 +115,14 @@ static int discard_stranded(const struct world *world, const struct args *args, 
 {
     struct err err = {0};
     const char *question =
-        arena_printf(choice->loaded.policy.arena, "Give up what %s left? %s", record->name, why);
+        arena_printf(choice->loaded.policy.arena, "Throw away what %s left? %s", record->name, why);
     if (!is_agreed(world, args, question))
         return EXIT_FINE;
     mark_state(choice, record->name, STATE_DISCARDED);
     if (remove_kept_aside(choice, record, &err) < 0)
         return say_refused(world, &err);
     session_give_up(choice->loaded.policy.arena, choice->state, record->name);
-    fprintf(world->out, "%s is given up.\n", record->name);
+    fprintf(world->out, "%s is discarded.\n", record->name);
     return EXIT_FINE;
 }
 

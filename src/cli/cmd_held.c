@@ -72,6 +72,16 @@ static int show(const struct world *world, const struct args *args, struct loade
     return EXIT_FINE;
 }
 
+static void say_returned(const struct world *world, const struct loaded *loaded, const char *path)
+{
+    struct style style = style_for_out(world, loaded->request.home);
+    auto_buf struct buf out = {0};
+    buf_add_str(&out, "Put back ");
+    style_add_path(&style, &out, COLOUR_PLAIN, path);
+    buf_add_str(&out, ".\n");
+    put(world->out, &out);
+}
+
 static int keep(const struct world *world, const struct args *args, struct loaded *loaded, int session_fd)
 {
     auto_vec held_list all = {0};
@@ -86,6 +96,8 @@ static int keep(const struct world *world, const struct args *args, struct loade
         struct err err = {0};
         if (aside_return(&loaded->arena, session_fd, all.at[i].path, &err) < 0)
             status = say_err(world, &err);
+        else
+            say_returned(world, loaded, all.at[i].path);
     }
     return status;
 }
@@ -100,8 +112,8 @@ int cmd_held(const struct world *world, const struct args *args)
     auto_fd int fd = args->words.count ? session_open(sessions_fd, args->words.at[0]) : -1;
     if (args->words.count && fd < 0)
         return say_bad_input(world, arena_printf(&loaded.arena, "there is no session %s", args->words.at[0]),
-                             "`bawn held` lists those that hold something");
+                             "`bawn held` lists the sessions that have files aside");
     if (args->flags & FLAG(KEEP) && fd < 0)
-        return say_bad_input(world, "`bawn held --keep` wants a session after it", "`bawn held` lists them");
+        return say_bad_input(world, "`bawn held --keep` needs a session", "`bawn held` lists them");
     return (args->flags & FLAG(KEEP)) ? keep(world, args, &loaded, fd) : show(world, args, &loaded);
 }

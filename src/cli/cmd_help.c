@@ -1,36 +1,66 @@
-/* `bawn help`: prints the overview, or the usage of a verb. */
+/* `bawn help`: prints the overview, the usage of a verb, or the rules that are flags. */
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 
+/* Each page fits a screen of 24 lines and 80 columns. */
+static const char examples[] =
+    "bawn runs an AI coding agent, or any command, in a sandbox. It can write this\n"
+    "project, read tools and system files, and reach listed hosts.\n"
+    "\n"
+    "  bawn claude                run claude\n"
+    "  bawn --review claude       keep its changes aside until you apply them\n"
+    "  bawn --branch fix claude   let it work on the branch fix, in a git worktree\n"
+    "  bawn --read DIR claude     let it read DIR; `bawn help rules` lists all rules\n"
+    "  bawn -- CMD...             run CMD, if CMD is also a bawn verb\n"
+    "\n"
+    "Verbs, as in `bawn VERB ...`:\n";
+
+static const char rules[] =
+    "Rules as flags (man 5 bawn-policy), for run, show, why, check and prove:\n"
+    "  --workspace DIR            project directory, writable but for git's own files\n"
+    "  --read PATH                let CMD read and execute it\n"
+    "  --write PATH               let CMD write it\n"
+    "  --hide PATH                hide it, also in a directory that CMD may read\n"
+    "  --seal PATH                hide it, whatever profiles and repositories grant\n"
+    "  --freeze PATH              make it read-only in a writable directory\n"
+    "  --flag PATH                ask you about changes of it at the end\n"
+    "  --copy PATH                copy it into the private home\n"
+    "  --seed DIR                 show a cache; changes stay in the sandbox\n"
+    "  --sift FILE                copy the settings of a file without its secrets\n"
+    "  --sync FILE                keep a small file the same inside and outside\n"
+    "  --socket PATH              let CMD connect to a Unix socket\n"
+    "  --net off|allow|open       no network, only listed hosts, or the host's own\n"
+    "  --connect HOST[:PORT]      let CMD reach a host\n"
+    "  --refuse HOST[:PORT]       do not, though another rule allows it\n"
+    "  --publish [HOSTPORT:]PORT  open a port of the sandbox at 127.0.0.1 here\n"
+    "  --host-port PORT           let CMD reach a port of this machine's localhost\n"
+    "  --env NAME[=VALUE]         pass or set a variable; --unset NAME drops one\n"
+    "  --limit NAME=VALUE         memory, pids, files, time, snapshot or journals\n"
+    "  --artifacts NAME           do not report new programs in directories NAME\n"
+    "  --use NAME                 add a profile; --policy FILE adds a file of rules\n"
+    "Modes: --review --discard --read-only --nested --fresh-home --agent NAME\n"
+    "       --degrade=WALL --full-access --i-know (`bawn run --help` explains them)\n";
+
+/* Two columns, each read downwards. */
 static void print_overview(const struct world *world, const struct verb_entry *verbs)
 {
-    fputs("bawn runs an AI coding agent, or anything else, with the rest of your machine\n"
-          "out of its reach.\n"
-          "\n"
-          "  bawn CMD...       run CMD in the sandbox\n"
-          "  bawn -- CMD...    the same, for a CMD that bears a verb's name\n"
-          "  bawn VERB ...     or --help, --version\n",
-          world->out);
-    for (const struct verb_entry *verb = verbs; verb->name; verb++)
-        fprintf(world->out, "    %-10s %s\n", verb->name, verb->summary);
-    fputs("\n"
-          "Rules as flags, each as often as needed, in the words of a policy file:\n"
-          "  --workspace DIR  --read PATH  --write PATH  --hide PATH  --freeze PATH\n"
-          "  --flag PATH  --copy PATH  --seed DIR  --sift FILE  --sync FILE  --seal PATH\n"
-          "  --socket PATH  --net off|allow|open  --connect HOST[:PORT]  --unset NAME\n"
-          "  --refuse HOST[:PORT]  --publish [HOSTPORT:]PORT  --host-port PORT  --use NAME\n"
-          "  --env NAME[=VALUE]  --limit NAME=VALUE  --artifacts NAME  --policy FILE\n"
-          "Modes: --review, --discard, --read-only, --nested, --fresh-home,\n"
-          "  --full-access --i-know, --degrade=WALL, --agent NAME (see `bawn run --help`)\n"
-          "\n"
-          "  bawn show -- claude                   what claude could do here\n"
-          "  bawn why ~/.ssh                       which rule hides it\n"
-          "\n"
-          "`bawn VERB --help` says more; `man 5 bawn-policy` describes the language.\n",
-          world->out);
+    size_t count = 0;
+    while (verbs[count].name)
+        count++;
+    size_t rows = (count + 1) / 2;
+    fputs(examples, world->out);
+    for (size_t row = 0; row < rows; row++) {
+        const struct verb_entry *left = &verbs[row];
+        if (row + rows < count)
+            fprintf(world->out, "  %-10s %-27s  %-10s %s\n", left->name, left->summary, left[rows].name,
+                    left[rows].summary);
+        else
+            fprintf(world->out, "  %-10s %s\n", left->name, left->summary);
+    }
+    fputs("\n`bawn VERB --help` explains a verb, `man bawn` everything.\n", world->out);
 }
 
 static int print_verb(const struct world *world, const struct verb_entry *verb)
@@ -45,6 +75,10 @@ int cmd_help(const struct world *world, const struct args *args)
         return print_verb(world, args->verb);
     if (args->words.count == 0) {
         print_overview(world, args->verbs);
+        return EXIT_FINE;
+    }
+    if (strcmp(args->words.at[0], "rules") == 0) {
+        fputs(rules, world->out);
         return EXIT_FINE;
     }
     const char *names[64];

@@ -61,7 +61,7 @@ static int list(const struct world *world, const struct args *args, struct homes
         style_add_path(&style, &out, COLOUR_DIM, found->path);
         buf_add_char(&out, '\n');
         if (!left.list.count)
-            buf_printf(&out, "  no files%s\n", left.hidden_too ? "" : " but hidden ones, if any");
+            buf_printf(&out, "  no files%s\n", left.hidden_too ? "" : " except hidden ones, if any");
         home_files_add(&out, &style, &left, SHOWN_IN_LIST, 2);
         home_files_free(&left);
     }
@@ -99,7 +99,7 @@ static const struct found *choose(const struct world *world, struct homes *homes
         auto_fd int fd = home_fd < 0 ? -1 : open_beneath(home_fd, *ret_path, O_PATH, 0);
         if (fd >= 0 && chosen) {
             say_problem(world,
-                        arena_printf(&homes->loaded.arena, "the homes of %s and %s have a %s each",
+                        arena_printf(&homes->loaded.arena, "both the home of %s and that of %s have %s",
                                      chosen->agent, homes->found.at[i].agent, *ret_path),
                         "name one: `bawn home fetch AGENT:PATH`");
             return NULL;
@@ -108,10 +108,9 @@ static const struct found *choose(const struct world *world, struct homes *homes
             chosen = &homes->found.at[i];
     }
     if (!chosen)
-        say_problem(
-            world,
-            arena_printf(&homes->loaded.arena, "no private home of this workspace has a %s", *ret_path),
-            "`bawn home list --all` lists what there is");
+        say_problem(world,
+                    arena_printf(&homes->loaded.arena, "no private home of this workspace has %s", *ret_path),
+                    "`bawn home list --all` lists all files");
     return chosen;
 }
 
@@ -138,13 +137,13 @@ static int open_destination(struct homes *homes, const char *directory, const ch
     if (errno != ELOOP)
         return err_sys(err, errno, "cannot open the directory of %s", target);
     err_set(err, "%s is, or lies behind, a symbolic link, and those are not followed", target);
-    return err_hint(err, "name the place that the link leads to, if that is where the file should go");
+    return err_hint(err, "name the real path, if the file should go there");
 }
 
 static int fetch(const struct world *world, const struct args *args, struct homes *homes)
 {
     if (args->words.count < 2 || args->words.count > 3)
-        return say_bad_input(world, "`bawn home fetch` wants a path, and may be given a destination", NULL);
+        return say_bad_input(world, "`bawn home fetch` needs a path, and takes a destination", NULL);
     struct arena *arena = &homes->loaded.arena;
     const char *path = NULL;
     const struct found *found = choose(world, homes, args->words.at[1], &path);
@@ -181,7 +180,7 @@ static int reset_one(const struct world *world, struct arena *arena, const struc
         say_problem(world, arena_printf(arena, "the home of %s is in use", found->agent),
                     "end the run that uses it first");
     else
-        fprintf(world->out, "The home of %s is gone.\n", found->agent);
+        fprintf(world->out, "Removed the private home of %s.\n", found->agent);
     return removed > 0 ? EXIT_FINE : EXIT_REFUSED;
 }
 
@@ -204,12 +203,12 @@ static int reset(const struct world *world, const struct args *args, struct home
             world,
             agent ? arena_printf(&homes->loaded.arena, "%s has no private home in this workspace", agent)
                   : "there is no private home for this workspace",
-            "`bawn home` lists what there is");
+            "`bawn home` lists them");
     } else if (!(args->flags & FLAG(YES)) && !world->in_is_terminal) {
-        status = say_bad_input(world, "nobody can be asked here, so nothing was thrown away",
-                               "`bawn home reset --yes` does not ask");
+        status = say_bad_input(world, "there is no terminal to ask on, so nothing was removed",
+                               "pass --yes: `bawn home reset --yes`");
     } else if (!(args->flags & FLAG(YES)) && !ask(world, buf_text(&question))) {
-        fputs("Nothing was thrown away.\n", world->out);
+        fputs("Nothing was removed.\n", world->out);
     } else {
         for (size_t i = 0; i < chosen.count; i++) {
             int one = reset_one(world, &homes->loaded.arena, &chosen.at[i]);
@@ -241,6 +240,5 @@ int cmd_home(const struct world *world, const struct args *args)
         loaded_free(&homes.loaded);
         return status;
     }
-    return say_bad_input(world, "`bawn home` takes list, fetch or reset, and no more words than those need",
-                         "`bawn home --help` shows how");
+    return say_bad_input(world, "`bawn home` takes list, fetch or reset", "`bawn home --help` explains them");
 }

@@ -23,7 +23,7 @@ static void add_toolchains(const struct loaded *loaded, struct buf *out)
         const char *name = loaded->policy.profiles_in_use.at[i];
         if (!text_starts_with(name, "toolchain/"))
             continue;
-        buf_printf(out, "%s %s", any ? "," : "# Found here, and in use without being named:", name);
+        buf_printf(out, "%s %s", any ? "," : "# Found here, and used automatically:", name);
         any = true;
     }
     buf_add_str(out, any ? ".\n" : "# None of the known toolchains was found here.\n");
@@ -50,41 +50,41 @@ static void add_text(const struct loaded *loaded, struct buf *out)
 {
     buf_add_str(
         out,
-        "# What agents may do in this repository, beside what every sandbox has. One rule a line; take out the #\n"
-        "# before those that you want. bawn-policy(5) has the language, `bawn show -- claude` what holds in all,\n"
-        "# `bawn check` looks for mistakes.\n"
+        "# Rules for agents in this repository, one per line. Remove the # before those that you want.\n"
+        "# `man 5 bawn-policy` describes the language, `bawn show -- claude` shows the whole policy, and\n"
+        "# `bawn check` reports mistakes.\n"
         "#\n"
-        "# For everybody who clones this repository the rules of this file only take away, until they have read it\n"
-        "# and said `bawn trust`. Inside it is frozen: no agent changes it.\n"
+        "# For everyone who clones this repository, this file can only take access away, until they run\n"
+        "# `bawn trust`. Agents cannot change this file: it is frozen inside.\n"
         "\n"
-        "# ---- take away: holds at once ----\n"
+        "# ---- take access away: applies at once ----\n"
         "\n"
-        "# Not there, though it lies in the repository:\n");
+        "# Hidden files of the repository:\n");
     add_secrets(loaded, out);
     buf_add_str(out, "\n"
-                     "# There, and not to be written:\n"
+                     "# Read-only files:\n"
                      "# read     vendor/  docs/adr/\n"
                      "\n"
-                     "# Shown to you at the end of the run before it stays:\n"
+                     "# Changes of these need your approval at the end of the run:\n"
                      "# flag     deploy/  Makefile\n"
                      "\n"
-                     "# Out of reach, though a profile allows it:\n"
+                     "# Hosts that stay out of reach, though a profile allows them:\n"
                      "# refuse   registry.npmjs.org\n"
                      "\n"
                      "# limit    memory=8G  time=2h\n"
                      "\n"
-                     "# ---- give: holds after `bawn trust` ----\n"
+                     "# ---- grant access: applies after `bawn trust` ----\n"
                      "\n");
     add_toolchains(loaded, out);
     buf_add_str(out, "# use      net/github  toolchain/python\n"
                      "\n"
-                     "# Hosts that the work needs, with a port where it is not 443:\n"
+                     "# Hosts that the work needs; add the port if it is not 443:\n"
                      "# connect  api.example.com  db.example.com:5432\n"
                      "\n"
-                     "# A service of the machine itself, such as a database on localhost:\n"
+                     "# A service on this machine, such as a database on localhost:\n"
                      "# host-port 5432\n"
                      "\n"
-                     "# Variables: passed on, or set:\n"
+                     "# Variables to pass on or to set:\n"
                      "# env      DATABASE_URL  NODE_ENV=development\n");
 }
 
@@ -95,8 +95,8 @@ static int write_new(const struct world *world, const char *path, const struct b
     auto_fd int fd =
         folder < 0 ? -1 : openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0 && errno == EEXIST) {
-        err_set(err, "%s is there already", path);
-        return err_hint(err, "it was left as it is; `bawn check` looks for mistakes in it");
+        err_set(err, "%s exists already", path);
+        return err_hint(err, "it was not changed; `bawn check` reports mistakes in it");
     }
     if (fd < 0)
         return err_sys(err, errno, "cannot make %s", path);
@@ -127,7 +127,8 @@ int cmd_init(const struct world *world, const struct args *args)
         return say_err(world, &err);
     struct style style = style_for_out(world, loaded.request.home);
     style_add_path(&style, &out, COLOUR_BOLD, path);
-    buf_add_str(&out, " is written. All of it is comments: take out the # before what you want.\n");
+    buf_add_str(&out,
+                " was written. All rules in it are comments: remove the # before those that you want.\n");
     put(world->out, &out);
     return EXIT_FINE;
 }

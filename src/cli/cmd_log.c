@@ -80,7 +80,7 @@ static void add_line(const struct view *view, struct buf *out, const struct jour
     const char *lost = journal_record_text(record, "lost");
     if (lost)
         style_add(&view->style, out, COLOUR_YELLOW,
-                  arena_printf(&arena, "  (%s records before it could not be written)", lost));
+                  arena_printf(&arena, "  (%s earlier records could not be written)", lost));
     buf_add_char(out, '\n');
 }
 
@@ -195,9 +195,8 @@ static int verify(const struct view *view, bool is_asked)
         return EXIT_NOT_WHOLE;
     }
     if (is_asked)
-        fprintf(view->world->out,
-                "%s: %" PRIu64 " records, each follows from the one before\nthe last has the chain %s\n",
-                view->name, end.records, end.chain);
+        fprintf(view->world->out, "%s: %" PRIu64 " records, hash chain intact\nlast hash: %s\n", view->name,
+                end.records, end.chain);
     return EXIT_FINE;
 }
 
@@ -212,8 +211,8 @@ static const char *choose(const struct world *world, const struct args *args, st
                            ? args->words.at[0]
                            : session_latest(&loaded->arena, loaded->request.starts[START_STATE], workspace);
     if (!name)
-        say_problem(world, "no session has been run here",
-                    "`bawn log SESSION` shows one of another workspace");
+        say_problem(world, "no session has run here",
+                    "`bawn log SESSION` shows a session of another workspace");
     return name;
 }
 
@@ -228,7 +227,7 @@ static int open_session(struct view *view)
     if (view->journal_fd >= 0)
         return 0;
     return say_bad_input(view->world, arena_printf(arena, "there is no session %s", view->name),
-                         "`bawn sessions --all` lists those that there are");
+                         "`bawn sessions --all` lists all sessions");
 }
 
 /* "-" is standard output. O_NOFOLLOW, because a sandbox may have put a symlink there. */
@@ -264,8 +263,9 @@ static int show(struct view *view)
     uint64_t seconds = 0;
     if (view->args->since && !duration_parse(view->args->since, &seconds))
         return say_bad_input(
-            view->world, arena_printf(&view->loaded->arena, "'%s' is no length of time", view->args->since),
-            "a number and one of s, m, h, d, w: --since 2h");
+            view->world,
+            arena_printf(&view->loaded->arena, "'%s' is not a length of time", view->args->since),
+            "write a number and s, m, h, d or w, such as --since 2h");
     view->since = view->args->since ? time(NULL) - (time_t)seconds : 0;
     view->kinds = ((flags & FLAG(LOG_NET)) ? EVENT_NET : 0U) |
                   ((flags & FLAG(LOG_FILES)) ? EVENT_FILES : 0U) |

@@ -124,9 +124,8 @@ static void open_page(const struct login *login, const char *page)
     const char *const program[] = {browser, page, NULL};
     struct hook hook = {.program = program};
     if (access(browser, X_OK) < 0)
-        say_problem(login->world,
-                    arena_printf(login->arena, "there is no %s that could open the page", browser),
-                    "open it yourself, on this machine");
+        say_problem(login->world, arena_printf(login->arena, "cannot open the page: there is no %s", browser),
+                    "open it yourself in a browser on this machine");
     else
         hook_start(&login->world->caller, &hook);
 }
@@ -138,7 +137,8 @@ static void offer(struct login *login, const char *page, const struct url *url)
     vec_push(&login->offered, page);
     fprintf(world->out, "%s wants to open this page in your browser:\n  %s\n", login->agent, page);
     if (url->answer_port)
-        fprintf(world->out, "Its answer comes to 127.0.0.1:%u, which leads inside until the login is over.\n",
+        fprintf(world->out,
+                "The answer comes back through 127.0.0.1:%u, which is open until the login is over.\n",
                 url->answer_port);
     fflush(world->out);
     struct err err = {0};
@@ -167,7 +167,7 @@ static void hear_page(struct login *login, const char *text, size_t size)
     text_add_printable(&shown, text, size < SHOWN_LONGEST ? size : SHOWN_LONGEST);
     vec_push(&login->offered, page);
     say_problem(login->world,
-                arena_printf(login->arena, "%s wanted to open something that is no page of its login: %s",
+                arena_printf(login->arena, "%s wanted to open a page that does not belong to its login: %s",
                              login->agent, buf_text(&shown)),
                 "it was not opened");
 }
@@ -280,10 +280,10 @@ static int find_manner(const struct world *world, const struct args *args, struc
                                  : "`bawn profiles` lists them");
     }
     if (manner->hosts.count == 0)
-        return say_bad_input(
-            world, arena_printf(&loaded->arena, "the profile of %s names no page for a login", agent),
-            arena_printf(&loaded->arena, "log in inside, as %s does it: `bawn %s`", agent,
-                         manner->command.at[0]));
+        return say_bad_input(world,
+                             arena_printf(&loaded->arena, "the profile of %s has no login page", agent),
+                             arena_printf(&loaded->arena, "log in inside, with the means of %s: `bawn %s`",
+                                          agent, manner->command.at[0]));
     manner->command.count = 1; /* the other names are those of packages */
     profile_words(&finder, manner->profile, VERB_LOGIN, &manner->command);
     add_words(args, manner);
@@ -395,13 +395,13 @@ static int tell_end(const struct world *world, struct loaded *loaded, const char
     for (size_t i = 0; i < files->count && !stored; i++)
         stored = access(files->at[i], F_OK) == 0 ? files->at[i] : NULL;
     if (status == 0 && stored) {
-        fprintf(world->out, "%s is logged in. %s is kept the same inside and outside.\n", agent,
+        fprintf(world->out, "%s is logged in. bawn keeps %s the same inside and outside.\n", agent,
                 style_path(&style, &loaded->arena, stored));
         return EXIT_FINE;
     }
     say_problem(world,
                 status ? arena_printf(&loaded->arena, "the login of %s ended with status %d", agent, status)
-                       : arena_printf(&loaded->arena, "%s ended, and there is no login", agent),
+                       : arena_printf(&loaded->arena, "%s ended without a login", agent),
                 NULL);
     return status ? status : 1;
 }
@@ -436,10 +436,10 @@ static int log_in(const struct world *world, const struct args *args, const stru
 int cmd_login(const struct world *world, const struct args *args)
 {
     if (args->words.count != 1)
-        return say_bad_input(world, "`bawn login` wants the name of one agent", "`bawn profiles` lists them");
+        return say_bad_input(world, "`bawn login` needs the name of one agent", "`bawn profiles` lists them");
     if (!(args->flags & FLAG(YES)) && !world->in_is_terminal)
-        return say_bad_input(world, "nobody can be asked here which page may be opened",
-                             "`bawn login --yes` does not ask");
+        return say_bad_input(world, "there is no terminal to ask on before a page is opened",
+                             "pass --yes: `bawn login --yes`");
     auto_loaded struct loaded loaded = {0};
     struct manner manner = {0};
     struct err err = {0};

@@ -250,8 +250,8 @@ static bool is_own_folder(const char *path)
 int cmd_prove(const struct world *world, const struct args *args)
 {
     if (args->report && !can_write_beside(args->report))
-        return say_bad_input(world, "the folder for the report is not there, or cannot be written",
-                             "give --report a file in another one");
+        return say_bad_input(world, "the directory for the report does not exist, or cannot be written",
+                             "pass --report a file in another directory");
     const struct run_request request = args_request(args);
     auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);
@@ -264,8 +264,8 @@ int cmd_prove(const struct world *world, const struct args *args)
     if (status)
         return status;
     if (!targets.program) {
-        say_problem(world, "bawn-prove, which has the attacks, is not there",
-                    "it belongs beside bawn, or into " BAWN_LIBEXEC);
+        say_problem(world, "the program bawn-prove, which runs the attacks, is not installed",
+                    "install it beside bawn, or in " BAWN_LIBEXEC);
         return EXIT_REFUSED;
     }
     if (is_own_folder(loaded.request.starts[START_RUNTIME]))
@@ -274,7 +274,7 @@ int cmd_prove(const struct world *world, const struct args *args)
     if (world->err_is_terminal)
         say_problem(
             world,
-            "this takes some seconds: every attack is tried without a sandbox, on targets, and then behind the walls",
+            "this takes some seconds: bawn tries each attack without a sandbox, on decoys, and then inside",
             NULL);
     auto_vec path_list missing = {0};
     find_missing(&loaded, &missing);

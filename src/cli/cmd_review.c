@@ -36,7 +36,7 @@ static void say_left_alone(const struct review *review, bool is_after)
         if (decision->course != COURSE_HELD || decision->breaks != is_after ||
             !change_is_shown(&decision->judged.change))
             continue;
-        buf_add_str(&out, "  cannot be taken: ");
+        buf_add_str(&out, "  cannot be applied: ");
         style_add(&review->patch->style, &out, COLOUR_YELLOW, decision->judged.change.path);
         buf_printf(&out, ": %s\n", decision->why);
     }
@@ -52,11 +52,11 @@ static bool confirm(struct review *review)
         return false;
     const char *question =
         review->is_live
-            ? arena_printf(review->patch->arena, "Take back %zu, keep %zu: do it?", tally.out,
+            ? arena_printf(review->patch->arena, "Take back %zu, keep %zu. Go on?", tally.out,
                            tally.yes + tally.no)
-            : arena_printf(review->patch->arena, "Apply %zu, throw away %zu, leave %zu waiting: do it?",
+            : arena_printf(review->patch->arena, "Apply %zu, throw away %zu, leave %zu waiting. Go on?",
                            tally.yes, tally.out, tally.no);
-    return review_question(review, &nothing, question, "yn", "  y  do it       n  nothing happens\n") == 'y';
+    return review_question(review, &nothing, question, "yn", "  y  go on       n  change nothing\n") == 'y';
 }
 
 /* Taking commits while leaving out a file that they change must not pass silently. */
@@ -70,8 +70,7 @@ static void say_commits(const struct review *review)
     }
     if (review->commits && takes_commits && leaves_risky)
         fputs(
-            "You take the commits, and leave out files that they change: a checkout or a push brings those.\n"
-            "n below, and the review once more, leaves the repository's changes out, too.\n",
+            "You apply commits, but not all files that they change. A checkout or push would still bring those files.\nTo leave the commits out, too, answer n and start the review again.\n",
             review->world->out);
 }
 
@@ -135,8 +134,8 @@ int review_session(const struct world *world, const struct args *args, struct ch
     auto_vec decision_list decisions = {0};
     if (!keys_begin(world, &review.keys))
         return say_bad_input(
-            world, arena_printf(patch.arena, "`bawn %s` needs a terminal, to ask you", args->verb->name),
-            "`bawn diff` shows the changes, `bawn apply PATH...` and `bawn discard` decide about them");
+            world, arena_printf(patch.arena, "`bawn %s` needs a terminal to ask on", args->verb->name),
+            "`bawn diff` shows the changes; `bawn apply PATH...` and `bawn discard` work without a terminal");
     if (store_open(choice->store, &store, &err) < 0 ||
         transition_decide(&dialogue.transition, patch.arena, &decisions, &err) < 0)
         return say_refused(world, &err);

@@ -100,20 +100,19 @@ static void run_hook(const struct world *world, const char *command, const struc
     };
     int status = hook_run(&world->caller, &hook);
     if (status)
-        say_problem(world, arena_printf(arena, "the command of --on-exit ended with status %d", status),
-                    NULL);
+        say_problem(world, arena_printf(arena, "the --on-exit command ended with status %d", status), NULL);
 }
 
 int cmd_run(const struct world *world, const struct args *args)
 {
     if (!*args->command && (args->rules.count || args->verb_is_named))
-        return say_bad_input(world, "there is no command to run", "`bawn --help` shows how one is given");
+        return say_bad_input(world, "there is no command to run",
+                             "write one, such as `bawn claude`; `bawn --help` shows more");
     if (!*args->command)
         return cmd_help(world, args);
     if (args->flags & FLAG(FULL_ACCESS) && !(args->flags & FLAG(I_KNOW)))
-        return say_bad_input(
-            world, "--full-access takes the walls around your files away",
-            "add --i-know if that is what you want; to give more than the workspace, --write PATH does");
+        return say_bad_input(world, "--full-access lets the command write all your files",
+                             "pass --i-know, too, if you want that; --write PATH opens a single directory");
     struct run_request request = args_request(args);
     request.wants_changes = summary_is_wanted(world, args);
     struct world quiet = *world;

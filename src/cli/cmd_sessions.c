@@ -142,7 +142,7 @@ static void add_line(struct buf *out, const struct style *style, struct arena *a
     if (listed->has_record && *listed->record.of)
         buf_printf(out, ", of %s", listed->record.of);
     if (listed->is_running && listed->glance.last.tv_sec)
-        buf_printf(out, ", last heard of %s", age_text(arena, listed->glance.last));
+        buf_printf(out, ", last active %s", age_text(arena, listed->glance.last));
     if (with_workspace) {
         buf_printf(out, ", %s on disk  ", size_text(arena, listed->disk));
         style_add_path(style, out, COLOUR_DIM, workspace_of(listed));
@@ -176,7 +176,7 @@ static int list(const struct world *world, const struct args *args, struct choic
         json_close(&json, ']');
         buf_add_char(&out, '\n');
     } else if (sessions.count == 0) {
-        buf_add_str(&out, "No session has been run here.\n");
+        buf_add_str(&out, "No session has run here.\n");
     }
     put(world->out, &out);
     return EXIT_FINE;

@@ -68,8 +68,8 @@ int cmd_shell_init(const struct world *world, const struct args *args)
            strcmp(args->words.at[0], shells[shell].name) != 0)
         shell++;
     if (args->words.count != 1 || shell == array_len(shells))
-        return say_bad_input(world, "which shell? There are bash, zsh and fish",
-                             "`bawn shell-init --help` says where the line belongs");
+        return say_bad_input(world, "`bawn shell-init` needs a shell: bash, zsh or fish",
+                             "`bawn shell-init --help` shows the line for each");
     if (text_equal(caller_variable(&world->caller, "BAWN"), "1"))
         return EXIT_FINE; /* inside, the name means the agent itself */
     auto_loaded struct loaded loaded = {0};
@@ -77,6 +77,9 @@ int cmd_shell_init(const struct world *world, const struct args *args)
     auto_buf struct buf out = {0};
     if (status == 0)
         add_agents(&loaded, shell, &out);
+    if (status == 0 && !out.size)
+        say_problem(world, "no agent on your PATH",
+                    "install one, or put this line below the one that sets PATH");
     put(world->out, &out);
     return status;
 }

@@ -12,8 +12,7 @@ int cmd_show(const struct world *world, const struct args *args)
     if (status)
         return status;
     if (args->flags & FLAG(BRIEF) && args->flags & (FLAG(PLAN) | FLAG(JSON)))
-        return say_bad_input(world, "--brief is a text of its own",
-                             "leave --plan and --json out, or --brief");
+        return say_bad_input(world, "--brief cannot be combined with --plan or --json", "use one of them");
     auto_buf struct buf out = {0};
     struct style style = style_for_out(world, loaded.request.home);
     if (args->flags & FLAG(BRIEF))

@@ -34,15 +34,15 @@ static int pin(const struct world *world, const struct args *args, struct loaded
         put(world->out, &out);
         return EXIT_FINE;
     }
-    buf_add_str(&out, " would be allowed to widen the policy by:\n");
+    buf_add_str(&out, " would grant:\n");
     if (add_widenings(loaded, &style, &out) == 0)
-        buf_add_str(&out, "  nothing: it only tightens\n");
+        buf_add_str(&out, "  nothing: it only takes access away\n");
     put(world->out, &out);
     if (!(args->flags & FLAG(YES)) && !world->in_is_terminal)
-        return say_bad_input(world, "nobody can be asked here, so nothing was trusted",
-                             "`bawn trust --yes` does not ask");
+        return say_bad_input(world, "there is no terminal to ask on, so nothing was trusted",
+                             "pass --yes: `bawn trust --yes`");
     if (!(args->flags & FLAG(YES)) && !ask(world, "Trust it?")) {
-        fputs("Not trusted: it keeps tightening only.\n", world->out);
+        fputs("Not trusted: it can only take access away.\n", world->out);
         return EXIT_FINE;
     }
     struct err err = {0};
@@ -50,8 +50,7 @@ static int pin(const struct world *world, const struct args *args, struct loaded
     if (trust_pin(&loaded->fs, loaded->request.starts[START_DATA], workspace->path, own->text, own->size,
                   &err) < 0)
         return say_refused(world, &err);
-    fputs("Trusted, as long as its content stays as it is. `bawn trust --revoke` takes it back.\n",
-          world->out);
+    fputs("Trusted until its content changes. `bawn trust --revoke` ends that.\n", world->out);
     return EXIT_FINE;
 }
 
@@ -61,7 +60,8 @@ static int revoke(const struct world *world, struct loaded *loaded, const char *
     int revoked = trust_revoke(&loaded->fs, loaded->request.starts[START_DATA], workspace, &err);
     if (revoked < 0)
         return say_refused(world, &err);
-    fputs(revoked ? "No longer trusted: it only tightens.\n" : "It was not trusted.\n", world->out);
+    fputs(revoked ? "No longer trusted: it can only take access away.\n" : "It was not trusted.\n",
+          world->out);
     return EXIT_FINE;
 }
 

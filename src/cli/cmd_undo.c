@@ -12,9 +12,8 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
+#include "cli/undo.h"
 #include "cli/undo_chain.h"
-#include "cli/undo_latest.h"
-#include "cli/undo_list.h"
 #include "kernel/beneath.h"
 #include "session/pruning.h"
 #include "workspace/checkpoint.h"
@@ -48,14 +47,14 @@ static int undo_choose_run(const struct world *world, const struct choice *choic
         *ret_record = found;
         return 0;
     }
-    return say_bad_input(
-        world,
-        !found ? arena_printf(arena, "there is no run to go back in, in %s", choice->workspace)
-        : found->mode != RECORD_LIVE
-            ? arena_printf(arena, "%s has no checkpoints: it is no run that wrote the workspace itself",
-                           found->name)
-            : arena_printf(arena, "%s has not ended yet", found->name),
-        "`bawn undo --list` lists what can be undone");
+    return say_bad_input(world,
+                         !found ? arena_printf(arena, "no run in %s has checkpoints", choice->workspace)
+                         : found->mode != RECORD_LIVE
+                             ? arena_printf(arena,
+                                            "%s has no checkpoints: it did not write the workspace directly",
+                                            found->name)
+                             : arena_printf(arena, "%s is still running", found->name),
+                         "`bawn undo --list` lists what can be undone undone");
 }
 
 /* The target owns the trees from now on. */
@@ -102,19 +101,29 @@ static uint64_t find_checkpoint(int folder_fd, time_t moment, struct timespec *r
     return number;
 }
 
-/* Compares a moment of a run with the one before it, and says if the clock was set back in between. */
-static void say_step(const struct world *world, struct arena *arena, const struct record *record,
-                     struct timespec before, struct timespec after)
+/* Compares a moment of a run with the one before it, and says if the clock was set back in between. Returns whether it was. */
+static bool say_set_back(const struct world *world, struct arena *arena, const struct record *record,
+                         struct timespec before, struct timespec after)
 {
-    if (timespec_order(after, before) < 0)
-        say_problem(
-            world,
-            arena_printf(arena, "the clock was set back during %s, from %s to %s", record->name,
-                         time_text(arena, before), time_text(arena, after)),
-            "a time may be meant twice: the later one counts, and `bawn undo --list` shows their order");
+    if (timespec_order(after, before) >= 0)
+        return false;
+    say_problem(world,
+                arena_printf(arena, "the clock was set back during %s, from %s to %s", record->name,
+                             time_text(arena, before), time_text(arena, after)),
+                "a time may occur twice: bawn takes the later one, and `bawn undo --list` shows the order");
+    return true;
 }
 
-/* Fills in the earliest and the latest time that the clock showed during the run, and says where it was set back. */
+static void say_step(const struct world *world, struct arena *arena, int64_t seconds, const char *when)
+{
+    if (seconds)
+        say_problem(world,
+                    arena_printf(arena, "the clock was set %s by %s %s", seconds > 0 ? "forward" : "back",
+                                 duration_text(arena, seconds > 0 ? seconds : -seconds), when),
+                    "checkpoints have the times that the clock showed then; `bawn undo --list` lists them");
+}
+
+/* Fills in the earliest and the latest time that the clock showed during the run, and says where it was stepped. */
 static void find_bounds(const struct world *world, const struct choice *choice, const struct record *record,
                         time_t *ret_first, time_t *ret_last)
 {
@@ -123,14 +132,20 @@ static void find_bounds(const struct world *world, const struct choice *choice, 
     checkpoint_list_all(choice->folder_fd, &moments);
     vec_push(&moments, (struct checkpoint){.taken = record->ended});
     struct timespec before = record->began;
+    bool is_said = false;
     *ret_first = *ret_last = before.tv_sec;
     for (size_t i = 0; i < moments.count; i++) {
         struct timespec now = moments.at[i].taken;
-        say_step(world, arena, record, before, now);
+        is_said |= say_set_back(world, arena, record, before, now);
         *ret_first = now.tv_sec < *ret_first ? now.tv_sec : *ret_first;
         *ret_last = now.tv_sec > *ret_last ? now.tv_sec : *ret_last;
         before = now;
     }
+    if (!is_said)
+        say_step(world, arena, clock_step_during(&record->clock, record->began, record->ended),
+                 arena_printf(arena, "during %s", record->name));
+    say_step(world, arena, clock_step_since(&record->clock, record->ended),
+             arena_printf(arena, "since %s ended", record->name));
     vec_free(&moments);
 }
 
@@ -152,7 +167,7 @@ static int check_moment(const struct world *world, const struct choice *choice, 
                                       time_text(arena, is_before ? record->began : record->ended),
                                       is_before ? "later" : "earlier"),
                          is_before ? arena_printf(arena, "`bawn undo %s` takes all of it back", record->name)
-                                   : "`bawn undo --list` lists what it can go back to");
+                                   : "`bawn undo --list` lists the checkpoints");
 }
 
 static int undo_find_target(const struct world *world, const struct choice *choice,
@@ -227,10 +242,24 @@ static int prune_now(const struct world *world, const struct choice *choice)
     fprintf(world->out, "%zu session%s forgotten%s%s, %s freed.\n", count, count == 1 ? "" : "s",
             count ? ": " : "", pruned_names(arena, &pruned.sessions), size_text(arena, pruned.bytes));
     if (pruned.left > limits.bytes)
-        fprintf(world->out, "%s is still more than is to be kept: it belongs to what waits or runs.\n",
+        fprintf(world->out, "%s is still in use, more than the limit: sessions that wait or run need it.\n",
                 size_text(arena, pruned.left));
     pruned_free(&pruned);
     return EXIT_FINE;
+}
+
+/* Refuses while a run that began after this one is at work: it may need the files. Returns 0, or the exit status. */
+static int refuse_later_run(const struct world *world, const struct choice *choice,
+                            const struct record *record)
+{
+    const struct record *other = find_overlap(choice, record);
+    if (!other || other->state != STATE_RUNNING || timespec_order(other->began, record->ended) < 0)
+        return 0;
+    say_problem(world,
+                arena_printf(choice->loaded.policy.arena, "%s is still running in %s", other->name,
+                             choice->workspace),
+                "undo again when it has ended");
+    return EXIT_REFUSED;
 }
 
 /*
@@ -265,13 +294,13 @@ static int refuse_overlap(const struct world *world, const struct choice *choice
     const struct record *overlap = find_overlap(choice, record);
     if (!overlap)
         return 0;
-    say_problem(world,
-                arena_printf(choice->loaded.policy.arena,
-                             "%s and %s ran at the same time in %s, so that nobody can tell which of them "
-                             "changed a file",
-                             record->name, overlap->name, choice->workspace),
-                overlap->state == STATE_RUNNING ? "wait until it has ended"
-                                                : "undo with --force takes back what either changed");
+    say_problem(
+        world,
+        arena_printf(choice->loaded.policy.arena,
+                     "%s and %s ran at the same time in %s, so bawn cannot tell which of them changed a file",
+                     record->name, overlap->name, choice->workspace),
+        overlap->state == STATE_RUNNING ? "wait until it has ended"
+                                        : "`bawn undo --force` takes back the changes of both");
     return EXIT_REFUSED;
 }
 
@@ -285,13 +314,15 @@ static int choose_session(const struct world *world, const struct args *args, co
     const struct record *record = choice->named ? choice->named : latest(choice);
     if (record && undo_is_possible(record)) {
         int status = choice->named ? 0 : undo_check_latest(world, args, choice, &record);
+        if (status == 0 && !(args->flags & FLAG(THEIRS)))
+            status = refuse_later_run(world, choice, record);
         *ret_record = record;
         return status;
     }
     return say_bad_input(world,
-                         record ? arena_printf(arena, "%s has nothing that could be undone", record->name)
+                         record ? arena_printf(arena, "%s changed nothing that can be undone", record->name)
                                 : arena_printf(arena, "there is nothing to undo in %s", choice->workspace),
-                         "`bawn undo --list` lists what can be");
+                         "`bawn undo --list` lists what can be undone");
 }
 
 /* Does taking back this session bring back what a run changed? */
@@ -317,12 +348,13 @@ static void say_outside(const struct world *world, const struct choice *choice, 
     const struct policy *policy = &choice->loaded.policy;
     vec_each (const struct workspace, workspace, &policy->workspaces) {
         const char *outside = workspace->git.outside;
-        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0)
+        if (record->mode != RECORD_LIVE || !outside || strcmp(workspace->path, record->workspace) != 0 ||
+            path_is_beneath(outside, record->workspace))
             continue;
         auto_buf struct buf out = {0};
-        buf_add_str(&out, "Branches and index stay as they are, because the repository lies in ");
+        buf_add_str(&out, "Branches and index stay as they are, because the repository is in ");
         text_add_printable(&out, outside, strlen(outside));
-        buf_add_str(&out, ". `git reflog` shows where a branch stood.\n");
+        buf_add_str(&out, ". `git reflog` shows the earlier commits of a branch.\n");
         put(world->out, &out);
     }
 }
@@ -340,7 +372,7 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
         return say_refused(world, &err);
     /* A checkpoint is from the middle of the run: what was decided at its end must not come back unseen. */
     struct approval approval = {.world = world,
-                                .override = "--force takes it all the same",
+                                .override = "--force takes it back anyway",
                                 .known = &choice->before,
                                 .patch = {.policy = &choice->loaded.policy,
                                           .style = style_for_out(world, NULL),

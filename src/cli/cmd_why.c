@@ -25,8 +25,8 @@ static int answer_all(const struct world *world, const struct args *args, const 
 int cmd_why(const struct world *world, const struct args *args)
 {
     if (args->words.count == 0)
-        return say_bad_input(world, "`bawn why` wants a path, a host or a $NAME after it",
-                             "`bawn why ~/.ssh` is an example");
+        return say_bad_input(world, "`bawn why` needs a path, a host or a $NAME",
+                             "for example: `bawn why ~/.ssh`");
     const struct run_request request = args_request(args);
     auto_loaded struct loaded loaded = {0};
     int status = load_plan(&world->caller, &request, &loaded);

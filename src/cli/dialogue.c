@@ -56,7 +56,7 @@ static void merge_sides(struct resolution *resolution, struct decision *decision
     const char *help =
         dialogue->mode == RECORD_APPLY ? "--markers writes both into the file" : "--force overwrites it";
     decision->why = clashes ? arena_printf(arena, "it was changed since, in the same lines (%s)", help)
-                            : "it was changed since, in other lines (--merge joins both)";
+                            : "it was changed since, in other lines (--merge merges both)";
 }
 
 static int resolve_one(struct resolution *resolution, struct decision *decision, struct err *err)
@@ -79,8 +79,8 @@ static int resolve_one(struct resolution *resolution, struct decision *decision,
 static int use_merged(struct resolution *resolution, struct err *err)
 {
     struct dialogue *dialogue = resolution->dialogue;
-    if (rewrite_all(resolution->choice->store, resolution->choice->loaded.policy.arena, &resolution->rewrites,
-                    err) < 0)
+    if (rewrite_all(resolution->choice->store, resolution->choice->folder_fd,
+                    resolution->choice->loaded.policy.arena, &resolution->rewrites, err) < 0)
         return -1;
     for (size_t i = 0; i < resolution->rewrites.count; i++) {
         struct decision *decision = (struct decision *)resolution->rewrites.at[i].of;
@@ -236,8 +236,7 @@ static void say_nothing(const struct world *world, const struct dialogue *dialog
     else if (tally->quiet)
         fprintf(
             world->out,
-            "Nothing %s: what differs are %zu file%s of a repository that stay as they are (logs, objects, "
-            "remote branches, other worktrees).\n",
+            "Nothing %s: only %zu file%s of a repository differ, and those stay as they are (logs, objects, remote branches, other worktrees).\n",
             dialogue->done, tally->quiet, tally->quiet == 1 ? "" : "s");
     else
         fprintf(world->out, "Nothing %s: there is nothing left to do.\n", dialogue->done);
@@ -441,6 +440,16 @@ void dialogue_free(struct dialogue *dialogue)
     arrivals_free(&dialogue->arrivals);
 }
 
+/* Where nobody is asked, commits come unchecked: that is not passed over. */
+static void say_unchecked(const struct world *world, const struct choice *choice,
+                          const struct dialogue *dialogue)
+{
+    const char *why = dialogue->arrivals.found.unchecked;
+    if (why && !dialogue->commits_need_approval)
+        say_problem(world, arena_printf(choice->loaded.policy.arena, "the commits are not checked: %s", why),
+                    "look through `git log --all --name-only` before you push or check out");
+}
+
 static int dialogue_chosen(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
                            decision_list *decisions)
 {
@@ -448,6 +457,7 @@ static int dialogue_chosen(const struct world *world, const struct choice *choic
     choose_changes(choice, dialogue, decisions);
     if (dialogue_look_at_commits(world, choice, dialogue, decisions, &err) < 0)
         return say_refused(world, &err);
+    say_unchecked(world, choice, dialogue);
     const char *why = dialogue->commits_need_approval && dialogue->arrivals.are_asked_for
                           ? dialogue->commits_need_approval(dialogue->context, &dialogue->arrivals, decisions)
                           : NULL;

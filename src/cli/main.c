@@ -93,17 +93,17 @@ int main(int argument_count, char **arguments)
     world_set_speaker(&world);
     survive_file_limit();
     if (!has_stack()) {
-        say_problem(&world, "the stack may be at most a few KiB large here, and bawn needs 512 KiB",
-                    "`ulimit -s 8192` before it gives bawn the usual amount");
+        say_problem(&world, "the stack limit is too small: bawn needs 512 KiB", "run `ulimit -s 8192` first");
         return EXIT_REFUSED;
     }
     if (!has_streams || root_fd < 0) {
         say_problem(&world, root_fd < 0 ? "/ cannot be opened" : "/dev/null cannot be opened",
-                    "look whether the machine has memory and descriptors left");
+                    "the machine may be out of memory or file descriptors");
         return EXIT_REFUSED;
     }
     if (!directory || *directory != '/')
-        return say_bad_input(&world, "the current directory cannot be found", "change into one that exists");
+        return say_bad_input(&world, "the current directory does not exist",
+                             "change to a directory that exists");
     char account[4096];
     world.caller.account_home = account_home(&world, account, sizeof(account));
     int status = bawn_main(&world, argument_count, arguments);

@@ -6,24 +6,12 @@
 #include "cli/say.h"
 #include "git/repo.h"
 
-static const char aside_help[] = "  y  apply it                  n  leave it: it waits\n"
-                                 "  x  throw it away             h  hunk by hunk\n"
-                                 "  A  apply this and all that follow, but for what is flagged\n"
-                                 "  k  the one before            j  the next, this one undecided\n"
-                                 "  q  enough: whatever is left undecided waits\n"
-                                 "  Ctrl-C  nothing happens at all\n";
-static const char live_help[] = "  y  keep it                   x  take it back\n"
-                                "  h  hunk by hunk\n"
-                                "  A  keep this and all that follow, but for what is flagged\n"
-                                "  k  the one before            j  the next, this one undecided\n"
-                                "  q  enough: whatever is left undecided is kept\n"
-                                "  Ctrl-C  nothing happens at all\n";
+static const char aside_help[] =
+    "  y  apply it                  n  leave it waiting\n  x  throw it away             h  hunk by hunk\n  A  apply this and all that follow, except flagged files\n  k  previous                  j  next, without deciding\n  q  stop: undecided files stay waiting\n  Ctrl-C  stop and change nothing\n";
+static const char live_help[] =
+    "  y  keep it                   x  take it back\n  h  hunk by hunk\n  A  keep this and all that follow, except flagged files\n  k  previous                  j  next, without deciding\n  q  stop: undecided files are kept\n  Ctrl-C  stop and change nothing\n";
 static const char conflict_help[] =
-    "You have changed this file since.\n"
-    "  m  join both                 t  overwrite yours with the session's\n"
-    "  n  leave it: it waits        x  keep yours, and give up the session's\n"
-    "  k  the one before            j  the next, this one undecided\n"
-    "  q  enough                    Ctrl-C  nothing happens at all\n";
+    "You changed this file meanwhile.\n  m  merge both                t  overwrite yours with the session's\n  n  leave it waiting          x  keep yours, and give up the session's\n  k  previous                  j  next, without deciding\n  q  stop                      Ctrl-C  stop and change nothing\n";
 
 /* --- a question --------------------------------------------------------------------------------------------------- */
 
@@ -68,12 +56,8 @@ char review_question(struct review *review, const struct buf *text, const char *
 
 /* --- a file hunk by hunk ----------------------------------------------------------------------------------------------- */
 
-static const char hunk_help[] = "  y  take this hunk            n  leave it\n"
-                                "  x  throw it away             s  split it into smaller ones\n"
-                                "  a  take this and all that follow in this file\n"
-                                "  d  leave this and all that follow in this file\n"
-                                "  k  the one before            j  the next, this one undecided\n"
-                                "  q  enough: whatever is left undecided is left as it is\n";
+static const char hunk_help[] =
+    "  y  take this hunk            n  leave it\n  x  throw it away             s  split it into smaller ones\n  a  take this and all that follow in this file\n  d  leave this and all that follow in this file\n  k  previous                  j  next, without deciding\n  q  stop: undecided hunks stay as they are\n";
 
 /* Answers this hunk and all that follow. */
 static void answer_hunks(struct item *item, size_t from, enum answer answer)
@@ -111,7 +95,7 @@ static size_t obey_in_hunks(struct review *review, struct item *item, size_t num
         return number + 1;
     case 's':
         if (!split(item, number))
-            fputs("There is no line in its middle that stayed: it cannot be split.\n", review->world->out);
+            fputs("This hunk cannot be split: it has no unchanged line in the middle.\n", review->world->out);
         return number;
     default:
         item->hunk_answers.at[number] = key;
@@ -202,7 +186,7 @@ static bool add_conflict(struct review *review, struct item *item, struct buf *o
     auto_buf struct buf clashes = {0};
     item->joined.size = 0;
     if (merge_texts(&merge, &item->joined) == 0) {
-        buf_add_str(out, "Nothing of it clashes: m joins both.\n");
+        buf_add_str(out, "No conflict: m merges both.\n");
         return true;
     }
     merge_clashes(&merge, &clashes);

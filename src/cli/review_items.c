@@ -343,8 +343,8 @@ int review_decide(struct review *review, struct err *err)
     }
     decide_others(review, were_asked);
     free(were_asked);
-    int result =
-        rewrite_all(review->choice->store, review->choice->loaded.policy.arena, &revising.rewrites, err);
+    int result = rewrite_all(review->choice->store, review->choice->folder_fd,
+                             review->choice->loaded.policy.arena, &revising.rewrites, err);
     if (result == 0) {
         revise_session(&revising);
         result = dialogue_exclude_broken(review->choice, review->dialogue, review->decisions, err);

@@ -77,6 +77,15 @@ static void speaker_say(const struct speaker *speaker, const char *message, cons
     say_problem(world_of(speaker), message, hint);
 }
 
+static void speaker_note(const struct speaker *speaker, const char *message, const char *hint)
+{
+    const struct world *world = world_of(speaker);
+    struct style style = style_for_err(world);
+    auto_buf struct buf out = {0};
+    report_add_note(&out, &style, message, hint);
+    put(world->err, &out);
+}
+
 static void speaker_show(const struct speaker *speaker, const struct buf *text)
 {
     put(world_of(speaker)->err, text);
@@ -183,6 +192,7 @@ void world_set_speaker(struct world *world)
         .can_answer = world->in_is_terminal && world->err_is_terminal,
         .has_colours = style_for_err(world).colours,
         .say = speaker_say,
+        .note = speaker_note,
         .show = speaker_show,
         .ask = speaker_ask,
         .show_progress = speaker_show_progress,

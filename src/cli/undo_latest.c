@@ -1,4 +1,4 @@
-#include "cli/undo_latest.h"
+#include "cli/undo.h"
 
 #include "base/fd.h"
 #include "cli/say.h"
@@ -35,12 +35,11 @@ static int check_unfinished(const struct world *world, const struct args *args, 
         return 0;
     return say_bad_input(
         world,
-        arena_printf(arena, "%s has taken back a part of %s: name the one that you mean", undo->name,
+        arena_printf(arena, "%s took back a part of %s: name the session that you mean", undo->name,
                      of->name),
         arena_printf(
             arena,
-            "`bawn undo %s` takes back the rest, with --force also what you have changed; `bawn undo %s` "
-            "reverses the undo",
+            "`bawn undo %s` takes back the rest, with --force also your changes; `bawn undo %s` reverses the undo",
             of->name, undo->name));
 }
 
@@ -54,8 +53,9 @@ int undo_check_latest(const struct world *world, const struct args *args, const 
         return status;
     /* A later run has left no record. */
     bool is_undo = (*record)->mode == RECORD_UNDO;
-    const char *text = arena_printf(arena, "%s changed nothing; before it came %s%s%s", last, (*record)->name,
-                                    is_undo ? ", the undo of " : "", is_undo ? (*record)->of : "");
+    const char *text =
+        arena_printf(arena, "%s changed nothing; the session before it is %s%s%s", last, (*record)->name,
+                     is_undo ? ", the undo of " : "", is_undo ? (*record)->of : "");
     if (world->in_is_terminal && !(args->flags & FLAG(YES))) {
         fprintf(world->out, "%s.\n", text);
         return 0; /* the question follows */

@@ -1,4 +1,4 @@
-#include "cli/undo_list.h"
+#include "cli/undo.h"
 
 #include "base/fd.h"
 #include "cli/say.h"

@@ -10,65 +10,52 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(BRANCH) | FLAG(CHECKPOINT) | FLAG(KEEP_FLAGGED) |
                  FLAGS_ENDING | FLAG(VERSION),
         .takes_command = true,
-        .summary = "run a command (what `bawn CMD` means)",
-        .usage =
-            "bawn [run] [MODE]... [--RULE OBJECT]... [--] CMD...\n"
-            "\n"
-            "Runs CMD in the sandbox. Everything from the first word that is not bawn's on belongs to CMD.\n"
-            "Ends with the status of CMD: 128+N if signal N ended it, 127 if it was not found, 126 if it could\n"
-            "not be executed, 125 if bawn refused or failed.\n"
-            "\n"
-            "  --review      what CMD writes in the workspace is kept aside until you apply it (`bawn review`);\n"
-            "                --review=all keeps aside what it writes anywhere\n"
-            "  --branch NAME CMD works in a git worktree of its own on that branch, which is made where it is missing;\n"
-            "                the checkout here is only read, and merging is yours\n"
-            "  --discard     what CMD writes in the workspace is thrown away when it ends\n"
-            "  --read-only   nothing of the host can be written, the workspace included\n"
-            "  --checkpoint TIME\n"
-            "                a snapshot of the workspace every 15m (90s, 1h) while CMD runs, for `bawn undo --to`\n"
-            "  --nested      CMD may make namespaces of its own (an agent's own sandbox works inside). Gives up the\n"
-            "                Landlock wall on files, and therefore implies --review=all (or say --read-only)\n"
-            "  --fresh-home  a private home that is empty at the start and thrown away at the end\n"
-            "  --full-access --i-know\n"
-            "                the host's files as they are, for you to answer for: only processes, IPC, the\n"
-            "                network and the environment stay apart\n"
-            "  --degrade=WALL[,WALL]\n"
-            "                go on where this machine cannot raise a wall: landlock, seccomp, root, memory\n"
-            "  --agent NAME  the profile of this agent, whatever CMD is called (`bawn profiles` lists them)\n"
-            "  --keep-flagged\n"
-            "                keeps what is new in flagged files (CI, editor tasks, agents' instructions) without\n"
-            "                asking; where nobody can be asked it is held aside, and `bawn held` shows it\n"
-            "  --notify[=COMMAND]\n"
-            "                says at once when CMD reads a decoy (see docs/JOURNAL.md), by notify-send or by COMMAND,\n"
-            "                which the shell runs with $BAWN_TEXT, $BAWN_PATH, $BAWN_PROCESS and $BAWN_SESSION\n"
-            "  --log-exec    records which programs are executed, and how they end, for `bawn log`\n"
-            "  --on-exit COMMAND\n"
-            "                afterwards, with $BAWN_TEXT, $BAWN_SESSION, $BAWN_STATUS and $BAWN_CHANGES\n"
-            "  --quiet       no summary at the end\n"
-            "  --json        the summary as one line of JSON on standard error\n"
-            "\n"
-            "  bawn claude --dangerously-skip-permissions\n"
-            "  bawn --read ~/datasets --net off -- make test\n"
-            "  bawn --read-only -- ./configure --help\n",
+        .summary = "run CMD (the default)",
+        .usage = "bawn [run] [MODE]... [--RULE OBJECT]... [--] CMD...\n"
+                 "\n"
+                 "Run CMD in the sandbox. Flags after the name of CMD belong to CMD, as in\n"
+                 "  bawn --read ~/datasets claude --dangerously-skip-permissions\n"
+                 "`bawn help rules` lists --read and the other rules.\n"
+                 "\n"
+                 "  --review[=all]      keep changes of the workspace (or of every file) aside\n"
+                 "                      until you apply them with `bawn review`\n"
+                 "  --branch NAME       work on this git branch, in a worktree that bawn makes\n"
+                 "  --discard           throw away what CMD writes in the workspace\n"
+                 "  --read-only         let CMD write nothing outside its private home\n"
+                 "  --checkpoint TIME   take a snapshot every 90s, 15m, 1h, for `bawn undo`\n"
+                 "  --fresh-home        start with an empty private home; remove it at the end\n"
+                 "  --agent NAME        use this agent's profile, whatever CMD is called\n"
+                 "  --keep-flagged      accept changes of flagged files without asking\n"
+                 "  --notify[=COMMAND]  report at once when CMD reads a decoy\n"
+                 "  --log-exec          record which programs run, for `bawn log`\n"
+                 "  --on-exit COMMAND   run COMMAND on the host afterwards\n"
+                 "  --quiet, --json     no summary at the end, or one line of JSON\n"
+                 "  --nested            let CMD make namespaces. Landlock is off, so this implies\n"
+                 "                      --review=all (or pass --read-only)\n"
+                 "  --degrade=WALL      go on if landlock, seccomp, root or memory is missing\n"
+                 "  --full-access --i-know   let CMD write every file that you can write\n"
+                 "Exit status: that of CMD, 128+N after signal N, 125 if bawn refused or failed.\n",
     },
     {
         .name = "show",
         .run = cmd_show,
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(PLAN) | FLAG(BRIEF) | FLAG(ALL),
         .takes_command = true,
-        .summary = "the whole policy that holds here, with its origins",
-        .usage = "bawn show [--plan | --brief] [--json] [--all] [--RULE OBJECT]... [-- CMD...]\n"
+        .summary = "what CMD may do here",
+        .usage = "bawn show [--plan | --brief] [--json] [--all]\n"
+                 "                 [--RULE OBJECT]... [-- CMD...]\n"
                  "\n"
-                 "Shows what CMD could write, read and reach here, and which line of which file says so.\n"
+                 "Show what CMD could write, read and reach here. Each line names the rule, with\n"
+                 "its file and line.\n"
                  "\n"
-                 "  --plan    the list of operations that a run would carry out\n"
-                 "  --json    the plan as JSON (see docs/PLAN.md)\n"
-                 "  --brief   the text that tells an agent where it is\n"
-                 "  --all     sealed places too that do not exist on this machine\n"
+                 "  --plan    list the operations that a run would carry out\n"
+                 "  --json    print the plan as JSON (docs/PLAN.md)\n"
+                 "  --brief   print the text that tells an agent where it is\n"
+                 "  --all     list sealed paths that do not exist on this machine, too\n"
                  "\n"
                  "  bawn show -- claude\n"
-                 "  bawn show --plan --json -- claude | jq '.operations[] | select(.op == \"write\")'\n"
-                 "  bawn show --read /srv/data -- codex\n",
+                 "  bawn show --read /srv/data -- codex\n"
+                 "  bawn show --json -- claude | jq '.operations[] | select(.op == \"write\")'\n",
     },
     {
         .name = "why",
@@ -76,16 +63,19 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON),
         .words = "PATH|HOST[:PORT]|$NAME",
         .takes_command = true,
-        .summary = "which rule decides a path, host or variable",
-        .usage =
-            "bawn why [--json] [--RULE OBJECT]... PATH|HOST[:PORT]|$NAME... [-- CMD...]\n"
-            "\n"
-            "Says in a paragraph what may be done, which rule decides it, which rules it beat and why, and the\n"
-            "line or flag that would change it. A path has a '/' or '~' in it or exists; a host has a dot.\n"
-            "\n"
-            "  bawn why ~/.ssh/id_ed25519\n"
-            "  bawn why registry.npmjs.org -- claude\n"
-            "  bawn why '$AWS_PROFILE'\n",
+        .summary = "which rule decides",
+        .usage = "bawn why [--json] [--RULE OBJECT]... PATH|HOST|$NAME... [-- CMD...]\n"
+                 "\n"
+                 "Say whether CMD may use a path, host or variable, which rule decides it, which\n"
+                 "rules lost and why, and which flag would change it.\n"
+                 "A word with '/' or '~', or the name of a file, is a path. A word with a dot is\n"
+                 "a host.\n"
+                 "\n"
+                 "  --json    print the answers as JSON\n"
+                 "\n"
+                 "  bawn why ~/.ssh/id_ed25519\n"
+                 "  bawn why registry.npmjs.org -- claude\n"
+                 "  bawn why '$AWS_PROFILE'\n",
     },
     {
         .name = "check",
@@ -93,27 +83,28 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON),
         .words = "FILE",
         .takes_command = true,
-        .summary = "report every mistake in the policies",
-        .usage =
-            "bawn check [--json] [FILE... | [--RULE OBJECT]... -- CMD...]\n"
-            "\n"
-            "Checks the files; without one, everything that would apply here. Exit status 2 on an error.\n"
-            "\n"
-            "  bawn check\n"
-            "  bawn check .bawn ~/.config/bawn/policy.bawn\n"
-            "  bawn check -- claude\n",
+        .summary = "find mistakes in policies",
+        .usage = "bawn check [--json] [FILE... | [--RULE OBJECT]... -- CMD...]\n"
+                 "\n"
+                 "Report every mistake in the policy files. Without FILE: in all that apply here.\n"
+                 "Exit status 2 if there is an error.\n"
+                 "\n"
+                 "  --json    print the mistakes as JSON\n"
+                 "\n"
+                 "  bawn check\n"
+                 "  bawn check .bawn ~/.config/bawn/policy.bawn\n"
+                 "  bawn check -- claude\n",
     },
     {
         .name = "init",
         .run = cmd_init,
-        .summary = "write a first .bawn for the repository here",
-        .usage =
-            "bawn init\n"
-            "\n"
-            "Writes .bawn at the top of the workspace: the rules that a repository may have, as comments, with what was\n"
-            "found here. Take out the # before those that you want. A .bawn that is there is left as it is.\n"
-            "\n"
-            "  bawn init && $EDITOR .bawn && bawn check\n",
+        .summary = "write a first .bawn file",
+        .usage = "bawn init\n"
+                 "\n"
+                 "Write a .bawn file at the top of the workspace. All its rules are comments:\n"
+                 "remove the # before those that you want. An existing .bawn stays as it is.\n"
+                 "\n"
+                 "  bawn init && $EDITOR .bawn && bawn check\n",
     },
     {
         .name = "login",
@@ -122,53 +113,54 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(YES),
         .words = "AGENT",
         .takes_command = true,
-        .summary = "an agent's first login, with your browser",
-        .usage =
-            "bawn login [--yes] AGENT [-- WORD...]\n"
-            "\n"
-            "Runs the agent's own login in a sandbox without a project. The page that it wants to open is shown, and\n"
-            "opened in your browser if you agree: only https, and only a host that the agent's profile names for its\n"
-            "login. The page's answer comes in at a port of 127.0.0.1, and the login is then yours on both sides.\n"
-            "\n"
-            "  --yes     do not ask (needed where there is no terminal)\n"
-            "  WORD...   added to the agent's own words for it\n"
-            "\n"
-            "The browser is what $BAWN_BROWSER names by its full path, or xdg-open.\n"
-            "\n"
-            "  bawn login codex\n"
-            "  bawn login claude -- --console\n",
+        .summary = "log in to an agent",
+        .usage = "bawn login [--yes] AGENT [-- ARGUMENT...]\n"
+                 "\n"
+                 "Run the agent's own login in a sandbox without a project. bawn shows the page\n"
+                 "that the agent wants to open, and opens it in your browser if you agree. Only\n"
+                 "https is allowed, and only hosts that the agent's profile names for its login.\n"
+                 "The answer comes back through a port of 127.0.0.1. Afterwards the agent is\n"
+                 "logged in inside and outside.\n"
+                 "\n"
+                 "  --yes        do not ask (needed without a terminal)\n"
+                 "  ARGUMENT...  further arguments for the agent's login\n"
+                 "\n"
+                 "$BAWN_BROWSER is the full path of the browser; the default is xdg-open.\n"
+                 "\n"
+                 "  bawn login codex\n"
+                 "  bawn login claude -- --console\n",
     },
     {
         .name = "shell-init",
         .run = cmd_shell_init,
         .words = "bash|zsh|fish",
-        .summary = "functions that make `claude` mean `bawn claude`",
-        .usage =
-            "bawn shell-init bash|zsh|fish\n"
-            "\n"
-            "Prints a function for each agent that is on your PATH, so that its name alone runs it in bawn. The agent\n"
-            "itself is still there: `command claude`. Inside a sandbox it prints nothing.\n"
-            "\n"
-            "  eval \"$(bawn shell-init bash)\"      in ~/.bashrc; likewise zsh in ~/.zshrc\n"
-            "  bawn shell-init fish | source       in ~/.config/fish/config.fish\n",
+        .summary = "make `claude` run in bawn",
+        .usage = "bawn shell-init bash|zsh|fish\n"
+                 "\n"
+                 "Print a shell function for each agent on your PATH, so that `claude` means\n"
+                 "`bawn claude`. `command claude` still runs it without bawn. Inside a sandbox\n"
+                 "this prints nothing.\n"
+                 "\n"
+                 "  eval \"$(bawn shell-init bash)\"    in ~/.bashrc; zsh in ~/.zshrc likewise\n"
+                 "  bawn shell-init fish | source     in ~/.config/fish/config.fish\n",
     },
     {
         .name = "trust",
         .run = cmd_trust,
         .flags = FLAG(REVOKE) | FLAG(YES),
         .words = "DIR",
-        .summary = "let a repository's .bawn grant what it asks for",
-        .usage =
-            "bawn trust [--yes] [--revoke] [DIR]\n"
-            "\n"
-            "A repository's .bawn only tightens until you trust it. Shows what it would widen, asks, and pins\n"
-            "its content: a change of a single byte needs your word again.\n"
-            "\n"
-            "  --yes      do not ask (needed where there is no terminal)\n"
-            "  --revoke   take it back\n"
-            "\n"
-            "  bawn trust\n"
-            "  bawn trust --revoke ~/projects/my-app\n",
+        .summary = "let a .bawn grant access",
+        .usage = "bawn trust [--yes] [--revoke] [DIR]\n"
+                 "\n"
+                 "Let the .bawn file of a repository grant access. Without trust it can only take\n"
+                 "access away. bawn shows what the file grants, asks, and remembers its hash:\n"
+                 "if a single byte changes, you are asked again.\n"
+                 "\n"
+                 "  --yes      do not ask (needed without a terminal)\n"
+                 "  --revoke   stop trusting it\n"
+                 "\n"
+                 "  bawn trust\n"
+                 "  bawn trust --revoke ~/projects/my-app\n",
     },
     {
         .name = "home",
@@ -176,23 +168,23 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(ALL) | FLAG(YES),
         .words = "list|fetch|reset",
-        .summary = "what runs left in the private home here",
-        .usage =
-            "bawn home [list] [--all]\n"
-            "       bawn home fetch [AGENT:]PATH [DEST]\n"
-            "       bawn home reset [--yes] [AGENT]\n"
-            "\n"
-            "Inside, your home directory is a private one, kept an agent and workspace. `list` names the files in\n"
-            "those of this workspace, the newest first; `fetch` copies one out, as a file that is not executable;\n"
-            "`reset` throws away the home of AGENT, or all of this workspace.\n"
-            "\n"
-            "  --all   hidden files too: what programs keep for themselves\n"
-            "  --yes   do not ask (needed where there is no terminal)\n"
-            "\n"
-            "  bawn home\n"
-            "  bawn home fetch '~/report.pdf'\n"
-            "  bawn home fetch claude:notes/today.md ~/today.md\n"
-            "  bawn home reset claude\n",
+        .summary = "files in the private home",
+        .usage = "bawn home [list] [--all]\n"
+                 "       bawn home fetch [AGENT:]PATH [DEST]\n"
+                 "       bawn home reset [--yes] [AGENT]\n"
+                 "\n"
+                 "Inside, your home directory is a private one. Each agent has one per workspace.\n"
+                 "  list    list the files in the homes of this workspace, newest first\n"
+                 "  fetch   copy a file out; the copy is not executable\n"
+                 "  reset   delete the home of AGENT, or all homes of this workspace\n"
+                 "\n"
+                 "  --all   list hidden files, too\n"
+                 "  --yes   do not ask (needed without a terminal)\n"
+                 "\n"
+                 "  bawn home\n"
+                 "  bawn home fetch '~/report.pdf'\n"
+                 "  bawn home fetch claude:notes/today.md ~/today.md\n"
+                 "  bawn home reset claude\n",
     },
     {
         .name = "held",
@@ -200,20 +192,21 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(KEEP) | FLAG(JSON),
         .words = "SESSION|PATH",
-        .summary = "what was moved aside at the end of a run",
-        .usage =
-            "bawn held [--json] [SESSION]\n"
-            "bawn held --keep SESSION [PATH...]\n"
-            "\n"
-            "Lists what the sessions hold: new content of flagged files that nobody agreed to, and files that\n"
-            "appeared where none may be. It lies in the session's folder under the path that it had.\n"
-            "\n"
-            "  --keep    puts the files back, all of the session's or those named; what is there by now is held\n"
-            "            in their place\n"
-            "\n"
-            "  bawn held\n"
-            "  bawn held my-app-3\n"
-            "  bawn held --keep my-app-3 .github/workflows/ci.yml\n",
+        .summary = "files that bawn moved aside",
+        .usage = "bawn held [--json] [SESSION]\n"
+                 "       bawn held --keep SESSION [PATH...]\n"
+                 "\n"
+                 "List the files that bawn moved aside at the end of a run: changes of flagged\n"
+                 "files that you did not accept, and files where none may be. They are in the\n"
+                 "session's directory, under their old paths.\n"
+                 "\n"
+                 "  --keep    put all files of the session back, or those named. A file that is\n"
+                 "            there now is held instead.\n"
+                 "  --json    print the list as JSON\n"
+                 "\n"
+                 "  bawn held\n"
+                 "  bawn held my-app-3\n"
+                 "  bawn held --keep my-app-3 .github/workflows/ci.yml\n",
     },
     {
         .name = "review",
@@ -221,21 +214,22 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(PATCH),
         .words = "SESSION|PATH",
-        .summary = "walk through what a session did, and decide about it",
-        .usage =
-            "bawn review [--patch] [SESSION] [PATH...]\n"
-            "\n"
-            "The morning command: says what a session did and tried, what is flagged and why, and then shows file\n"
-            "by file what it changed. One key applies a file, leaves it waiting or throws it away; of a live run it\n"
-            "keeps a file or takes it back. Nothing happens before the end, when you are asked once more, and\n"
-            "what then happens can be undone. Without SESSION: what waits here, or else the latest run.\n"
-            "\n"
-            "  --patch   begin each file with its hunks\n"
-            "\n"
-            "Keys: y apply, n leave, x throw away, h hunk by hunk, A all the rest, k and j back and on, ? help.\n"
-            "\n"
-            "  bawn review\n"
-            "  bawn review my-app-3 src/\n",
+        .summary = "decide about each change",
+        .usage = "bawn review [--patch] [SESSION] [PATH...]\n"
+                 "\n"
+                 "Show what a session did and tried, then each file that it changed. Press a key\n"
+                 "to apply a file, leave it waiting or throw it away. After a run without\n"
+                 "--review, keep a file or take it back. Nothing happens before you confirm at\n"
+                 "the end, and you can undo it. Without SESSION: the session that waits here, or\n"
+                 "else the latest run.\n"
+                 "\n"
+                 "  --patch   show the hunks of each file first\n"
+                 "\n"
+                 "Keys: y apply   n leave   x throw away   h hunk by hunk   A all the rest\n"
+                 "      k back   j next   ? help\n"
+                 "\n"
+                 "  bawn review\n"
+                 "  bawn review my-app-3 src/\n",
     },
     {
         .name = "diff",
@@ -243,20 +237,20 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(STAT) | FLAG(NAME_ONLY) | FLAG(JSON),
         .words = "SESSION|PATH",
-        .summary = "what a session changed, or would change",
-        .usage =
-            "bawn diff [--stat | --name-only | --json] [SESSION] [PATH...]\n"
-            "\n"
-            "Shows what a session changed in the workspace, or wrote aside with --review; without SESSION the\n"
-            "latest one here. What would run on the host is marked with `! risky` and the reason. On a terminal it goes\n"
-            "through $BAWN_PAGER, $PAGER or less.\n"
-            "\n"
-            "  --stat        one line a file, with the lines added and removed\n"
-            "  --name-only   names alone\n"
-            "  --json        the changes as JSON (see docs/WORKSPACE.md)\n"
-            "\n"
-            "  bawn diff\n"
-            "  bawn diff my-app-3 src/ | git apply --check\n",
+        .summary = "what a session changed",
+        .usage = "bawn diff [--stat | --name-only | --json] [SESSION] [PATH...]\n"
+                 "\n"
+                 "Show what a session changed in the workspace, or what --review kept aside.\n"
+                 "Without SESSION: the latest session here. `! risky` marks files that would run\n"
+                 "on the host, with the reason. On a terminal the output goes through\n"
+                 "$BAWN_PAGER, $PAGER or less.\n"
+                 "\n"
+                 "  --stat        print one line per file, with lines added and removed\n"
+                 "  --name-only   print only the names\n"
+                 "  --json        print the changes as JSON (docs/WORKSPACE.md)\n"
+                 "\n"
+                 "  bawn diff\n"
+                 "  bawn diff my-app-3 src/ | git apply --check\n",
     },
     {
         .name = "apply",
@@ -265,27 +259,27 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(YES) | FLAG(ALLOW_RISKY) | FLAG(THEIRS) | FLAG(OURS) | FLAG(MERGE) | FLAG(MARKERS) |
                  FLAG(PATCH),
         .words = "SESSION|PATH",
-        .summary = "bring what a session kept aside into the workspace",
-        .usage =
-            "bawn apply [--patch] [--yes] [--allow-risky] [--merge | --markers | --ours | --theirs] [SESSION] [PATH...]\n"
-            "\n"
-            "Applies what a session with --review wrote: all of it, or the paths named. Files that you have changed\n"
-            "since it began are kept and shown, and what would run on the host waits for your word.\n"
-            "An apply can be undone. Exit status 1 if something was kept.\n"
-            "\n"
-            "  --patch         asks about each file hunk by hunk, as `git add --patch` does\n"
-            "  --yes           do not ask\n"
-            "  --allow-risky   also what would run on the host\n"
-            "\n"
-            "Of a file that you have changed since:\n"
-            "  --merge         joins both, where you have not changed the same lines\n"
-            "  --markers       the same, and writes both with marks where you have\n"
-            "  --ours          keeps yours, and gives up the session's\n"
-            "  --theirs        overwrites yours\n"
-            "\n"
-            "  bawn apply\n"
-            "  bawn apply my-app-3 src/\n"
-            "  bawn apply --merge\n",
+        .summary = "accept changes of --review",
+        .usage = "bawn apply [--patch] [--yes] [--allow-risky]\n"
+                 "                  [--merge | --markers | --ours | --theirs] [SESSION] [PATH...]\n"
+                 "\n"
+                 "Bring the changes that --review kept aside into the workspace, or only PATHs.\n"
+                 "Files that you changed meanwhile stay as they are and are listed. Files that\n"
+                 "would run on the host are applied only if you agree. You can undo an apply.\n"
+                 "Exit status 1 if something was not applied.\n"
+                 "\n"
+                 "  --patch         ask about each hunk, as `git add --patch` does\n"
+                 "  --yes           do not ask whether to begin\n"
+                 "  --allow-risky   apply files that would run on the host, too\n"
+                 "If you changed the same file meanwhile:\n"
+                 "  --merge         merge both, unless you changed the same lines\n"
+                 "  --markers       merge both, with conflict markers where the lines are the same\n"
+                 "  --ours          keep yours and give up the session's\n"
+                 "  --theirs        overwrite yours\n"
+                 "\n"
+                 "  bawn apply\n"
+                 "  bawn apply my-app-3 src/\n"
+                 "  bawn apply --merge\n",
     },
     {
         .name = "discard",
@@ -293,35 +287,34 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(YES),
         .words = "SESSION|PATH",
-        .summary = "throw away what a session kept aside",
-        .usage =
-            "bawn discard [--yes] [SESSION] [PATH...]\n"
-            "\n"
-            "Throws away what a session with --review wrote and nobody applied: all of it, or the paths named.\n"
-            "\n"
-            "  --yes   do not ask\n"
-            "\n"
-            "  bawn discard my-app-3\n"
-            "  bawn discard my-app-3 .github/\n",
+        .summary = "discard those changes",
+        .usage = "bawn discard [--yes] [SESSION] [PATH...]\n"
+                 "\n"
+                 "Throw away changes that --review kept aside and that you did not apply: all of\n"
+                 "them, or only PATHs.\n"
+                 "\n"
+                 "  --yes   do not ask\n"
+                 "\n"
+                 "  bawn discard my-app-3\n"
+                 "  bawn discard my-app-3 .github/\n",
     },
     {
         .name = "sessions",
         .run = cmd_sessions,
         .repairs = true,
         .flags = FLAG(ALL) | FLAG(JSON) | FLAG(REPAIR),
-        .summary = "sessions that run, wait, or can be undone",
-        .usage =
-            "bawn sessions [--all] [--json]\n"
-            "bawn sessions --repair\n"
-            "\n"
-            "Lists the sessions of this workspace, latest first: those that run and when they were last heard of,\n"
-            "what waits to be applied, what can be undone, and what was refused last.\n"
-            "\n"
-            "  --all     of every workspace\n"
-            "  --json    as JSON\n"
-            "  --repair  try again to repair sessions that were killed and could not be repaired\n"
-            "\n"
-            "  bawn sessions\n",
+        .summary = "list sessions",
+        .usage = "bawn sessions [--all] [--json]\n"
+                 "       bawn sessions --repair\n"
+                 "\n"
+                 "List the sessions of this workspace, latest first: which are running, which\n"
+                 "have changes waiting, which can be undone, and what was refused last.\n"
+                 "\n"
+                 "  --all     list the sessions of every workspace\n"
+                 "  --json    print the list as JSON\n"
+                 "  --repair  try again to repair sessions that were killed\n"
+                 "\n"
+                 "  bawn sessions\n",
     },
     {
         .name = "log",
@@ -330,28 +323,27 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(DENIED) | FLAG(VERIFY) | FLAG(JSON) | FLAG(FOLLOW) | FLAG(LOG_NET) | FLAG(LOG_FILES) |
                  FLAG(LOG_EXEC) | FLAG(SINCE) | FLAG(GREP) | FLAG(REPORT),
         .words = "SESSION",
-        .summary = "what a session did, tried and was refused",
-        .usage =
-            "bawn log [SESSION] [--denied] [--net] [--files] [--exec] [--since TIME] [--grep TEXT]\n"
-            "         [--follow] [--json]\n"
-            "bawn log [SESSION] --report FILE | --verify\n"
-            "\n"
-            "Shows the journal of a session: the latest of this workspace, or the one that is named.\n"
-            "\n"
-            "  --denied       only what was refused, not reached, held aside or tripped over\n"
-            "  --net          only the network; with --files or --exec, those too\n"
-            "  --files        only flagged files, and decoys that were opened\n"
-            "  --exec         only processes\n"
-            "  --since TIME   only the last 90s, 30m, 2h, 1d\n"
-            "  --grep TEXT    only lines with this text in them, in whichever case\n"
-            "  --follow       go on with what a running session adds, until it ends\n"
-            "  --report FILE  all of it as one page of HTML, with hosts, processes and changes; - is standard output\n"
-            "  --verify       check that no record was changed, moved or dropped; exit status 1 if one was\n"
-            "  --json         as JSON; with --follow one object a line\n"
-            "\n"
-            "  bawn log\n"
-            "  bawn log my-app-3 --denied --since 2h\n"
-            "  bawn log --report run.html\n",
+        .summary = "what a session did",
+        .usage = "bawn log [SESSION] [--denied] [--net] [--files] [--exec] [--since TIME]\n"
+                 "                [--grep TEXT] [--follow] [--json]\n"
+                 "       bawn log [SESSION] --report FILE | --verify\n"
+                 "\n"
+                 "Show the journal of a session. Without SESSION: the latest of this workspace.\n"
+                 "\n"
+                 "  --denied       only what was refused, not reached or held aside, and decoys\n"
+                 "  --net          only the network; combine with --files and --exec\n"
+                 "  --files        only flagged files and opened decoys\n"
+                 "  --exec         only processes\n"
+                 "  --since TIME   only the last 90s, 30m, 2h, 1d\n"
+                 "  --grep TEXT    only lines that contain TEXT, ignoring case\n"
+                 "  --follow       keep printing until the session ends\n"
+                 "  --report FILE  write everything as one HTML page; - is standard output\n"
+                 "  --verify       check the hash chain; exit status 1 if it is broken\n"
+                 "  --json         print JSON; with --follow one object per line\n"
+                 "\n"
+                 "  bawn log\n"
+                 "  bawn log my-app-3 --denied --since 2h\n"
+                 "  bawn log --report run.html\n",
     },
     {
         .name = "undo",
@@ -359,28 +351,27 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(LIST) | FLAG(PRUNE) | FLAG(YES) | FLAG(THEIRS) | FLAG(MERGE) | FLAG(TO),
         .words = "SESSION|PATH",
-        .summary = "take back what a run changed in the workspace",
-        .usage =
-            "bawn undo [--yes] [--merge | --force] [--to TIME] [SESSION] [PATH...]\n"
-            "bawn undo --list | --prune\n"
-            "\n"
-            "Brings the files that a run changed back to what they were before it; without SESSION those of the\n"
-            "latest run in this workspace. What you have changed since is kept and named. `bawn redo` reverses an\n"
-            "undo, and so does a second `bawn undo`. Exit status 1 if something was kept.\n"
-            "\n"
-            "  --to TIME  not to the beginning, but to the last checkpoint at or before TIME (see `bawn run --help`):\n"
-            "             04:45, '2026-11-15 04:45', or 20m ago\n"
-            "  --list     what can be undone: sessions and checkpoints, with ages, files and sizes\n"
-            "  --prune    forget finished sessions older than 30 days, the oldest while contents take more than 10 GiB, and\n"
-            "             contents that nothing needs (see docs/WORKSPACE.md for other amounts)\n"
-            "  --yes      do not ask\n"
-            "  --merge    keep what you have changed since in other lines of a file\n"
-            "  --force    overwrite what you have changed since, too\n"
-            "\n"
-            "  bawn undo\n"
-            "  bawn undo my-app-3 src/main.c\n"
-            "  bawn undo --to 04:45\n"
-            "  bawn undo --list\n",
+        .summary = "take back a run's changes",
+        .usage = "bawn undo [--yes] [--merge | --force] [--to TIME] [SESSION] [PATH...]\n"
+                 "       bawn undo --list | --prune\n"
+                 "\n"
+                 "Bring the files that a run changed back to their earlier state. Without\n"
+                 "SESSION: the latest run in this workspace. Files that you changed meanwhile stay\n"
+                 "and are listed. `bawn redo` reverses an undo, and so does a second\n"
+                 "`bawn undo`. Exit status 1 if a file stayed.\n"
+                 "\n"
+                 "  --to TIME  go back to the last checkpoint at or before TIME, such as 04:45,\n"
+                 "             '2026-11-15 04:45', or 20m (20 minutes ago)\n"
+                 "  --list     list what can be undone: sessions and checkpoints\n"
+                 "  --prune    forget sessions older than 30 days, and the oldest while snapshots\n"
+                 "             take more than 10 GiB (docs/WORKSPACE.md: other amounts)\n"
+                 "  --yes      do not ask\n"
+                 "  --merge    keep your changes in other lines of a file\n"
+                 "  --force    overwrite your changes\n"
+                 "\n"
+                 "  bawn undo\n"
+                 "  bawn undo my-app-3 src/main.c\n"
+                 "  bawn undo --to 04:45\n",
     },
     {
         .name = "redo",
@@ -388,59 +379,61 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(YES) | FLAG(THEIRS) | FLAG(MERGE),
         .words = "SESSION|PATH",
-        .summary = "bring back what an undo took back",
-        .usage =
-            "bawn redo [--yes] [--merge | --force] [SESSION] [PATH...]\n"
-            "\n"
-            "Reverses the latest undo in this workspace. SESSION names another undo, or the session that was\n"
-            "undone. Files that you have changed since are kept and named. Exit status 1 if something was kept.\n"
-            "\n"
-            "  --yes      do not ask\n"
-            "  --merge    keep what you have changed since in other lines of a file\n"
-            "  --force    overwrite what you have changed since, too\n"
-            "\n"
-            "  bawn redo\n"
-            "  bawn redo my-app-3 src/main.c\n",
+        .summary = "bring back undone changes",
+        .usage = "bawn redo [--yes] [--merge | --force] [SESSION] [PATH...]\n"
+                 "\n"
+                 "Reverse the latest undo in this workspace. SESSION names another undo, or the\n"
+                 "session that was undone. Files that you changed meanwhile stay and are listed.\n"
+                 "Exit status 1 if a file stayed.\n"
+                 "\n"
+                 "  --yes      do not ask\n"
+                 "  --merge    keep your changes in other lines of a file\n"
+                 "  --force    overwrite your changes\n"
+                 "\n"
+                 "  bawn redo\n"
+                 "  bawn redo my-app-3 src/main.c\n",
     },
     {
         .name = "profiles",
         .run = cmd_profiles,
         .flags = FLAG(JSON),
         .words = "NAME",
-        .summary = "list the profiles, or print one",
-        .usage =
-            "bawn profiles [--json] [NAME]\n"
-            "\n"
-            "Your own in ~/.config/bawn/profiles come first, then /etc/bawn/profiles, then the built-in ones.\n"
-            "\n"
-            "  bawn profiles\n"
-            "  bawn profiles agent/claude\n",
+        .summary = "list or print profiles",
+        .usage = "bawn profiles [--json] [NAME]\n"
+                 "\n"
+                 "List the profiles, or print one. Yours in ~/.config/bawn/profiles come first,\n"
+                 "then /etc/bawn/profiles, then the built-in ones.\n"
+                 "\n"
+                 "  --json    print the list as JSON\n"
+                 "\n"
+                 "  bawn profiles\n"
+                 "  bawn profiles agent/claude\n",
     },
     {
         .name = "allow",
         .run = cmd_allow,
         .flags = FLAG(SESSION) | FLAG(ALWAYS),
         .words = "HOST[:PORT]",
-        .summary = "let a running session reach a host",
-        .usage =
-            "bawn allow [--session | --always] [@SESSION] HOST[:PORT]...\n"
-            "\n"
-            "Opens a host to the session that is running, at once; @SESSION names one where there are several.\n"
-            "\n"
-            "  --session   for this session only (the default)\n"
-            "  --always    for the sessions to come too: adds the rule to your policy file\n"
-            "\n"
-            "  bawn allow api.example.com\n"
-            "  bawn allow --always db.corp:5432\n",
+        .summary = "let a session reach a host",
+        .usage = "bawn allow [--session | --always] [@SESSION] HOST[:PORT]...\n"
+                 "\n"
+                 "Let the running session reach a host, at once. If several are running, bawn takes\n"
+                 "the only one in this workspace; otherwise name one with @SESSION.\n"
+                 "\n"
+                 "  --session   for this session only (the default)\n"
+                 "  --always    for later sessions, too: adds the rule to your policy file\n"
+                 "\n"
+                 "  bawn allow api.example.com\n"
+                 "  bawn allow --always db.corp:5432\n",
     },
     {
         .name = "publish",
         .run = cmd_publish,
         .words = "[HOSTPORT:]PORT",
-        .summary = "show a running session's port on this machine",
+        .summary = "open a session's port here",
         .usage = "bawn publish [@SESSION] [HOSTPORT:]PORT...\n"
                  "\n"
-                 "A server inside becomes reachable at 127.0.0.1 of this machine, and nowhere else.\n"
+                 "Make a server inside reachable at 127.0.0.1 of this machine, and nowhere else.\n"
                  "\n"
                  "  bawn publish 3000\n"
                  "  bawn publish 8080:3000\n",
@@ -449,15 +442,16 @@ const struct verb_entry verb_table[] = {
         .name = "doctor",
         .run = cmd_doctor,
         .flags = FLAG(JSON),
-        .summary = "what this machine can hold, and what would help",
-        .usage =
-            "bawn doctor [--json]\n"
-            "\n"
-            "Tries what a run needs and says, wall by wall, what this machine can hold. Below each lack stand\n"
-            "the commands that end it. Changes nothing. Exit status 1 if a run would be refused here.\n"
-            "\n"
-            "  bawn doctor\n"
-            "  bawn doctor --json | jq '.walls[] | select(.state != \"ok\")'\n",
+        .summary = "check this machine",
+        .usage = "bawn doctor [--json]\n"
+                 "\n"
+                 "Test which walls this machine supports. Each problem is followed by its fix, as\n"
+                 "shell commands. Changes nothing. Exit status 1 if bawn would refuse to run.\n"
+                 "\n"
+                 "  --json    print the results as JSON\n"
+                 "\n"
+                 "  bawn doctor\n"
+                 "  bawn doctor --json | jq '.walls[] | select(.state != \"ok\")'\n",
     },
     {
         .name = "prove",
@@ -465,29 +459,36 @@ const struct verb_entry verb_table[] = {
         .repairs = true,
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(REPORT) | FLAG(RECORD_EXEC),
         .takes_command = true,
-        .summary = "attack the sandbox here, and show what came of it",
-        .usage =
-            "bawn prove [--json] [--report FILE] [MODE]... [--RULE OBJECT]... [-- CMD...]\n"
-            "\n"
-            "Tries some 250 attacks in the sandbox that these flags make here for CMD, and judges each from outside:\n"
-            "did a canary come out, did a file change, did a server hear, does the victim live. Each is first tried\n"
-            "without a sandbox, on decoys alone; what does not work there either is not applicable, never held.\n"
-            "Exit status 1 if anything escaped. docs/PROVE.md says what is tried, and how.\n"
-            "\n"
-            "  --json         the findings as JSON\n"
-            "  --report FILE  also as a page to hand on: one HTML file that needs nothing else\n"
-            "  --log-exec     attacks a sandbox whose programs are recorded, which has a filter more\n"
-            "\n"
-            "  bawn prove\n"
-            "  bawn prove --agent claude\n"
-            "  bawn prove --net off --read ~/datasets -- make\n",
+        .summary = "attack the sandbox",
+        .usage = "bawn prove [--json] [--report FILE] [MODE]...\n"
+                 "                  [--RULE OBJECT]... [-- CMD...]\n"
+                 "\n"
+                 "Try about 250 attacks in the sandbox that CMD would get with these flags, and\n"
+                 "report the results. bawn judges from outside whether a secret leaked, a file\n"
+                 "changed, a server was reached or a process was killed. Each attack is first\n"
+                 "tried without a sandbox, on decoys; if it fails there, too, it is reported as\n"
+                 "not applicable, never as held. Exit status 1 if an attack escaped. See\n"
+                 "docs/PROVE.md.\n"
+                 "\n"
+                 "  --json         print the results as JSON\n"
+                 "  --report FILE  write the results as one HTML page, too\n"
+                 "  --log-exec     attack a sandbox that records programs; it has one filter more\n"
+                 "\n"
+                 "  bawn prove\n"
+                 "  bawn prove --agent claude\n"
+                 "  bawn prove --net off --read ~/datasets -- make\n",
     },
     {
         .name = "help",
         .run = cmd_help,
         .words = "VERB",
-        .summary = "this page, or that of a verb",
-        .usage = "bawn help [VERB]\n",
+        .summary = "this page, or a verb's",
+        .usage = "bawn help [VERB | rules]\n"
+                 "\n"
+                 "Explain a verb, or list the rules and modes that can be given as flags.\n"
+                 "\n"
+                 "  bawn help undo\n"
+                 "  bawn help rules\n",
     },
     {0},
 };

@@ -62,8 +62,8 @@ static void begin_inward(struct egress *egress, struct listener *listener, int f
     uint16_t port = listener->published;
     /* Any process of the host can connect to a published port, and must not use up the descriptors for those inside. */
     if (egress->published_count >= egress->most_published) {
-        tell_trouble(&egress->tell,
-                     "port %u inside has so many connections that further ones are turned away", port);
+        tell_trouble(&egress->tell, "port %u inside has too many connections: further ones are refused",
+                     port);
         break_when_closed(fd);
         close(fd);
         return;

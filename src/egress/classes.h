@@ -10,7 +10,7 @@
 #include "policy/host.h"
 
 #define ADDRESS_CLASSES(X)                                                                                   \
-    X(ADDRESS_UNUSABLE, "an address that nobody has")                                                        \
+    X(ADDRESS_UNUSABLE, "an unassigned address")                                                             \
     X(ADDRESS_LOOPBACK, "this machine's loopback")                                                           \
     X(ADDRESS_OWN, "an address of this machine")                                                             \
     X(ADDRESS_LINK_LOCAL, "a link-local address, where clouds keep their metadata")                          \

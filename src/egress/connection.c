@@ -180,7 +180,7 @@ void connection_account(const struct connection *connection)
         egress->accounts > MOST_ACCOUNTS)
         return;
     if (egress->accounts++ == MOST_ACCOUNTS) {
-        tell_trouble(&egress->tell, "what further connections carry is not recorded: there were %d",
+        tell_trouble(&egress->tell, "the traffic of further connections is not recorded: there were %d",
                      MOST_ACCOUNTS);
         return;
     }

@@ -209,11 +209,11 @@ static void dial_address(struct connection *connection)
     bool is_network = has_rule && connection->rule.host.prefix < 128;
     if (has_rule && !address_is_meant(&connection->rule.host, leads_class(&egress->leads, asked))) {
         connection_refuse(connection,
-                          "a rule for a network does not mean what is special in it; name the address");
+                          "a rule for a network does not cover special addresses in it; name the address");
         return;
     }
     if (is_network && leads_to_refused(&egress->leads, asked, asked->port)) {
-        connection_refuse(connection, "it stands for an address that a rule refuses");
+        connection_refuse(connection, "it resolves to an address that a rule refuses");
         return;
     }
     connection->addresses = (struct lookup_result){.count = 1, .addresses = {connection->asked}};

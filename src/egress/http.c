@@ -142,7 +142,7 @@ static const char *read_head(const struct buf *text, const char *host, uint16_t 
     if (head->hosts != 1 || !head->host_is_right)
         return "the request is for another host";
     if (head->lengths > 1 || head->encodings > 1 || (head->lengths && head->encodings))
-        return "the content's length is said twice";
+        return "the content's length is given twice";
     if (head->is_old && head->encodings)
         return "HTTP/1.0 has no chunks";
     /* The server may choose any of them, and after a change to websocket the bytes are no longer checked. */

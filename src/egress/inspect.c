@@ -5,7 +5,7 @@
 
 #include "egress/hello.h"
 
-static const char no_room[] = "so many requests are unfinished that there is no room for a large one";
+static const char no_room[] = "too many unfinished requests: no room for a large one";
 
 enum { TLS_CHANGE = 20, TLS_ALERT = 21, TLS_HANDSHAKE = 22 };
 
@@ -21,8 +21,7 @@ enum verdict {
 /* TLS without a server name: the server chooses the host. */
 static enum verdict inspect_nameless(const struct connection *connection, const char **ret_problem)
 {
-    *ret_problem =
-        "its TLS names no host, so that it could be any: a rule that ends in " HOST_UNNAMED " lets it pass";
+    *ret_problem = "its TLS names no host; a rule that ends in " HOST_UNNAMED " allows that";
     return connection->rule.host.may_be_unnamed ? VERDICT_PASS : VERDICT_REFUSE;
 }
 
@@ -36,7 +35,7 @@ static enum verdict inspect_tls(const struct connection *connection, const uint8
     case HELLO_NAMELESS:
         return inspect_nameless(connection, ret_problem);
     case HELLO_BAD:
-        *ret_problem = "its first words are not those of TLS";
+        *ret_problem = "it does not begin with TLS";
         return VERDICT_REFUSE;
     case HELLO_NAMED:
         break;
@@ -93,7 +92,7 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
     static const char ssh[] = "SSH-2.0-"; /* SSH sends no host name */
     uint16_t port = connection->asked.port;
     if (port == PORT_HTTP) {
-        *ret_problem = "its first words are not those of HTTP";
+        *ret_problem = "it does not begin with HTTP";
         return bytes[0] == TLS_HANDSHAKE ? VERDICT_REFUSE : VERDICT_HTTP;
     }
     if (bytes[0] == TLS_HANDSHAKE)
@@ -101,7 +100,7 @@ static enum verdict inspect(const struct connection *connection, const uint8_t *
     if (port != PORT_HTTPS)
         return inspect_any(connection, bytes, size, ret_problem);
     size_t known = size < sizeof(ssh) - 1 ? size : sizeof(ssh) - 1;
-    *ret_problem = "its first words are not those of TLS";
+    *ret_problem = "it does not begin with TLS";
     if (memcmp(bytes, ssh, known) != 0)
         return VERDICT_REFUSE;
     return known == sizeof(ssh) - 1 ? VERDICT_UNKNOWN : VERDICT_WAIT;
@@ -148,7 +147,7 @@ static enum verdict read_first(struct connection *connection, const char **ret_p
 bool connection_check_http(struct connection *connection, const char *bytes, size_t size)
 {
     char text[ENDPOINT_TEXT_SIZE];
-    const char *problem = "it sends before the change of protocol is agreed to";
+    const char *problem = "it sends data before the server accepted the change of protocol";
     if (http_take(&connection->http, connection_host(connection, text), connection->asked.port, bytes, size,
                   &connection->outward.copied, &problem) != (ptrdiff_t)size) {
         connection_refuse(connection, problem);
@@ -180,7 +179,7 @@ static bool pass_first(struct connection *connection)
 
 bool connection_inspect(struct connection *connection)
 {
-    const char *problem = "its first words do not tell which host it is for";
+    const char *problem = "its first bytes do not name a host";
     switch (read_first(connection, &problem)) {
     case VERDICT_WAIT:
         return false;

@@ -65,15 +65,16 @@ static bool is_permitted(struct leads *leads, const struct rule *rule, uint16_t 
 {
     enum address_class class = leads_class(leads, address);
     if (class != ADDRESS_PUBLIC && !(class == ADDRESS_PRIVATE && table_trusts_name(rule))) {
-        snprintf(ret_sentence, LEADS_SENTENCE_SIZE, "its name leads to %s, and %s", address_class_text(class),
-                 class == ADDRESS_PRIVATE ? "only your own rule for just that name opens it"
-                                          : "only a rule with the address itself opens it");
+        snprintf(ret_sentence, LEADS_SENTENCE_SIZE, "its name resolves to %s, and %s",
+                 address_class_text(class),
+                 class == ADDRESS_PRIVATE ? "only a rule of yours for exactly that name allows it"
+                                          : "only a rule for the address itself allows it");
         return false;
     }
     if (leads_to_refused(leads, address, port)) {
         char text[ENDPOINT_TEXT_SIZE];
         endpoint_text(address, text);
-        snprintf(ret_sentence, LEADS_SENTENCE_SIZE, "its name leads to %s, which a rule refuses", text);
+        snprintf(ret_sentence, LEADS_SENTENCE_SIZE, "its name resolves to %s, which a rule refuses", text);
         return false;
     }
     return true;

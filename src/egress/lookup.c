@@ -139,7 +139,7 @@ void lookup_start(struct lookup *lookup, const char *name, bool is_one_of_many, 
         pthread_cond_signal(&lookup->has_work);
     } else {
         lookup->queued--;
-        job->result.problem = "there is no thread for it";
+        job->result.problem = "no thread could be started to resolve it";
         put(&lookup->done, job);
         eventfd_write(lookup->ready_fd, 1);
     }

@@ -96,14 +96,14 @@ int main(int argument_count, char **arguments)
     int settings_fd, link_fd, channel_fd;
     if (argument_count != 4 || !settings_parse_fd(arguments[1], &settings_fd) ||
         !settings_parse_fd(arguments[2], &link_fd) || !settings_parse_fd(arguments[3], &channel_fd)) {
-        fputs("bawn-egress is the network's helper of bawn, which starts it by itself.\n", stderr);
+        fputs("bawn-egress is bawn's network helper; bawn starts it when needed.\n", stderr);
         return 2;
     }
     static struct egress egress;
     struct err err = {0};
     wire(&egress);
     if (start(&egress, settings_fd, link_fd, channel_fd, &err) < 0) {
-        tell_trouble(&egress.tell, "the network's helper cannot start: %s", err.message);
+        tell_trouble(&egress.tell, "the network helper cannot start: %s", err.message);
         return 1;
     }
     while (!egress.poller.is_over)

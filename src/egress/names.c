@@ -49,7 +49,8 @@ static void tell_no_socket(const struct name *name, int errnum)
 {
     char sentence[128];
     snprintf(sentence, sizeof(sentence), "cannot be reached: no socket could be made for it inside: %s",
-             errnum == EADDRINUSE ? "a server has its port on all addresses" : strerrordesc_np(errnum));
+             errnum == EADDRINUSE ? "a server inside uses its port on all addresses"
+                                  : strerrordesc_np(errnum));
     tell_name_trouble(name->names->tell, name->text, sentence);
 }
 
@@ -81,7 +82,7 @@ void name_listen(struct name *name)
         if (is_known)
             continue;
         if (names->listeners->count >= names->listeners->most) {
-            tell_trouble(names->tell, "so many names were asked for that there are no more sockets for them");
+            tell_trouble(names->tell, "too many names were looked up: no sockets are left for further ones");
             break;
         }
         vec_push(&name->ports, port);

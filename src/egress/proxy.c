@@ -43,16 +43,18 @@ int proxy_parse(struct arena *arena, const char *url, struct proxy *proxy, struc
     const char *scheme_end = strstr(url, "://");
     const char *rest = scheme_end ? scheme_end + 3 : url;
     if (scheme_end && strncasecmp(url, "http://", 7) != 0)
-        return err_set(err, "the proxy is not reached by http://, and bawn speaks no other language to one");
+        return err_set(
+            err,
+            "the proxy's address does not begin with http://, the only protocol that bawn supports for proxies");
     char *authority = arena_copy(arena, rest, strcspn(rest, "/"));
     char *at = strrchr(authority, '@'), *host = at ? at + 1 : authority;
     struct host_object parsed;
     const char *problem = NULL, *hint = NULL;
     if (host_parse(arena, host, &parsed, &problem, &hint) < 0)
         /* The text is not shown: it may contain a part of the password. */
-        return err_set(err,
-                       "the proxy's address is not understood, %s (in a password / is %%2F and @ is %%40)",
-                       problem);
+        return err_set(
+            err, "the proxy's address cannot be read, %s (in a password, write %%2F for / and %%40 for @)",
+            problem);
     if (at) {
         *at = '\0';
         size_t size = decode(authority);

@@ -123,7 +123,7 @@ static question_list *consider(struct resolver *resolver, const struct waiting_q
         return consider_unlisted(resolver, waiting, ret_answer);
     *ret_answer = (struct dns_answer){.code = DNS_FAILED};
     if (!name) {
-        tell_trouble(resolver->tell, "more than %d different names were asked for", (int)MOST_NAMES);
+        tell_trouble(resolver->tell, "more than %d different names were looked up", (int)MOST_NAMES);
         return NULL;
     }
     name_listen(name);

@@ -58,10 +58,9 @@ bool room_make(struct egress *egress, struct listener *listener)
     if (!listener->published && !silent && now - listener->waits_since >= MOMENT)
         newest = newest_of_largest(egress, listener);
     if (silent)
-        tell_trouble(&egress->tell, "so many connections are open that those that say nothing are reset");
+        tell_trouble(&egress->tell, "too many connections are open: silent ones are reset");
     else if (newest)
-        tell_trouble(&egress->tell,
-                     "so many connections are open that a host with many loses some to others");
+        tell_trouble(&egress->tell, "too many connections are open: a host with many loses some to others");
     if (silent || newest)
         connection_reset(silent ? silent : newest);
     bool has_place = has_room(egress);

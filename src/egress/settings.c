@@ -30,7 +30,7 @@ static int take_socket(struct egress *egress, int fd, struct err *err)
     int type = 0;
     if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 || !endpoint_from_socket(&address, &at) ||
         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) < 0)
-        return err_sys(err, errno, "descriptor %d is no socket of the internet", fd);
+        return err_sys(err, errno, "descriptor %d is not an internet socket", fd);
     bool is_names = endpoint_equal(&at, &names);
     int result = is_names && type == SOCK_DGRAM ? resolver_add_datagrams(&egress->resolver, fd)
                  : is_names                     ? resolver_add_streams(&egress->resolver, fd)

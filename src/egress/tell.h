@@ -12,13 +12,13 @@
 #include "egress/poller.h"
 
 #define TOLD_KINDS(X)                                                                                        \
-    X(TOLD_TROUBLE, "trouble", "so much happened that the rest is not recorded")                             \
-    X(TOLD_CONNECTED, "connected", "so many hosts were reached that further ones are not recorded")          \
-    X(TOLD_PUBLISHED, "published", "so many ports were reached that further ones are not recorded")          \
-    X(TOLD_REFUSED, "refused", "so many connections were refused that further ones are not recorded")        \
-    X(TOLD_FAILED, "failed", "so many hosts could not be reached that further ones are not recorded")        \
+    X(TOLD_TROUBLE, "trouble", "too many events: the rest is not recorded")                                  \
+    X(TOLD_CONNECTED, "connected", "too many hosts were reached: further ones are not recorded")             \
+    X(TOLD_PUBLISHED, "published", "too many ports were reached: further ones are not recorded")             \
+    X(TOLD_REFUSED, "refused", "too many connections were refused: further ones are not recorded")           \
+    X(TOLD_FAILED, "failed", "too many hosts could not be reached: further ones are not recorded")           \
     X(TOLD_ASKED, "asked",                                                                                   \
-      "so many names that are not on the list were asked for that further ones are not recorded")
+      "too many names that are not on the list were looked up: further ones are not recorded")
 
 enum told { TOLD_KINDS(ID_OF) TOLD_COUNT };
 

@@ -1,4 +1,4 @@
-#include "git/branch.h"
+#include "git/refs.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "git/branch.h"
+#include "git/refs.h"
 
 typedef void git_index_name(void *context, const char *path);
 

@@ -24,9 +24,9 @@
 
 #include "base/attr.h"
 #include "base/text.h"
-#include "git/branch.h"
 #include "git/index.h"
 #include "git/judge_form.h"
+#include "git/refs.h"
 #include "git/repo.h"
 
 enum {
@@ -37,9 +37,9 @@ enum {
 };
 
 static const char unreadable[] = "is not in the form that git writes";
-const char git_is_unknown[] = "is nothing that bawn knows from git";
+const char git_is_unknown[] = "is not a file that git writes, as far as bawn knows";
 const char git_is_second_name[] = "has a second name (a hard link), by which it could be changed";
-static const char no_ref[] = "is not the name of a ref";
+static const char no_ref[] = "is not a valid name of a ref";
 static const char controls[] = "makes git run or follow something";
 
 static bool is_named(const char *path, const char *name)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/attr.h"
-#include "git/branch.h"
 #include "git/index.h"
 #include "git/judge.h"
 #include "git/refs.h"

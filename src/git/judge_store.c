@@ -7,9 +7,9 @@
 #include "base/attr.h"
 #include "base/reader.h"
 #include "base/text.h"
-#include "git/branch.h"
 #include "git/judge.h"
 #include "git/judge_form.h"
+#include "git/refs.h"
 
 enum {
     HEAD_SIZE = 12,          /* of a pack, and of most files beside it */
@@ -23,7 +23,7 @@ static const char digits[] = "0123456789abcdef";
 
 static const char no_object[] = "is not in the form of a git object";
 static const char no_pack[] = "is not in the form of its name (a pack, or what belongs to one)";
-static const char unknown[] = "is no file that git keeps among its objects";
+static const char unknown[] = "is not a file that git keeps among its objects";
 static const char borrows[] = "makes git read objects from elsewhere";
 
 /* Is it the name of an object that lies by itself: "ab/cdef…"? */

@@ -15,7 +15,7 @@
 #include "base/path.h"
 #include "base/reader.h"
 #include "base/text.h"
-#include "git/branch.h"
+#include "git/refs.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 

@@ -76,7 +76,7 @@ int alias_find(const struct hold *hold, const struct file_content *content, cons
             note_trouble(&search, errno);
     }
     if (!found && search.trouble)
-        return err_sys(err, search.trouble, "cannot look for further names of %s, which is frozen",
+        return err_sys(err, search.trouble, "cannot look for hard links of %s, which is frozen",
                        content->path);
     *ret_alias = found;
     return 0;

@@ -64,7 +64,7 @@ void commits_report(struct flags *flags, const char *work_tree, const struct new
     if (found->unchecked)
         flags_add_sighting(
             flags,
-            (struct sighting){"commits that were not checked for flagged files and damage",
+            (struct sighting){"commits that could not be checked for flagged files and damage",
                               arena_printf(arena, "%s (%s)", work_tree, found->unchecked),
                               "look through `git log --all --name-only` before you push or check out"});
 }

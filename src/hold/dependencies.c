@@ -88,10 +88,10 @@ void dependencies_report(struct flags *flags)
                 flags,
                 (struct sighting){
                     arena_printf(arena,
-                                 "%zu file%s that programs on the host may obey in a folder of dependencies",
+                                 "%zu file%s that programs on the host may obey in a dependency directory",
                                  count, count == 1 ? "" : "s"),
                     folder,
-                    arena_printf(arena, "%s there. Look at %s before you work in that folder",
+                    arena_printf(arena, "%s there. Check %s before you work in that directory",
                                  count == 1 ? "it stays" : "they stay", first)});
     }
 }

@@ -286,9 +286,9 @@ void flags_add_sighting(struct flags *flags, struct sighting sighting)
 
 void flags_add_unsearched(struct flags *flags, const char *path)
 {
-    flags_add_sighting(
-        flags, (struct sighting){"something that could not be searched for what is new in flagged places",
-                                 path, "look through it before you go on"});
+    flags_add_sighting(flags,
+                       (struct sighting){"a place that could not be searched for changes of flagged files",
+                                         path, "look through it yourself before you go on"});
 }
 
 /* Makes the directories above a path that are gone, too. */

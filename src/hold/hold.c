@@ -96,8 +96,8 @@ static int check_aliases(struct hold *hold, const struct frozen *frozen, struct 
         if (alias) {
             err_set(err, "%s cannot be frozen: %s is the same file (a hard link) and could be written",
                     content->path, alias);
-            return err_hint(err, "give one of them a content of its own: cp -p %s x && mv x %s",
-                            content->path, content->path);
+            return err_hint(err, "make one of them a separate file: cp -p %s x && mv x %s", content->path,
+                            content->path);
         }
     }
     return 0;
@@ -197,10 +197,10 @@ int hold_sweep(struct hold *hold, struct err *err)
         if (moved > 0)
             hold_note(
                 hold, "held", operation->path,
-                arena_printf(hold->arena,
-                             "%s must not be made while a command runs: it was moved aside, and `bawn held "
-                             "%s` shows it",
-                             operation->path, hold->session->name));
+                arena_printf(
+                    hold->arena,
+                    "%s was created during the run, where none may be: it was moved aside, and `bawn held %s` shows it",
+                    operation->path, hold->session->name));
     }
     return result;
 }
@@ -235,11 +235,12 @@ static void decide_replaced(struct hold *hold, const struct file_content *before
     bool is_config = strcmp(name, "config") == 0 || strcmp(name, "config.worktree") == 0;
     const char *setting = is_config ? new_running_setting(hold->arena, before, after) : name;
     if (!setting) {
-        hold_note(hold, "replaced", path,
-                  arena_printf(hold->arena,
-                               "%s was changed on the host while it was frozen inside: it is kept, as "
-                               "nothing new in it is run by git",
-                               path));
+        hold_note(
+            hold, "replaced", path,
+            arena_printf(
+                hold->arena,
+                "%s was changed on the host while it was frozen inside: the change is kept, because git runs nothing new in it",
+                path));
         return;
     }
     struct err err = {0};
@@ -250,11 +251,10 @@ static void decide_replaced(struct hold *hold, const struct file_content *before
     }
     hold_note(
         hold, "held", path,
-        arena_printf(hold->arena,
-                     "%s was changed while its pin had fallen, by the host or from inside%s%s: it is as at "
-                     "the start again, and the changed one is held: `bawn held %s` shows it",
-                     path, *setting && is_config ? ", and sets " : "", is_config ? setting : "",
-                     hold->session->name));
+        arena_printf(
+            hold->arena,
+            "%s was changed while its protection was off for a moment, by the host or from inside%s%s: bawn restored the earlier file, and `bawn held %s` shows the changed one",
+            path, *setting && is_config ? ", and sets " : "", is_config ? setting : "", hold->session->name));
 }
 
 /* Compares a path that fell with its content at the start, and decides about the differences. */
@@ -266,10 +266,10 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
     if (now.trouble)
         hold_note(
             hold, "replaced", operation->path,
-            arena_printf(hold->arena,
-                         "%s was frozen, and was replaced on the host while the command ran, and cannot be "
-                         "read now: look at it before you rely on it",
-                         operation->path));
+            arena_printf(
+                hold->arena,
+                "%s was frozen, but was replaced on the host during the run and cannot be read now: check it before you use it",
+                operation->path));
     for (size_t i = 0; i < now.count; i++) {
         const struct file_content *before = content_find(&frozen->before, now.at[i].path);
         if (before && content_equal(before, &now.at[i]))
@@ -279,10 +279,10 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
         else
             hold_note(
                 hold, "replaced", now.at[i].path,
-                arena_printf(hold->arena,
-                             "%s was frozen, and was replaced on the host while the command ran: look at "
-                             "it before you rely on it",
-                             now.at[i].path));
+                arena_printf(
+                    hold->arena,
+                    "%s was frozen, but was replaced on the host during the run: check it before you use it",
+                    now.at[i].path));
     }
     vec_free(&now);
 }
@@ -293,12 +293,13 @@ void hold_fell(struct hold *hold, size_t operation)
         return;
     struct frozen *frozen = frozen_at(hold, operation);
     struct operation fallen = hold_operation(hold, operation);
-    const char *notice = fallen.kind == OP_FREEZE
-                             ? NULL
-                             : arena_printf(hold->arena,
-                                            "%s was replaced on the host while it was %s inside: for a "
-                                            "moment it was not, and is again",
-                                            fallen.path, fallen.kind == OP_HIDE ? "hidden" : "read-only");
+    const char *notice =
+        fallen.kind == OP_FREEZE
+            ? NULL
+            : arena_printf(
+                  hold->arena,
+                  "%s was replaced on the host while it was %s inside: for a moment it was not; now it is again",
+                  fallen.path, fallen.kind == OP_HIDE ? "hidden" : "read-only");
     hold_note(hold, "pinned-again", fallen.path, notice);
     if (!frozen)
         return;
@@ -319,9 +320,9 @@ void hold_reopen(struct hold *hold)
 {
     vec_each (const struct operation, tree, &hold->plan->operations) {
         if (tree->kind == OP_BIND_WRITE && tree->is_directory && directories_reopen(tree->path))
-            hold_note(
-                hold, "reopened", tree->path,
-                arena_printf(hold->arena, "the command had closed %s to you: it is open again", tree->path));
+            hold_note(hold, "reopened", tree->path,
+                      arena_printf(hold->arena, "the command had removed your access to %s; bawn restored it",
+                                   tree->path));
     }
 }
 

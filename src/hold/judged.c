@@ -162,9 +162,8 @@ static void judge_entry(struct judging *judging, const struct found *found)
         if (git_is_lock(found->inner))
             flags_add_sighting(
                 judging->flags,
-                (struct sighting){
-                    "a lock of git's", found->path,
-                    "git on the host waits for it or gives up: remove it if no git is running"});
+                (struct sighting){"a git lock file", found->path,
+                                  "it blocks git on the host: remove it if no git is running"});
         return;
     }
     struct bytes own = {0};
@@ -308,7 +307,7 @@ void judged_bring_head_back(struct flags *flags, const char *git_dir)
                                                     "HEAD is back as it was at the start"});
     else
         flags_add_sighting(flags, (struct sighting){"a repository without its HEAD", git_dir,
-                                                    "git on the host takes the next one around it"});
+                                                    "git on the host would use a repository above it"});
 }
 
 /* --- all of it --------------------------------------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ static const char *running_settings(struct arena *arena, const struct file_conte
     const char *names = NULL;
     if (!bytes_known(config->bytes) ||
         git_setting_list_read(arena, config->bytes.at, config->bytes.size, &settings) < 0)
-        return "something that is not understood";
+        return "something that bawn cannot read";
     if (before && bytes_known(before->bytes) &&
         git_setting_list_read(arena, before->bytes.at, before->bytes.size, &old) < 0)
         old = (git_setting_list){0};

@@ -84,7 +84,7 @@ static void name_opened(struct hold *hold, const char *path, const char *outcome
     auto_buf struct buf printable = {0};
     text_add_printable(&printable, path, strlen(path));
     hold_note(hold, "opened-socket", path,
-              arena_printf(hold->arena, "a program outside opened the socket %s while the command ran%s",
+              arena_printf(hold->arena, "a program on the host opened the socket %s during the run%s",
                            buf_text(&printable), outcome));
 }
 
@@ -97,9 +97,9 @@ static size_t each_opened(struct hold *hold, struct timespec since,
     struct err err = {0};
     struct arena arena = {0};
     if (unix_sockets_read(&arena, &list, &err) < 0) {
-        hold_note(
-            hold, "not-checked", "",
-            arena_printf(hold->arena, "sockets that were opened meanwhile are not checked: %s", err.message));
+        hold_note(hold, "not-checked", "",
+                  arena_printf(hold->arena, "sockets that were opened during the run were not checked: %s",
+                               err.message));
         list = "";
     }
     for (const char *path; (path = unix_sockets_next(&list));) {
@@ -138,7 +138,7 @@ void hold_name_opened(struct hold *hold, struct timespec since)
     each_opened(hold, since, name_at_end);
     if (hold->opened.count == MOST_OPENED)
         hold_note(hold, "not-checked", "",
-                  "there may be more sockets that programs outside opened while the command ran");
+                  "programs on the host may have opened more sockets during the run");
 }
 
 bool hold_opened_is_hidden(struct hold *hold, size_t operation)

@@ -79,7 +79,7 @@ static void look_for_set_id(struct flags *flags, const char *workspace, const ch
             add_name(flags, workspace, arena_str(flags->hold->arena, change->path), &named);
     }
     add_sighting(flags, &named, "a file that runs as its owner (set-id)",
-                 "files that run as their owner (set-id)", "`chmod ug-s` takes that away");
+                 "files that run as their owner (set-id)", "`chmod ug-s` removes that");
 }
 
 void programs_look(struct flags *flags, const char *workspace, const struct tree *start,

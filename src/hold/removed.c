@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "git/branch.h"
+#include "git/refs.h"
 #include "git/repo.h"
 #include "hold/flags.h"
 #include "kernel/beneath.h"

@@ -86,8 +86,8 @@ static void look_where_link_leads(const struct walk *walk, const char *link, con
     struct path_verdict decided = decide_path(walk->flags->hold->plan->policy, target, NULL);
     if (is_in_git(walk, target) || decided.access == ACCESS_FROZEN)
         flags_add_sighting(walk->flags,
-                           (struct sighting){"a link that leads to what is frozen or git's own", link,
-                                             "whatever on the host writes to it, writes there"});
+                           (struct sighting){"a link to a frozen file or a file of git", link,
+                                             "a program on the host that writes to it would write there"});
     else if (decided.flagged_by)
         flags_add_sighting(walk->flags, (struct sighting){"a link that leads to a flagged path", link});
 }
@@ -137,8 +137,8 @@ static DIR *list_closed(const struct walk *walk, int directory_fd, const char *p
     if (walk->is_workspace)
         flags_add_sighting(
             walk->flags,
-            (struct sighting){directory ? "a folder that could not be looked into, and is open to you now"
-                                        : "a folder that cannot be looked into",
+            (struct sighting){directory ? "a directory that could not be read; bawn restored your access"
+                                        : "a directory that cannot be read",
                               path});
     return directory;
 }
@@ -250,8 +250,9 @@ static void walk_folder(struct walk *walk, int parent_fd, const char *path, unsi
     bool is_too_deep = strlen(path) >= PATH_LONGEST;
     int fd = is_too_deep || is_other_tree(walk, path) ? -1 : open_folder(walk, parent_fd, path);
     if (is_too_deep)
-        flags_add_sighting(walk->flags, (struct sighting){"a folder that is too deep to be looked into", path,
-                                                          "look what it is for"});
+        flags_add_sighting(walk->flags,
+                           (struct sighting){"a directory that is nested too deep to be searched", path,
+                                             "check what it is for"});
     const char *around = walk->dependencies;
     if (!around && walk->is_workspace &&
         dependencies_are_in(&walk->dependency_folders, parent_fd, path_name(path)))
@@ -335,9 +336,9 @@ static void search_tree(struct flags *flags, const struct operation *tree)
         flags_add_unsearched(flags, walk.tree);
     fs_free(&walk.now);
     if (walk.entries >= MOST_ENTRIES)
-        flags_add_sighting(
-            flags, (struct sighting){"more files than can be searched for what is new in flagged places",
-                                     walk.tree, "look through it before you go on"});
+        flags_add_sighting(flags,
+                           (struct sighting){"more files than can be searched for changes of flagged files",
+                                             walk.tree, "look through it yourself before you go on"});
 }
 
 void flags_find(struct flags *flags)

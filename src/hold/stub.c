@@ -161,7 +161,7 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
     temporary_name(record->path, temporary);
     record->device = record->inode = 0;
     if (parent_fd < 0)
-        return errno == EACCES ? 0 : err_sys(err, errno, "cannot hold %s with a stub", record->path);
+        return errno == EACCES ? 0 : err_sys(err, errno, "cannot make a stub for %s", record->path);
     if (write_record(record_fd, record, err) < 0)
         return -1;
     remove_stub(record); /* a half-made one of a killed session */
@@ -169,7 +169,7 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
         int why = errno;
         remove_stub(record);
         bool is_closed = why == EACCES || why == EPERM || why == EROFS;
-        return is_closed ? 0 : err_sys(err, why, "cannot hold %s with a stub", record->path);
+        return is_closed ? 0 : err_sys(err, why, "cannot make a stub for %s", record->path);
     }
     if (write_record(record_fd, record, err) < 0) {
         remove_stub(record);
@@ -179,7 +179,7 @@ static int make_stub(int record_fd, struct record *record, struct err *err)
         return 1;
     int why = errno;
     remove_stub(record);
-    return why == EEXIST ? 1 : err_sys(err, why, "cannot hold %s with a stub", record->path);
+    return why == EEXIST ? 1 : err_sys(err, why, "cannot make a stub for %s", record->path);
 }
 
 /* One session at a time makes or removes stubs. The descriptor is the lock. */
@@ -212,7 +212,7 @@ static int hold_recorded(int record_fd, struct record *record, bool *ret_shared,
         *ret_shared = is_recorded && is_our_stub(parent_fd, path_name(record->path), &found);
         record->is_unsure = found.is_unsure;
         if (found.is_unsure)
-            return err_set(err, "it cannot be told whether %s is a stub: it could not be read", record->path);
+            return err_set(err, "cannot read %s, so bawn cannot tell whether it is a stub", record->path);
         return 1;
     }
     return make_stub(record_fd, record, err);

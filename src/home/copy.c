@@ -108,8 +108,8 @@ static int copy_file(struct copying *copying, int parent_fd, const char *source,
     if (status->st_size > FILE_LARGEST || copying->bytes > TOTAL_LARGEST) {
         err_set(err, "%s is not copied into the private home: %s", source,
                 status->st_size > FILE_LARGEST ? "it is larger than 64 MiB"
-                                               : "with it more than 512 MiB would be");
-        return err_hint(err, "`read` shows it inside without copying it; `hide` leaves it out");
+                                               : "all copies together would exceed 512 MiB");
+        return err_hint(err, "use `read` to show it without a copy, or `hide` to leave it out");
     }
     auto_fd int directory = open_destination(copying, destination, err);
     char temporary[TEMPORARY_SIZE];
@@ -177,8 +177,10 @@ static void copy_entry(struct copying *copying, int parent_fd, const char *sourc
     struct err err = {0};
     struct stat status;
     if (++copying->entries > MOST_ENTRIES) {
-        err_set(&err, "more than %d files would be copied into the private home: the rest of %s is not",
-                MOST_ENTRIES, copying->operation->source);
+        err_set(
+            &err,
+            "the limit of %d files to copy is reached: the rest of %s is not copied into the private home",
+            MOST_ENTRIES, copying->operation->source);
         err_hint(&err, "`hide` leaves a directory out");
         note_failure(copying, &err);
         return;

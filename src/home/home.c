@@ -49,8 +49,8 @@ int home_open(struct arena *arena, const struct plan *plan, const struct session
     home.path = operation->source;
     home.is_fresh = !home.path;
     if (home.is_fresh && session->folder_fd < 0) {
-        err_set(err, "there is no place for a fresh home");
-        return err_hint(err, "it lies in the session's folder: see why that could not be made");
+        err_set(err, "cannot make a fresh home");
+        return err_hint(err, "the session's directory could not be made");
     }
     if (home.is_fresh)
         home.path = arena_printf(arena, "%s/" FRESH_NAME, session->folder);

@@ -126,8 +126,8 @@ int home_files_fetch(int home_fd, const char *path, int directory_fd, const char
     }
     auto_fd int to = openat(directory_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (to < 0 && errno == EEXIST) {
-        err_set(err, "%s is there already", name);
-        return err_hint(err, "`bawn home fetch PATH DEST` gives it another name");
+        err_set(err, "%s exists already", name);
+        return err_hint(err, "use another name: `bawn home fetch PATH DEST`");
     }
     if (to < 0)
         return err_sys(err, errno, "cannot make %s", name);

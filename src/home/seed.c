@@ -31,7 +31,7 @@ static int take_seeds(const struct session *session, struct home *home, struct e
         home->seeds_fd = open_seeds(session->folder_fd);
         home->has_own_seeds = home->seeds_fd >= 0;
     }
-    return home->seeds_fd < 0 ? err_sys(err, errno, "cannot make room for what is written to caches") : 0;
+    return home->seeds_fd < 0 ? err_sys(err, errno, "cannot make a directory for changes of caches") : 0;
 }
 
 /* Makes the upper layer of a seed. Returns NULL, or the reason why it cannot. */
@@ -41,7 +41,7 @@ static const char *make_layer(int layer_fd, const char *covered)
     struct stat status;
     /* The kernel refuses a work folder that an interrupted run left. */
     if (remove_tree(layer_fd, "work", &ignored) < 0)
-        return "what an earlier run left there cannot be removed";
+        return "files of an earlier run there cannot be removed";
     bool is_kept = fstatat(layer_fd, "upper", &status, AT_SYMLINK_NOFOLLOW) == 0;
     const char *unfit = NULL;
     if (!is_kept)
@@ -73,7 +73,8 @@ static int begin_one(struct arena *arena, const struct operation *operation, con
         return err_sys(err, errno, "cannot open %s/%s", seeds, name);
     const char *unfit = make_layer(layer_fd, operation->path);
     if (unfit && was_asked_for(operation))
-        return err_set(err, "%s is not shown inside, because the file system of %s is unfit for a layer: %s",
+        return err_set(err,
+                       "%s is not shown inside, because the file system of %s does not support overlays: %s",
                        operation->path, seeds, unfit);
     *ret_layer = unfit ? NULL : arena_printf(arena, "%s/%s", seeds, name);
     return 0;

@@ -20,6 +20,12 @@ static const char *const npm_keys[] = {"registry",
                                        "shamefully-hoist",
                                        "node-linker",
                                        NULL};
+/* Where certificates lie, by format. Such a value passes only if it is a path: npm's `cert` can be a certificate itself. */
+static const char *const npm_paths[] = {"cafile", NULL};
+static const char *const pip_paths[] = {"*.cert", NULL};
+static const char *const cargo_paths[] = {"http.cainfo", NULL};
+static const char *const bun_paths[] = {"install.cafile", NULL};
+static const char *const poetry_paths[] = {"certificates.*.cert", NULL};
 static const char *const pip_keys[] = {
     "*.index-url", "*.extra-index-url", "*.trusted-host",       "*.timeout",
     "*.retries",   "*.prefer-binary",   "*.require-virtualenv", NULL};
@@ -130,9 +136,23 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
     return false;
 }
 
+/* Is it the absolute path of a file, or one in the home? */
+static bool is_path(struct span value)
+{
+    static const char *const starts[] = {"/", "~/", "${HOME}/"};
+    bool is_quoted = value.size && *value.at == '"';
+    for (size_t i = 0; i < array_len(starts); i++) {
+        size_t size = strlen(starts[i]);
+        if (value.size > size + is_quoted && memcmp(value.at + is_quoted, starts[i], size) == 0)
+            return !memmem(value.at, value.size, "//", 2);
+    }
+    return false;
+}
+
 /* The differences between line formats. */
 struct dialect {
     const char *const *keys;
+    const char *const *paths; /* keys whose values are paths; may be NULL */
     bool has_sections, continues, is_toml;
     bool has_lists;         /* lists of versions */
     bool has_comments;      /* also behind a value */
@@ -212,7 +232,9 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         buf_add(&full, key.at, key.size);
         if (is_inline)
             buf_printf(&full, ".%s", dialect->inline_key);
-        is_kept = sift_is_listed(dialect->keys, (struct span){full.bytes, full.size});
+        struct span name = {full.bytes, full.size};
+        is_kept = sift_is_listed(dialect->keys, name) ||
+                  (dialect->paths && sift_is_listed(dialect->paths, name) && is_path(value));
         if (is_kept)
             add_setting(out, section, &written, key, value, dialect->has_words ? " " : " = ",
                         is_inline ? dialect->inline_key : NULL);
@@ -238,18 +260,23 @@ static void sift_claude(struct span text, struct buf *out)
 /* The format of the file; NULL if it has no line format. */
 static const struct dialect *dialect_of(enum sifted file)
 {
-    static const struct dialect npm = {.keys = npm_keys, .has_comments = true, .is_one_word = true};
+    static const struct dialect npm = {
+        .keys = npm_keys, .paths = npm_paths, .has_comments = true, .is_one_word = true};
     static const struct dialect pip = {
-        .keys = pip_keys, .has_sections = true, .continues = true, .has_comments = true};
-    static const struct dialect cargo = {
-        .keys = cargo_keys, .has_sections = true, .is_toml = true, .inline_key = "index"};
+        .keys = pip_keys, .paths = pip_paths, .has_sections = true, .continues = true, .has_comments = true};
+    static const struct dialect cargo = {.keys = cargo_keys,
+                                         .paths = cargo_paths,
+                                         .has_sections = true,
+                                         .is_toml = true,
+                                         .inline_key = "index"};
     static const struct dialect uv = {.keys = uv_keys, .has_sections = true, .is_toml = true};
-    static const struct dialect poetry = {.keys = poetry_keys, .has_sections = true, .is_toml = true};
+    static const struct dialect poetry = {
+        .keys = poetry_keys, .paths = poetry_paths, .has_sections = true, .is_toml = true};
     static const struct dialect mise = {
         .keys = mise_keys, .has_sections = true, .is_toml = true, .has_lists = true, .inline_key = "version"};
-    static const struct dialect yarn_old = {.keys = yarn_old_keys, .has_words = true};
+    static const struct dialect yarn_old = {.keys = yarn_old_keys, .paths = npm_paths, .has_words = true};
     static const struct dialect bun = {
-        .keys = bun_keys, .has_sections = true, .is_toml = true, .inline_key = "url"};
+        .keys = bun_keys, .paths = bun_paths, .has_sections = true, .is_toml = true, .inline_key = "url"};
     switch (file) {
     case SIFTED_NPM:
     case SIFTED_PNPM:

@@ -44,7 +44,7 @@ static void tell(struct sync *sync, const struct synced *synced, const char *eve
     if (sync->told < MOST_TOLD)
         journal_event(sync->journal, event, "file", synced->source, "how", how);
     else if (sync->told == MOST_TOLD)
-        journal_event(sync->journal, event, "how", "there is more than is recorded here");
+        journal_event(sync->journal, event, "how", "there are too many files");
     sync->told += sync->told <= MOST_TOLD;
 }
 
@@ -273,7 +273,7 @@ int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int st
             ret_sync->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
             if (ret_sync->fd < 0 || ret_sync->timer_fd < 0) {
                 result = err_sys(err, errno, "cannot watch the files that `sync` keeps the same");
-                err_hint(err, "they are made the same at the start and at the end only");
+                err_hint(err, "they are updated only at the start and at the end");
             }
         }
         if (add_file(arena, plan, operation, ret_sync, err) < 0)

@@ -99,7 +99,7 @@ static int keep_owner(int directory_fd, const char *name, int fd, struct err *er
         (before.st_uid == now.st_uid && before.st_gid == now.st_gid))
         return 0;
     if (fchown(fd, before.st_uid, before.st_gid) < 0 && before.st_uid != now.st_uid)
-        return err_sys(err, errno, "cannot replace %s: it belongs to somebody else", name);
+        return err_sys(err, errno, "cannot replace %s: it belongs to another user", name);
     return 0;
 }
 

@@ -115,7 +115,7 @@ static const char *make_folder(struct arena *arena, int sessions_fd, int numbers
             return name;
         }
         if (errno != EEXIST) {
-            err_sys(err, errno, "cannot make a folder for the session");
+            err_sys(err, errno, "cannot make a directory for the session");
             return NULL;
         }
     }
@@ -137,7 +137,7 @@ static int note_running(const struct session *session, struct err *err)
         return 0;
     auto_fd int fd =
         openat(session->running_fd, session->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    return fd < 0 ? err_sys(err, errno, "cannot note that the session %s runs", session->name) : 0;
+    return fd < 0 ? err_sys(err, errno, "cannot mark the session %s as running", session->name) : 0;
 }
 
 /*
@@ -231,7 +231,7 @@ static const char *real_folder(struct arena *arena, int folder_fd, const char *p
     if (strcmp(found, path) == 0 || links_are_own(arena, path))
         return found;
     err_set(err, "%s lies behind a symbolic link of another user", path);
-    err_hint(err, "set XDG_STATE_HOME to a folder of your own");
+    err_hint(err, "set XDG_STATE_HOME to a directory of your own");
     return NULL;
 }
 

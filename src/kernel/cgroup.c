@@ -99,7 +99,9 @@ struct cgroup_place cgroup_find(void)
     if (own >= 0 && may_divide(own) && is_alone_in(own) &&
         read_controllers(own, "cgroup.controllers", &place))
         return place;
-    return (struct cgroup_place){0};
+    /* Without a controller a group limits nothing, but all that is in it can be stopped at once. */
+    place.must_move = false;
+    return own >= 0 && may_divide(own) ? place : (struct cgroup_place){0};
 }
 
 /* Moves the caller away, so that the controllers can be enabled for new groups. */

@@ -14,7 +14,8 @@
 /* Where a group can be made. Zeroed: nowhere. */
 struct cgroup_place {
     char path[4096];
-    bool holds_memory, holds_pids; /* the controllers can limit these */
+    bool holds_memory,
+        holds_pids; /* the controllers can limit these; without either, the group can be frozen */
     bool must_move; /* the caller has to move first: a group has processes or groups, not both */
 };
 

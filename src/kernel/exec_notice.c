@@ -48,7 +48,7 @@ int exec_notice_begin(struct err *err)
     int errnum = errno;
     err_sys(err, errnum, "cannot record processes");
     return err_hint(err, errnum == EBUSY
-                             ? "something around this sandbox listens already; leave --log-exec out"
+                             ? "another sandbox around this one already listens; leave --log-exec out"
                              : "this kernel lacks seccomp's notifications; leave --log-exec out");
 }
 

@@ -89,7 +89,7 @@ static int hear_answers(int fd, const struct batch *batch, struct err *err)
     for (unsigned heard = 0; heard < batch->count;) {
         ssize_t got = recv(fd, answer, sizeof(answer), 0);
         if (got <= 0)
-            return err_sys(err, got < 0 ? errno : EIO, "cannot hear from the kernel's routing");
+            return err_sys(err, got < 0 ? errno : EIO, "cannot read the kernel's answer about routing");
         for (size_t from = 0; from + NLMSG_LENGTH(sizeof(struct nlmsgerr)) <= (size_t)got;) {
             const struct nlmsghdr *at = (const void *)(answer + from);
             const struct nlmsgerr *answered = NLMSG_DATA(at);

@@ -54,7 +54,7 @@ static int open_restricted(int dirfd, const char *path, unsigned flags, struct m
         return fd_take(&fd);
     bool is_too_old = errno == ENOSYS;
     err_sys(err, errno, "cannot restrict a mount");
-    return is_too_old ? err_hint(err, "this takes Linux 5.13 or later") : -1;
+    return is_too_old ? err_hint(err, "use Linux 5.13 or later") : -1;
 }
 
 int mount_open_restricted(int dirfd, const char *path, bool read_only, bool allow_devices, struct err *err)
@@ -162,7 +162,7 @@ bool mount_is_pinned(int fd, bool read_only)
 int mount_detach_propagation(struct err *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return err_sys(err, errno, "cannot cut the sandbox's mounts off from the host's");
+        return err_sys(err, errno, "cannot separate the sandbox's mounts from the host's");
     return 0;
 }
 
@@ -172,7 +172,7 @@ int mount_switch_root(int new_root_fd, struct err *err)
     if (fchdir(new_root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
         return err_sys(err, errno, "cannot enter the sandbox's root");
     if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        return err_sys(err, errno, "cannot let go of the host's root");
+        return err_sys(err, errno, "cannot unmount the host's root");
     return 0;
 }
 

@@ -312,7 +312,7 @@ int process_drop_capabilities(struct err *err)
 int process_no_new_privileges(struct err *err)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return err_sys(err, errno, "cannot renounce new privileges");
+        return err_sys(err, errno, "cannot set no_new_privs");
     return 0;
 }
 

@@ -67,7 +67,9 @@ static int hand_over(const struct child *child, char letter, int fd, struct err 
         return 0;
     err_sys(err, errno, "the sandbox's namespaces cannot be handed over");
     return errno == ETOOMANYREFS
-               ? err_hint(err, "a program of yours passes more descriptors than `ulimit -Hn` allows; end it")
+               ? err_hint(
+                     err,
+                     "another program of yours uses up the descriptors that `ulimit -Hn` allows; stop it")
                : -1;
 }
 
@@ -131,7 +133,7 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
     scrub_environment();
     scrub_arguments(launch);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        return err_sys(err, errno, "cannot make process 1 opaque");
+        return err_sys(err, errno, "cannot protect process 1 from other processes");
     ret_kept->arena = root.arena;
     int listener_fd = -1, result = lockdown(launch, &listener_fd, err);
     /* The listener hears of the command's own execution first: the supervisor must have it by then. */

@@ -115,8 +115,8 @@ static int furnish_proc(struct root *root, struct err *err)
     auto_fd int tree = mount_new("proc", NULL, false, false, err);
     if (tree < 0) {
         return err_hint(
-            err, "/proc is partly hidden here, as in many containers: give the container its whole /proc "
-                 "(Docker: --security-opt systempaths=unconfined)");
+            err,
+            "parts of /proc are hidden here, as in many containers: give the container all of /proc (Docker: --security-opt systempaths=unconfined)");
     }
     if (place_attach(root, tree, "/proc", true, err) < 0)
         return -1;
@@ -217,9 +217,7 @@ static int drop_name(struct root *root, struct err *err)
 static int explain_root(struct root *root, struct err *err)
 {
     static const char text[] =
-        "#!/bin/sh\n"
-        "echo \"${0##*/}: nothing becomes root inside bawn; ask the person who started it\" >&2\n"
-        "exit 1\n";
+        "#!/bin/sh\necho \"${0##*/}: no program can become root inside bawn; ask the person who started it\" >&2\nexit 1\n";
     static const char *const programs[] = {"/usr/bin/sudo", "/usr/bin/su", "/usr/bin/doas",
                                            "/usr/bin/pkexec"};
     auto_fd int script = -1;
@@ -275,14 +273,13 @@ static int keep_path(struct root *root, struct err *err)
 {
     if (!is_shown(root, "/etc/profile"))
         return 0;
-    const char *text =
-        arena_printf(&root->arena,
-                     "# Made by bawn: the system's own file, after which PATH is as before it.\n"
-                     "_bawn_path=${PATH-}\n"
-                     "%s\n"
-                     "if [ -n \"$_bawn_path\" ]; then PATH=$_bawn_path; export PATH; fi\n"
-                     "unset _bawn_path\n",
-                     root->profile);
+    const char *text = arena_printf(&root->arena,
+                                    "# Made by bawn: the system's own file, which keeps your PATH here.\n"
+                                    "_bawn_path=${PATH-}\n"
+                                    "%s\n"
+                                    "if [ -n \"$_bawn_path\" ]; then PATH=$_bawn_path; export PATH; fi\n"
+                                    "unset _bawn_path\n",
+                                    root->profile);
     return make_file(root, "/etc/profile", text, err);
 }
 

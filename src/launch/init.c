@@ -42,7 +42,7 @@ static int check_closed(int fd, struct err *err)
 {
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
         return 0;
-    err_set(err, "the descriptor wall does not hold: a descriptor of bawn's was not closed as it must be");
+    err_set(err, "self-check failed: a descriptor of bawn is still open inside");
     return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
 }
 
@@ -73,8 +73,9 @@ static int become_command(void *self)
         report.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
         err_sys(&report.err, errno, "cannot run %s", launch->command[0]);
         if (is_missing)
-            err_hint(&report.err,
-                     "is it installed, and in a folder that the sandbox shows? `bawn why PATH` tells");
+            err_hint(
+                &report.err,
+                "check that it is installed, and in a directory that the sandbox may read (`bawn why PATH`)");
     }
     tell(init->report_fd, report);
     return report.status; /* which ends it: on a stack of its own, the sanitizers cannot follow _exit() */

@@ -129,6 +129,6 @@ int limits_set_fixed(struct err *err)
     /* With and without a control group: when memory runs out, the kernel ends the sandbox first. */
     auto_fd int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0 || write(file, "500", 3) != 3)
-        return err_sys(err, errno, "cannot offer the sandbox to the kernel when memory runs out");
+        return err_sys(err, errno, "cannot set the sandbox's oom_score_adj");
     return 0;
 }

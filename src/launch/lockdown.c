@@ -57,9 +57,9 @@ static int check_host_network(const struct operations *operations, struct err *e
     if (!ports_host_network(operations) || landlock_abi() >= LANDLOCK_ABI_WITH_SCOPES ||
         walls_have(operations->absent, WALL_FILES) || walls_have(operations->degraded, WALL_LANDLOCK))
         return 0;
-    err_set(err, "in the host's network this kernel lets the command reach the host's abstract sockets");
-    return err_hint(err, "use Linux 6.12 or later, or the network by names (--net allow); --degrade=landlock "
-                         "goes on without that wall");
+    err_set(err, "with the host's network, this kernel lets the command reach the host's abstract sockets");
+    return err_hint(err,
+                    "use Linux 6.12 or later, or --net allow; --degrade=landlock runs without that wall");
 }
 
 /* Landlock without file rules: it still keeps signals and abstract sockets inside. */
@@ -76,7 +76,7 @@ static int insist(bool refused, const char *wall, const char *act, struct err *e
 {
     if (refused)
         return 0;
-    err_sys(err, errno, "the %s wall does not hold: %s was not refused as it must be", wall, act);
+    err_sys(err, errno, "self-check of the %s wall failed: %s was not refused", wall, act);
     return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
 }
 
@@ -179,8 +179,8 @@ static int accept_wall(const struct operations *operations, enum wall wall, int 
         return 0;
     /* A repository may set the limit: it must not lead anyone to give up a wall. */
     if (err->errnum == EMFILE)
-        return err_hint(err, "`limit files` leaves too few for the walls themselves: make it 64 or more");
-    return err_hint(err, "`bawn doctor` says what helps; --degrade=%s gives the wall up", wall_name(wall));
+        return err_hint(err, "`limit files` is too small for bawn itself: make it 64 or more");
+    return err_hint(err, "`bawn doctor` shows the fix; --degrade=%s runs without this wall", wall_name(wall));
 }
 
 static int raise_landlock(const struct launch *launch, struct raised *raised, struct err *err)

@@ -29,7 +29,7 @@ struct walk {
     VEC(const char *) deep; /* directories deeper than DEEPEST: a new walk begins at each */
 };
 
-static const char remedy[] = "hide a directory by its name instead of with a pattern, or grant less";
+static const char remedy[] = "hide a directory by its name instead of a pattern, or grant less";
 
 static bool is_named(const struct operations *operations, const char *path)
 {
@@ -106,7 +106,7 @@ static int visit(struct walk *walk, int parent_fd, const char *path, const struc
     if (++walk->entries > MOST_ENTRIES)
         return refuse(walk, "has too many files", err);
     if (strlen(full) >= PATH_LONGEST)
-        return refuse(walk, "has folders that lie too deep", err);
+        return refuse(walk, "has directories that are nested too deep", err);
     if (is_match(walk, full) && !is_named(walk->root->launch->operations, full)) {
         vec_push(&walk->root->masked, full);
         return 0;

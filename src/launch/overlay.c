@@ -49,9 +49,9 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
         return err_sys(err, errno, "cannot enter the new root");
     int overlay = mount_new("overlay", options, false, false, err);
     if (overlay < 0)
-        return err_hint(err,
-                        "`bawn doctor` tells what this machine can hold; without --review the workspace is "
-                        "written directly, and `bawn undo` takes it back");
+        return err_hint(
+            err,
+            "`bawn doctor` shows what this machine supports; without --review the workspace is written directly, and `bawn undo` takes changes back");
     /* Where it cannot make a folder of its own in `work`, the kernel mounts the overlay read-only and says nothing. */
     struct statfs status;
     if (let_go(err) < 0 || fstatfs(overlay, &status) < 0) {
@@ -60,10 +60,10 @@ int overlay_cover(struct root *root, const struct shown *shown, struct err *err)
     }
     if (status.f_flags & ST_RDONLY) {
         close(overlay);
-        err_set(err, "what is written cannot be kept aside: the kernel made the overlay read-only");
+        err_set(err, "changes cannot be kept aside: the kernel made the overlay read-only");
         return err_hint(
-            err, "the file system of bawn's state folder may be out of room or of inodes (`df -i`): make "
-                 "room, or set XDG_STATE_HOME to a folder elsewhere");
+            err,
+            "the file system of bawn's state directory may be full, or out of inodes (`df -i`): make room, or set XDG_STATE_HOME to another directory");
     }
     return overlay;
 }

@@ -121,7 +121,7 @@ int own_network_enter(struct own_network *network, const struct root *root, stru
         return -1;
     if (fstat(fd, &own) < 0 || fstat(entered_fd, &entered) < 0 || own.st_ino != entered.st_ino ||
         own.st_dev != entered.st_dev) {
-        err_set(err, "the network wall does not hold: bawn is not in the network that it made");
+        err_set(err, "self-check of the network wall failed: bawn is not in the network that it made");
         return err_hint(err, "nothing was run; please report this with the output of `uname -a`");
     }
     if (open_low_ports(root->settings, err) < 0)

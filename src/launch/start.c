@@ -102,7 +102,7 @@ static int stream_is_frozen(const struct stat *stream, const struct operation *o
     if (errno == ENOENT || errno == ENOTDIR)
         return 0;
     err_sys(err, errno, "cannot look at %s, which is frozen", operation->path);
-    return err_hint(err, "redirect the standard streams from or to something that is no file");
+    return err_hint(err, "redirect the standard streams from or to a pipe or a terminal");
 }
 
 /*
@@ -186,10 +186,10 @@ static int explain_clone(int errnum, bool into_cgroup, struct err *err)
         return err_sys(err, errnum, "cannot start the sandbox in the control group that was made for it");
     if (errnum == EAGAIN || errnum == ENOMEM) {
         err_sys(err, errnum, "cannot start a process for the sandbox");
-        return err_hint(err, errnum == EAGAIN
-                                 ? "too many processes run: look at `ulimit -u` and the limits of the "
-                                   "control group (pids.max)"
-                                 : "close programs that need much memory");
+        return err_hint(
+            err, errnum == EAGAIN
+                     ? "too many processes are running: check `ulimit -u` and pids.max of the control group"
+                     : "close programs that use much memory");
     }
     err_sys(err, errnum, "this machine does not let bawn make namespaces");
     return explain_namespaces(err);
@@ -252,20 +252,24 @@ static int start_child(struct child *child, struct launched *ret_launched, struc
 
 typedef int start_function(struct child *child, struct launched *ret_launched, struct err *err);
 
-/* Starts the child in a control group of its own, where one can be made. */
+/* Starts the child in a control group of its own, where one can be made. One that limits nothing is not needed for a run. */
 static int start_in_cgroup(struct child *child, struct launched *ret_launched, struct err *err)
 {
     const struct cgroup_place *place = child->launch->cgroup_place;
+    bool holds = place->holds_memory || place->holds_pids;
     struct cgroup cgroup = CGROUP_NONE;
-    if ((place->holds_memory || place->holds_pids) && cgroup_make(place, &cgroup, err) < 0)
+    if (*place->path && cgroup_make(place, &cgroup, err) < 0 && holds)
         return -1;
     child->cgroup_fd = cgroup.fd;
     int result = start_child(child, ret_launched, err);
-    if (result < 0)
-        cgroup_remove(&cgroup);
-    else
+    if (result == 0) {
         ret_launched->cgroup = cgroup;
-    return result;
+        return 0;
+    }
+    bool was_in = cgroup.fd >= 0;
+    cgroup_remove(&cgroup);
+    child->cgroup_fd = -1;
+    return was_in && !holds ? start_child(child, ret_launched, err) : result;
 }
 
 /*
@@ -381,7 +385,8 @@ static int start_with_plan(const struct launch *launch, struct launched *ret_lau
 {
     struct id_map map = process_id_map();
     struct child child = {.launch = launch, .map = &map, .host_network = host_network, .cgroup_fd = -1};
-    start_function *start = limits_want_cgroup(launch->operations) ? start_in_cgroup : start_child;
+    bool wants_cgroup = map.keeps_groups || limits_want_cgroup(launch->operations);
+    start_function *start = wants_cgroup ? start_in_cgroup : start_child;
     return map.keeps_groups ? start(&child, ret_launched, err)
                             : start_as_root(launch, &child, &map, start, ret_launched, err);
 }
@@ -393,8 +398,9 @@ static int set_limits(const struct operations *operations, const struct launched
     if (!lacks_cgroup && limits_fill_cgroup(operations, &launched->cgroup, err) == 0)
         return 0;
     if (lacks_cgroup)
-        err_set(err, "no control group could be made to hold the limits");
-    return err_hint(err, "`bawn doctor` says what helps; --limit memory=none --limit pids=none does without");
+        err_set(err, "no control group could be made to enforce the limits");
+    return err_hint(err,
+                    "`bawn doctor` shows the fix; --limit memory=none --limit pids=none runs without limits");
 }
 
 static int start_amended(const struct launch *launch, struct launched *launched, struct err *err)

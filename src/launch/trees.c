@@ -63,9 +63,11 @@ static int open_place(const char *path, struct err *err)
     int fd = open_absolute(path, O_PATH);
     if (fd >= 0 || errno != ELOOP)
         return fd >= 0 ? fd : err_sys(err, errno, "cannot open %s to show it in the sandbox", path);
-    err_set(err, "cannot show %s in the sandbox: it lies behind a symbolic link that was not there before",
-            path);
-    return err_hint(err, "look who put it there, and try again");
+    err_set(
+        err,
+        "cannot show %s in the sandbox: its path now leads through a symbolic link that was not there before",
+        path);
+    return err_hint(err, "find out who put it there, and try again");
 }
 
 int trees_open_one(const struct launch *launch, const struct operation *operation, int userns_fd,
@@ -87,10 +89,10 @@ int trees_open_one(const struct launch *launch, const struct operation *operatio
     bool keeps_ids = operation->is_public || lies_in_kernel_tree(source);
     if (userns_fd >= 0 && !keeps_ids && mount_map_ids(fd, userns_fd, err) < 0) {
         struct err why = *err;
-        err_set(err, "root inside cannot be kept apart from root outside for %s: %s", source, why.message);
-        return err_hint(err,
-                        "run bawn as an ordinary user, or move the files to a file system that can map ids; "
-                        "--degrade=root gives the wall up");
+        err_set(err, "root inside would be root outside for %s: %s", source, why.message);
+        return err_hint(
+            err,
+            "run bawn as an ordinary user, or move the files to a file system that can map ids; --degrade=root runs without this wall");
     }
     return fd_take(&fd);
 }

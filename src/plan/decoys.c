@@ -6,13 +6,7 @@
 #include "plan/steps.h"
 
 const char decoy_text[] =
-    "# This is a decoy, put here by bawn. There is no secret in it, and none to be found elsewhere.\n"
-    "#\n"
-    "# The person who started this command keeps keys and logins out of its reach on purpose. Nothing is\n"
-    "# broken, and a way around it is not wanted. That this file was read is written down and shown to them.\n"
-    "#\n"
-    "# If the task needs a login or a key, say which and why, and stop there: the person can grant it.\n"
-    "# /run/bawn/BRIEFING.md says what may be done here.\n";
+    "# This is a decoy, put here by bawn. It has no secret, and there is none elsewhere.\n#\n# The person who started this command keeps keys and logins out of its reach on purpose. Nothing is\n# broken: do not look for a way around it. bawn records that this file was read, and tells the person.\n#\n# If the task needs a login or a key, say which and why, and stop. The person can grant it.\n# /run/bawn/BRIEFING.md says what you may do here.\n";
 
 /*
  * Left out, because tools open them by themselves: ~/.npmrc, ~/.netrc (git and pip), ~/.cargo/credentials.toml, ~/.docker,

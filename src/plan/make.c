@@ -58,7 +58,8 @@ static bool is_writable(enum access access)
 }
 
 /* The operation for a place, given the access there and in its directory. Returns false if none is needed. */
-static bool operation_for(const struct placed *placed, const struct path_verdict *here, enum access around,
+static bool operation_for(const struct policy *policy, const struct placed *placed,
+                          const struct path_verdict *here, enum access around,
                           struct operation *ret_operation)
 {
     const struct placed *decides = here->decides;
@@ -82,7 +83,9 @@ static bool operation_for(const struct placed *placed, const struct path_verdict
         break;
     case ACCESS_READ:
         operation.kind = OP_BIND_READ;
-        operation.is_workspace = decides->rule->verb == VERB_WORKSPACE;
+        operation.is_workspace =
+            decides->rule->verb == VERB_WORKSPACE ||
+            (policy_is_workspace(policy, placed->path) && !policy_in_named(policy, placed->path));
         if (missing)
             operation.kind = OP_FREEZE;
         needed = missing ? is_writable(around) : around != ACCESS_READ || operation.is_workspace;
@@ -240,12 +243,13 @@ static void add_places(struct plan *plan)
             here.decides != here.grants && here.grants && strcmp(here.grants->path, placed->path) == 0;
         if (modified) {
             struct path_verdict plain = {ACCESS_WRITE, here.grants, here.grants};
-            if (operation_for(placed, &plain, around, &operation))
+            if (operation_for(plan->policy, placed, &plain, around, &operation))
                 plan_add(plan, operation);
         }
         /* An exception from a pattern is named in the plan. */
         bool excepted = beats_pattern && here.decides && strcmp(here.decides->path, placed->path) == 0;
-        if (operation_for(placed, &here, modified ? ACCESS_WRITE : around, &operation) || excepted)
+        if (operation_for(plan->policy, placed, &here, modified ? ACCESS_WRITE : around, &operation) ||
+            excepted)
             plan_add(plan, operation);
     }
     map_free(&known_links);

@@ -30,7 +30,7 @@ static void note_hidden_below(struct plan *plan, const struct placed *grant)
     }
     if (count)
         note(plan, grant->rule,
-             arena_printf(arena, "--%s %s does not open everything below it: %s%s stay%s hidden",
+             arena_printf(arena, "--%s %s does not open everything in it: %s%s stay%s hidden",
                           verb_word(grant->rule->verb), grant->rule->written, names,
                           count > NAMED_IN_NOTE ? arena_printf(arena, " and %zu more", count - NAMED_IN_NOTE)
                                                 : "",
@@ -76,7 +76,7 @@ static void note_untrusted(struct plan *plan)
         if (waiting)
             note(plan, NULL,
                  arena_printf(policy->arena,
-                              "%s asks for more than it gets, with %zu rule%s: `bawn trust %s` shows %s",
+                              "%s is not trusted, so bawn ignores %zu rule%s in it: `bawn trust %s` shows %s",
                               workspace->own_policy->name, waiting, waiting == 1 ? "" : "s", workspace->path,
                               waiting == 1 ? "it" : "them"));
     }
@@ -100,7 +100,7 @@ static void note_given_up(struct plan *plan)
     vec_each (const struct given_up, given_up, &plan->given_up) {
         note(plan, NULL,
              given_up->if_needed
-                 ? arena_printf(arena, "%s: where this wall cannot be raised, %s", given_up->by,
+                 ? arena_printf(arena, "%s: if this machine lacks the wall, %s", given_up->by,
                                 wall_loss(given_up->wall))
                  : arena_printf(arena, "%s gives up a wall: %s", given_up->by, wall_loss(given_up->wall)));
     }
@@ -159,7 +159,7 @@ static void note_secrets(struct plan *plan)
     if (*found)
         note(plan, NULL,
              arena_printf(policy->arena,
-                          "the workspace holds secrets that the command can read: %s (--hide PATH hides one)",
+                          "the command can read secrets in the workspace: %s (--hide PATH hides one)",
                           found));
 }
 
@@ -173,8 +173,8 @@ static void note_no_agent(struct plan *plan)
             toolchains = arena_printf(policy->arena, "%s, %s", toolchains, policy->profiles_in_use.at[i]);
     }
     note(plan, NULL,
-         arena_printf(policy->arena, "no profile is made for '%s': %s%s hold%s", *policy->request.command,
-                      *toolchains ? "base" : "the base policy", toolchains, *toolchains ? "" : "s"));
+         arena_printf(policy->arena, "no profile for %s; using %s%s", *policy->request.command,
+                      *toolchains ? "base" : "the base policy", toolchains));
 }
 
 /* Arguments that bawn adds and that change what the agent does. The briefing changes nothing. */
@@ -191,7 +191,7 @@ static void note_arguments(struct plan *plan)
     }
     if (because)
         note(plan, because,
-             arena_printf(arena, "%s gets%s (%s)", path_name(plan->policy->agent), words,
+             arena_printf(arena, "bawn starts %s with%s (%s)", path_name(plan->policy->agent), words,
                           rule_origin(arena, because)));
 }
 
@@ -212,6 +212,29 @@ static void note_servers(struct plan *plan)
              arena_printf(arena, "no rule allows the MCP server%s %s", found.count > 1 ? "s" : "", names));
 }
 
+/* Where a variable sends the agent's requests. Without the rule it would try again and again, and not say why. */
+static void note_base_urls(struct plan *plan)
+{
+    static const char *const endings[] = {"_BASE_URL", "_API_BASE", "_API_URL", "_ENDPOINT", "OLLAMA_HOST"};
+    const struct policy *policy = plan->policy;
+    const struct rule *net = decide_net(policy, NULL).decides;
+    vec_each (const struct operation, operation, &plan->operations) {
+        bool is_set = operation->kind == OP_ENV_SET;
+        if ((net && net->net != NET_ALLOW) || !(is_set || operation->kind == OP_ENV_PASS))
+            continue;
+        bool is_base_url = false;
+        for (size_t i = 0; i < array_len(endings); i++)
+            is_base_url |= text_ends_with(operation->name, endings[i]);
+        const char *url =
+            is_set ? operation->value : text_variable(policy->request.environment, operation->name);
+        const char *flag = is_base_url && url ? plan_flag_for_url(plan, url) : NULL;
+        if (flag)
+            note(plan, NULL,
+                 arena_printf(policy->arena, "%s is %s, which cannot be reached from inside: add %s",
+                              operation->name, url, flag));
+    }
+}
+
 /* Without the certificate file, programs fail for no visible reason. */
 static void note_certificates(struct plan *plan)
 {
@@ -223,7 +246,7 @@ static void note_certificates(struct plan *plan)
         if (problem)
             note(plan, NULL,
                  arena_printf(policy->arena,
-                              "%s names %s, which %s and is not shown inside (--read %s shows it)",
+                              "%s names %s, which %s, so it is not readable inside (--read %s opens it)",
                               file->variable, file->path, problem, file->path));
     }
 }
@@ -240,5 +263,6 @@ void plan_add_notes(struct plan *plan)
     note_git(plan);
     note_certificates(plan);
     note_servers(plan);
+    note_base_urls(plan);
     note_secrets(plan);
 }

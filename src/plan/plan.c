@@ -29,11 +29,20 @@ void plan_add(struct plan *plan, struct operation operation)
 const char *plan_home(const struct policy *policy, const char *agent)
 {
     /* The name is for people; the hash distinguishes workspaces of the same name. */
-    const char *workspace = policy->workspaces.at[0].path;
+    const char *workspace = policy_first_named(policy);
     char hash[SHA256_HEX_SIZE];
     sha256_hex(workspace, strlen(workspace), hash);
     return arena_printf(policy->arena, "%s/bawn/homes/%s/%.40s-%.12s", policy->request.starts[START_DATA],
                         agent, path_name(workspace), hash);
+}
+
+const struct operation *plan_host_port(const struct plan *plan, uint16_t port)
+{
+    vec_each (const struct operation, operation, &plan->operations) {
+        if (operation->kind == OP_HOST_PORT && operation->port == port)
+            return operation;
+    }
+    return NULL;
 }
 
 void plan_free(struct plan *plan)

@@ -53,6 +53,9 @@ void plan_make(const struct policy *policy, const struct plan_request *request, 
 /* A memory limit that a person asked for and that nothing here enforces; or NULL. */
 const struct operation *plan_unheld_memory(const struct plan *plan);
 
+/* The operation that shows this port of the host's inside, or NULL. */
+const struct operation *plan_host_port(const struct plan *plan, uint16_t port);
+
 void plan_free(struct plan *plan);
 
 void plan_add_json(const struct plan *plan, const char *const *command, struct buf *out);

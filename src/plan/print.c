@@ -87,6 +87,12 @@ static void add_workspaces(struct json *json, const struct policy *policy)
         json_open(json, NULL, '{');
         json_str(json, "path", workspace->path);
         json_str(json, "chosen_by", workspace->chosen_by);
+        if (workspace->parts.count)
+            json_open(json, "parts", '[');
+        for (size_t j = 0; j < workspace->parts.count; j++)
+            json_str(json, NULL, workspace->parts.at[j]);
+        if (workspace->parts.count)
+            json_close(json, ']');
         json_open(json, "git_directories", '[');
         for (size_t j = 0; j < workspace->git.dirs.count; j++)
             json_str(json, NULL, workspace->git.dirs.at[j]);

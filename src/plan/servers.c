@@ -22,23 +22,7 @@ struct search {
     server_list *found;
 };
 
-static bool is_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0 || strcmp(host, "[::1]") == 0;
-}
-
-/* Is the host's loopback port shown inside? */
-static bool has_host_port(const struct plan *plan, uint16_t port)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_HOST_PORT && plan->operations.at[i].port == port)
-            return true;
-    }
-    return false;
-}
-
-/* "https://HOST[:PORT]/…": the flag that would allow it; NULL: it is allowed, or not a URL. */
-static const char *flag_for(const struct plan *plan, const char *url)
+const char *plan_flag_for_url(const struct plan *plan, const char *url)
 {
     struct arena *arena = plan->policy->arena;
     const char *problem, *hint;
@@ -54,11 +38,11 @@ static const char *flag_for(const struct plan *plan, const char *url)
         return NULL;
     const char *host =
         arena_copy(arena, authority, has_port ? (size_t)(colon - authority) : strlen(authority));
-    if (is_loopback(host))
-        return has_host_port(plan, port) ? NULL : arena_printf(arena, "--host-port %u", port);
     struct host_object object;
     if (host_parse(arena, host, &object, &problem, &hint) < 0 || object.port || object.kind == HOST_SUFFIX)
         return NULL;
+    if (host_is_loopback(&object))
+        return plan_host_port(plan, port) ? NULL : arena_printf(arena, "--host-port %u", port);
     const struct rule *rule = decide_host(plan->policy, &object, port, NULL).decides;
     if (rule && rule->verb == VERB_CONNECT)
         return NULL;
@@ -68,7 +52,7 @@ static const char *flag_for(const struct plan *plan, const char *url)
 
 static void consider(const struct search *search, const char *name, const char *url)
 {
-    const char *flag = url ? flag_for(search->plan, url) : NULL;
+    const char *flag = url ? plan_flag_for_url(search->plan, url) : NULL;
     if (flag && search->found->count < SERVERS_MOST)
         vec_push(search->found, (struct server){name, search->file, flag});
 }

@@ -33,6 +33,9 @@ struct server {
 
 typedef VEC(struct server) server_list;
 
+/* "https://HOST[:PORT]/…": the flag that would allow it; NULL: it is allowed, or not a URL. */
+const char *plan_flag_for_url(const struct plan *plan, const char *url);
+
 void plan_find_servers(const struct plan *plan, server_list *ret_found);
 
 /* notes.c: messages for the user before the run starts. */

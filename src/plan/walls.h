@@ -10,15 +10,14 @@
 
 /*    wall       name        what there is without it */
 #define DEGRADABLE_WALLS(X)                                                                                  \
-    X(WALL_LANDLOCK, "landlock", "files are held by mounts alone, with no second wall behind them")          \
-    X(WALL_SECCOMP, "seccomp", "every interface of the kernel is open to the command")                       \
-    X(WALL_ROOT, "root", "root inside is root outside, for every file that it can name")                     \
-    X(WALL_MEMORY, "memory",                                                                                 \
-      "the sandbox has no limit of memory; it is only the first to go when memory runs out")
+    X(WALL_LANDLOCK, "landlock", "only mounts protect files; the second wall (Landlock) is off")             \
+    X(WALL_SECCOMP, "seccomp", "the command may call every interface of the kernel")                         \
+    X(WALL_ROOT, "root", "root inside is root outside for every file that it can reach")                     \
+    X(WALL_MEMORY, "memory", "the sandbox has no memory limit; if memory runs out, the kernel kills it first")
 
 #define WALLS(X)                                                                                             \
     DEGRADABLE_WALLS(X)                                                                                      \
-    X(WALL_FILES, "files", "whatever you can read and write on this machine, the command can")
+    X(WALL_FILES, "files", "the command can read and write whatever you can on this machine")
 
 enum wall {
     WALLS(ID_OF) WALL_COUNT,

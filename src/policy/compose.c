@@ -26,8 +26,8 @@ static void read_file(struct policy *policy, const char *path, enum layer layer,
     if (found == 0)
         found = fs_read(policy->request.fs, place->real, POLICY_LARGEST, &text, &source->size, &err);
     if (found < 0)
-        diag_error(diags, whole, "a policy that cannot be read stops everything: mend or remove it", "%s",
-                   err.message);
+        diag_error(diags, whole, "bawn runs nothing while a policy file cannot be read: fix or remove it",
+                   "%s", err.message);
     else if (found == 0 && must_exist)
         diag_error(diags, whole, "check the name", "there is no such policy file");
     if (found <= 0)
@@ -84,8 +84,11 @@ static void read_toolchains(struct policy *policy, struct diags *diags)
 {
     struct profile_finder finder = profile_finder_for(policy, LAYER_PROFILE);
     auto_vec fs_names names = {0};
-    for (size_t i = 0; i < policy->workspaces.count; i++)
-        fs_list(policy->request.fs, policy->workspaces.at[i].path, WORKSPACE_NAMES_MOST, &names);
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        fs_list(policy->request.fs, workspace->path, WORKSPACE_NAMES_MOST, &names);
+        for (size_t i = 0; i < workspace->parts.count; i++)
+            fs_list(policy->request.fs, workspace->parts.at[i], WORKSPACE_NAMES_MOST, &names);
+    }
     auto_vec fs_names found = {0};
     profiles_detected(&finder, &names, &found);
     const char *command = command_name(policy, policy->request.command);
@@ -163,11 +166,13 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
     read_agent(policy, diags);
     for (size_t i = 0; i < policy->workspaces.count; i++) {
         read_repository(policy, i, diags);
+        read_parts(policy, i, diags);
         read_enclosing(policy, i, diags);
     }
     read_toolchains_on_path(policy, diags);
     freeze_found_git(policy);
-    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES); /* pointers in the index must stay valid */
+    /* pointers in the index must stay valid */
+    vec_reserve(&policy->rules, CERTIFICATE_VARIABLES + CERTIFICATE_SETTINGS_MOST);
     index_rules(policy);
     show_certificates(policy);
     place_rules(policy, diags);
@@ -177,8 +182,10 @@ void policy_compose(const struct policy_request *request, struct arena *arena, s
 
 void policy_free(struct policy *policy)
 {
-    for (size_t i = 0; i < policy->workspaces.count; i++)
-        git_repo_free(&policy->workspaces.at[i].git);
+    vec_each (struct workspace, workspace, &policy->workspaces) {
+        git_repo_free(&workspace->git);
+        vec_free(&workspace->parts);
+    }
     vec_free(&policy->workspaces);
     vec_free(&policy->sources);
     vec_free(&policy->rules);

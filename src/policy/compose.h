@@ -22,6 +22,7 @@ void freeze_policy_file(struct policy *policy, const struct fs_place *place);
 
 /* repository.c: reads the .bawn of a workspace, and those of the directories around it. */
 void read_repository(struct policy *policy, size_t index, struct diags *diags);
+void read_parts(struct policy *policy, size_t index, struct diags *diags);
 void read_enclosing(struct policy *policy, size_t index, struct diags *diags);
 
 /* agent.c: the command's name, behind `env`. NULL where there is none, or where it lies in a workspace. */
@@ -41,7 +42,7 @@ bool rule_is_of_home(const struct rule *rule, const char *spelled);
 void index_rules(struct policy *policy);
 
 /* certificates.c: adds rules for files that the caller's variables name. index_rules must run first: it says which pass. */
-enum { CERTIFICATE_VARIABLES = 12 };
+enum { CERTIFICATE_VARIABLES = 12, CERTIFICATE_SETTINGS_MOST = 16 };
 void show_certificates(struct policy *policy);
 
 /* verify.c: reports grants through planted symlinks or into seals, freezes outside writable trees, and the like. */

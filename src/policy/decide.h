@@ -29,14 +29,14 @@ const char *access_name(enum access value);
     X(LOSS_NONE, "")                                                                                         \
     X(LOSS_LESS_SPECIFIC, "is less specific")                                                                \
     X(LOSS_EARLIER_LAYER, "comes from a weaker layer")                                                       \
-    X(LOSS_EARLIER_LINE, "stands earlier in the same layer")                                                 \
-    X(LOSS_LOCKED, "is shut out by the administrator's lock")                                                \
-    X(LOSS_SEALED, "is shut out by a seal, which no profile and no repository opens")                        \
-    X(LOSS_HIDDEN, "is shut out by the user's own hide")                                                     \
-    X(LOSS_UNTRUSTED, "would widen, and the repository is not trusted")                                      \
-    X(LOSS_PROFILE_TREE, "does not reach into a tree that a profile grants")                                 \
-    X(LOSS_FROZEN, "is beaten by the freeze around it")                                                      \
-    X(LOSS_NOT_WRITABLE, "holds only inside a writable tree")
+    X(LOSS_EARLIER_LINE, "is earlier in the same layer")                                                     \
+    X(LOSS_LOCKED, "is overridden by the administrator's lock")                                              \
+    X(LOSS_SEALED, "is overridden by a seal, which no profile or repository opens")                          \
+    X(LOSS_HIDDEN, "is overridden by the user's own hide")                                                   \
+    X(LOSS_UNTRUSTED, "would grant access, and the repository is not trusted")                               \
+    X(LOSS_PROFILE_TREE, "does not apply in a directory that a profile grants")                              \
+    X(LOSS_FROZEN, "is overridden by the freeze around it")                                                  \
+    X(LOSS_NOT_WRITABLE, "applies only in a writable directory")
 
 enum loss { LOSSES(ID_OF) };
 

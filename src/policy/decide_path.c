@@ -138,7 +138,7 @@ static bool is_sparing(const struct candidate *pattern, const struct candidate *
 }
 
 /*
- * A profile's hiding pattern with ** does not reach into a tree that a profile grants by name. Toolchains have a hundred
+ * A profile's hiding pattern with ** does not apply in a directory that a profile grants by name. Toolchains have a hundred
  * thousand files, and the author of the profile knows their content. Other patterns are searched for.
  */
 static void spare_profile_trees(const struct policy *policy, candidate_list *candidates)

@@ -1,4 +1,7 @@
-/* Finds the workspaces: the named directories, else the git root around the current directory. */
+/*
+ * Finds the workspaces: the named directories, else the git root around the current directory. A directory that the command
+ * line names inside a repository is a part of that repository, and the workspace is the repository.
+ */
 #include <string.h>
 
 #include "base/path.h"
@@ -8,6 +11,10 @@
 
 static const struct source found_here = {
     .name = "current directory", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .all_workspaces = true};
+static const struct source found_around = {
+    .name = "whole repository", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .all_workspaces = true};
+static const struct source rest_of_repository = {
+    .name = "rest of the repository", .layer = LAYER_BASE, .asked_by = LAYER_BASE, .all_workspaces = true};
 
 /* Programs and services of the whole machine write and trust these directories, so none can be a workspace. */
 static const char *const system_directories[] = {
@@ -30,7 +37,7 @@ static const char *objection(const struct policy_request *request, const char *p
         return "it is a system directory";
     for (size_t i = 0; i < array_len(kernel_directories); i++) {
         if (path_is_beneath(path, kernel_directories[i]))
-            return "the kernel keeps its own files there";
+            return "it belongs to the kernel";
     }
     return NULL;
 }
@@ -45,6 +52,15 @@ const char *workspace_slug(struct arena *arena, const char *path)
     return slug;
 }
 
+bool policy_is_workspace(const struct policy *policy, const char *path)
+{
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        if (strcmp(policy->workspaces.at[i].path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool policy_in_workspace(const struct policy *policy, const char *path)
 {
     for (size_t i = 0; i < policy->workspaces.count; i++) {
@@ -54,12 +70,83 @@ bool policy_in_workspace(const struct policy *policy, const char *path)
     return false;
 }
 
+bool policy_in_named(const struct policy *policy, const char *path)
+{
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        if (workspace->parts.count == 0 && path_is_beneath(path, workspace->path))
+            return true;
+        for (size_t i = 0; i < workspace->parts.count; i++) {
+            if (path_is_beneath(path, workspace->parts.at[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
+const char *policy_first_named(const struct policy *policy)
+{
+    const struct workspace *first = &policy->workspaces.at[0];
+    return first->parts.count ? first->parts.at[0] : first->path;
+}
+
 const char *policy_start(const struct policy *policy)
 {
     const char *directory = policy->request.directory;
-    return policy_in_workspace(policy, directory) || policy->workspaces.count == 0
-               ? directory
-               : policy->workspaces.at[0].path;
+    return policy_in_named(policy, directory) || policy->workspaces.count == 0 ? directory
+                                                                               : policy_first_named(policy);
+}
+
+/* The nearest git root that may be a workspace. A repository in $HOME (dotfiles) does not count. */
+static const char *git_root_around(struct policy *policy, const char *directory)
+{
+    for (size_t size = strlen(directory); size; size = path_parent_size(directory, size)) {
+        const char *path = arena_copy(policy->arena, directory, size);
+        if (!objection(&policy->request, path) && git_is_root(policy->request.fs, path))
+            return path;
+    }
+    return NULL;
+}
+
+/* Where a named directory lies in a repository, that is the workspace and the directory is a part of it. */
+struct found_workspace {
+    const char *path, *part; /* part: NULL if all of it is meant */
+    const char *chosen_by;
+};
+
+/* A repository of which only parts are writable: git works in them, and the rest can be read. */
+static void open_rest(struct policy *policy, struct workspace *workspace)
+{
+    const char *dot_git = path_join(policy->arena, workspace->path, ".git");
+    if (!workspace->git.outside && fs_kind(policy->request.fs, dot_git) == FILE_DIRECTORY)
+        workspace->git.outside = dot_git;
+    add_found_rule(policy, VERB_READ, &rest_of_repository, workspace->path);
+}
+
+static void keep_workspace(struct policy *policy, const struct found_workspace *found)
+{
+    vec_each (struct workspace, known, &policy->workspaces) {
+        if (strcmp(known->path, found->path) != 0)
+            continue;
+        if (!found->part)
+            known->parts.count = 0;
+        else if (known->parts.count && !fs_has_name(&known->parts, found->part))
+            vec_push(&known->parts, found->part);
+        return;
+    }
+    struct workspace workspace = {
+        .path = found->path,
+        .slug = workspace_slug(policy->arena, found->part ? found->part : found->path),
+        .chosen_by = found->chosen_by,
+    };
+    const struct git_user user = {policy->request.home, policy->request.starts[START_CONFIG]};
+    git_find(policy->request.fs, found->path, &user, &workspace.git);
+    if (found->part) {
+        vec_push(&workspace.parts, found->part);
+        open_rest(policy, &workspace);
+    }
+    vec_push(&policy->workspaces, workspace);
+    if (workspace.git.outside)
+        add_found_rule(policy, VERB_WRITE, &found_around, workspace.git.outside);
 }
 
 static void add_workspace(struct policy *policy, struct spot spot, const char *path, const char *chosen_by,
@@ -67,7 +154,7 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
 {
     const char *remedy = policy->request.workspace_remedy;
     if (!remedy)
-        remedy = "start in a project directory, or name one with --workspace";
+        remedy = "start in a project directory, or pass --workspace DIR";
     const struct fs_place *place = NULL;
     struct err err;
     if (fs_resolve(policy->request.fs, path, &place, &err) < 0) {
@@ -84,28 +171,14 @@ static void add_workspace(struct policy *policy, struct spot spot, const char *p
         diag_error(diags, spot, remedy, "cannot make %s the workspace: %s", path, reason);
         return;
     }
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (strcmp(policy->workspaces.at[i].path, place->real) == 0)
-            return;
+    struct found_workspace found = {.path = place->real, .chosen_by = chosen_by};
+    bool may_be_part = spot.source->layer == LAYER_COMMAND_LINE && !policy->request.is_exact;
+    const char *root = may_be_part ? git_root_around(policy, place->real) : NULL;
+    if (root && strcmp(root, place->real) != 0) {
+        found.part = place->real;
+        found.path = root;
     }
-    struct workspace workspace = {
-        .path = place->real, .slug = workspace_slug(policy->arena, place->real), .chosen_by = chosen_by};
-    const struct git_user user = {policy->request.home, policy->request.starts[START_CONFIG]};
-    git_find(policy->request.fs, place->real, &user, &workspace.git);
-    vec_push(&policy->workspaces, workspace);
-    if (workspace.git.outside)
-        add_found_rule(policy, VERB_WRITE, &found_here, workspace.git.outside);
-}
-
-/* The nearest git root that may be a workspace. A repository in $HOME (dotfiles) does not count. */
-static const char *git_root_around(struct policy *policy, const char *directory)
-{
-    for (size_t size = strlen(directory); size; size = path_parent_size(directory, size)) {
-        const char *path = arena_copy(policy->arena, directory, size);
-        if (!objection(&policy->request, path) && git_is_root(policy->request.fs, path))
-            return path;
-    }
-    return NULL;
+    keep_workspace(policy, &found);
 }
 
 /* The absolute path of a `workspace` rule, or NULL. A relative path is only valid on the command line. */
@@ -138,7 +211,7 @@ static void add_named(struct policy *policy, bool of_command_line, struct diags 
             add_workspace(policy, spot, path, from_command_line ? "--workspace" : rule.source->name, diags);
         else
             diag_error(diags, spot, "write an absolute path, or one that starts with ~",
-                       "a workspace in a file cannot be relative to the workspace: '%s'", rule.written);
+                       "a workspace in a policy file needs an absolute path: '%s'", rule.written);
     }
 }
 
@@ -149,10 +222,11 @@ void find_workspaces(struct policy *policy, struct diags *diags)
     if (policy->workspaces.count == 0 && diags->errors == errors_before) {
         const char *directory = policy->request.directory;
         const char *root = git_root_around(policy, directory);
-        struct spot spot = {.source = &found_here};
+        const struct source *source = root ? &found_around : &found_here;
+        struct spot spot = {.source = source};
         add_workspace(policy, spot, root ? root : directory, root ? "git root" : "current directory", diags);
         if (policy->workspaces.count)
-            add_found_rule(policy, VERB_WORKSPACE, &found_here, policy->workspaces.at[0].path);
+            add_found_rule(policy, VERB_WORKSPACE, source, policy->workspaces.at[0].path);
     }
     add_named(policy, false, diags);
 }

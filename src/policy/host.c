@@ -50,7 +50,7 @@ static bool parse_address(const char *text, struct host_object *host, const char
     } else if (inet_pton(AF_INET6, address, host->address) != 1) {
         return false;
     } else if (is_v4(host)) {
-        *ret_problem = "an IPv4 address is written in IPv6 clothes";
+        *ret_problem = "this is an IPv4 address in IPv6 form";
         return true;
     }
     host->kind = HOST_ADDRESS;
@@ -136,7 +136,7 @@ static const char *split_option(char *text, bool *ret_may_be_unnamed)
     char *option = strchr(text, '+');
     *ret_may_be_unnamed = option != NULL;
     if (option && strcmp(option, HOST_UNNAMED) != 0)
-        return "what stands after the + is not known";
+        return "the word after + is unknown";
     if (option)
         *option = '\0';
     return NULL;
@@ -182,7 +182,7 @@ static const char *parse(struct arena *arena, const char *text, struct host_obje
     if (problem)
         return problem;
     if (parse_address(name, host, &problem))
-        return !problem && host->may_be_unnamed ? "an address has no name that TLS could leave out" : problem;
+        return !problem && host->may_be_unnamed ? "+unnamed needs a name, not an address" : problem;
 
     size_t size = strlen(name);
     if (size > 1 && name[size - 1] == '.')
@@ -216,6 +216,17 @@ int host_parse_target(struct arena *arena, const char *text, struct host_object 
     return 0;
 }
 
+bool host_is_loopback(const struct host_object *host)
+{
+    static const uint8_t loopback[16] = {[15] = 1};
+    enum { V4_AT = 12, V4_LOOPBACK = 127 };
+    if (host->kind == HOST_ADDRESS)
+        return is_v4(host) ? host->address[V4_AT] == V4_LOOPBACK
+                           : memcmp(host->address, loopback, sizeof(loopback)) == 0;
+    const char *end = host->kind == HOST_NAME ? strstr(host->name, "localhost") : NULL;
+    return end && strcmp(end, "localhost") == 0 && (end == host->name || end[-1] == '.');
+}
+
 bool host_covers(const struct host_object *pattern, const struct host_object *asked)
 {
     if (pattern->kind == HOST_ADDRESS) {
@@ -244,6 +255,22 @@ bool host_may_lead_to(const struct host_object *host, const struct host_object *
     if (address->kind != HOST_ADDRESS)
         return false;
     return host->kind != HOST_ADDRESS || (host->prefix < 128 && !is_v4(host) && is_v4(address));
+}
+
+const char *host_problem_with_grant(struct arena *arena, const struct host_object *host,
+                                    const char **ret_hint)
+{
+    static const char own[] = "localhost";
+    if (host->kind == HOST_ADDRESS || strcmp(host->name, own) != 0)
+        return NULL;
+    const char *port =
+        host->port && host->port != PORT_HTTPS ? arena_printf(arena, "%u", host->port) : "PORT";
+    *ret_hint =
+        arena_printf(arena,
+                     "to reach a service on this machine's localhost, write `host-port %s`, or start the run "
+                     "with --host-port %s",
+                     port, port);
+    return "inside, localhost is the sandbox's own";
 }
 
 size_t host_specificity(const struct host_object *pattern)

@@ -35,11 +35,18 @@ int host_parse(struct arena *arena, const char *text, struct host_object *ret_ho
 int host_parse_target(struct arena *arena, const char *text, struct host_object *ret_host,
                       const char **ret_problem, const char **ret_hint) must_check;
 
+/* Why no grant can open the host, with a hint; NULL if one can. `localhost` is the sandbox's own inside, and its name is never asked for. */
+const char *host_problem_with_grant(struct arena *arena, const struct host_object *host,
+                                    const char **ret_hint);
+
 /* A port from 1 to 65535, only digits. */
 bool port_parse(const char *text, uint16_t *ret_port);
 
 /* Does the pattern cover the host? The caller compares ports. */
 bool host_covers(const struct host_object *pattern, const struct host_object *asked);
+
+/* Is it the machine that asks: localhost, a name below it, or a loopback address? */
+bool host_is_loopback(const struct host_object *host);
 
 /*
  * May a connection to the host end at the address, even if the host does not cover it? A name can resolve to any address, and

@@ -121,12 +121,12 @@ static int parse_path(struct arena *arena, const struct word *word, struct rule 
     if (path.has_wildcard && !verb_takes_wildcards(rule->verb))
         return complain(
             diags, rule, word,
-            "a bind or a pin cannot hold a name that does not exist yet: name the directory instead; quote "
-            "the word for a plain * or ?",
+            "name the directory instead, because files that match later could not be covered; quote the word for a plain * or ?",
             "this verb takes no wildcard");
     if (rule->verb == VERB_SIFT && sifted_file(arena_printf(arena, "/%s", path.pattern)) == SIFTED_UNKNOWN)
-        return complain(diags, rule, word, "docs/HOME.md lists the files that it knows; `copy` takes any",
-                        "bawn does not know which part of this file is harmless");
+        return complain(diags, rule, word,
+                        "`sift` takes only the files that docs/HOME.md lists; `copy` takes any file",
+                        "bawn does not know which settings of this file are secret");
     rule->path = path;
     return 0;
 }
@@ -140,7 +140,8 @@ static int parse_host(struct arena *arena, const struct word *word, struct rule 
         return complain(diags, rule, word, hint, problem);
     if (rule->verb != VERB_CONNECT && rule->host.may_be_unnamed)
         return complain(diags, rule, word, "leave it off", "only `connect` takes " HOST_UNNAMED);
-    return 0;
+    problem = rule->verb == VERB_CONNECT ? host_problem_with_grant(arena, &rule->host, &hint) : NULL;
+    return problem ? complain(diags, rule, word, hint, problem) : 0;
 }
 
 /* Does every unquoted $ of a value begin a variable that can be expanded? */
@@ -240,8 +241,8 @@ static int parse_limit(struct arena *arena, const struct word *word, struct rule
     /* With less, journals and snapshots of runs would be lost. */
     if ((limit == LIMIT_JOURNALS || limit == LIMIT_SNAPSHOT) && rule->source->layer == LAYER_REPOSITORY)
         return complain(diags, rule, word, "put it into ~/.config/bawn/policy.bawn",
-                        limit == LIMIT_JOURNALS ? "a repository cannot say how much of your journals is kept"
-                                                : "a repository cannot say how much can be undone");
+                        limit == LIMIT_JOURNALS ? "a repository cannot set how much of your journals is kept"
+                                                : "a repository cannot set how much can be undone");
     rule->limit.limit = limit;
     const char *amount = plain + name_size + 1;
     if (strcmp(amount, "none") == 0) {
@@ -316,13 +317,13 @@ static int parse_name(struct arena *arena, const struct word *word, struct rule 
                         "write the last part of the path alone, such as claude, or a package: @scope/name",
                         "this is not the name of a command");
     if (rule->verb == VERB_ARTIFACTS && (*rule->text == '\0' || strchr(rule->text, '/')))
-        return complain(diags, rule, word, "write a name alone, wherever it lies, such as dist or build-*",
-                        "this is not the name of a folder");
+        return complain(diags, rule, word, "write a name without a path, such as dist or build-*",
+                        "this is not the name of a directory");
     bool is_folder = text_starts_with(rule->text, "~/") && rule->text[2];
     if (rule->verb == VERB_DETECT && (*rule->text == '\0' || (strchr(rule->text, '/') && !is_folder)))
         return complain(
             diags, rule, word,
-            "write a name in the workspace's top folder, such as Cargo.toml, or a folder of PATH, such as ~/.cargo/bin",
+            "write a name in the workspace's top directory, such as Cargo.toml, or a directory of PATH, such as ~/.cargo/bin",
             "this is not the name of a file");
     return 0;
 }

@@ -60,7 +60,7 @@ static int take_unless(const struct parser *parser, uint32_t line, word_list *wo
         if (i + 2 != words->count || !profile_name_is_valid(words->at[i + 1].text))
             return diag_error(parser->diags, spot,
                               "end the line with `unless workspace` or `unless agent/NAME`",
-                              "`unless` wants exactly one word after it");
+                              "`unless` needs exactly one word after it");
         rule->unless = words->at[i + 1].text;
         words->count = i;
         return 0;
@@ -84,9 +84,8 @@ static int take_by(const struct parser *parser, uint32_t line, word_list *words,
         return 0;
     const struct word *program = &words->at[words->count - 1];
     if (!is_program_name(program->text)) {
-        diag_error(parser->diags, spot_of_word(parser, line, program),
-                   "a program is named by letters, digits and any of - _ . +",
-                   "`by` wants the name of a program after it");
+        diag_error(parser->diags, spot_of_word(parser, line, program), "use letters, digits and - _ . +",
+                   "`by` needs the name of a program after it");
         return -1;
     }
     rule->by = program->text;
@@ -111,7 +110,7 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
     const struct word *verb = verb_at < words->count ? &words->at[verb_at] : NULL;
     if (!verb) {
         diag_error(parser->diags, spot_of_word(parser, line, &words->at[0]),
-                   "write `lock hide PATH` or the like", "`lock` wants a rule after it");
+                   "write `lock hide PATH` or the like", "`lock` needs a rule after it");
         return;
     }
     rule.verb = verb_from_word(verb->text);
@@ -129,7 +128,7 @@ static void parse_words(struct parser *parser, uint32_t line, word_list *words)
         take_by(parser, line, words, &rule) < 0)
         return;
     if (words->count == verb_at + 1) {
-        diag_error(parser->diags, spot_of_word(parser, line, verb), NULL, "`%s` wants %s after it",
+        diag_error(parser->diags, spot_of_word(parser, line, verb), NULL, "`%s` needs %s after it",
                    verb_word(rule.verb), verb_placeholder(rule.verb));
         return;
     }

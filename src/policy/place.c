@@ -147,8 +147,14 @@ static void place_relative(struct policy *policy, struct rule *rule, struct diag
         place_at(policy, rule, rule->source->start ? rule->source->start : policy->request.directory, diags);
         return;
     }
-    for (size_t i = 0; i < policy->workspaces.count; i++)
-        place_at(policy, rule, policy->workspaces.at[i].path, diags);
+    /* The rest of a repository is not writable. What is hidden in a repository is so in all of it. */
+    bool hides = rule->verb == VERB_HIDE || rule->verb == VERB_SEAL;
+    vec_each (const struct workspace, workspace, &policy->workspaces) {
+        if (hides || workspace->parts.count == 0)
+            place_at(policy, rule, workspace->path, diags);
+        for (size_t i = 0; i < workspace->parts.count; i++)
+            place_at(policy, rule, workspace->parts.at[i], diags);
+    }
 }
 
 /* Rules on git directories apply to those of every workspace, and to a repository at the top of a `write` tree. */

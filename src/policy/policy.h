@@ -35,6 +35,7 @@ struct policy_request {
     bool full_access;               /* everything that the caller may write is writable */
     uint64_t memory;                /* of this machine, in bytes, to compute shares */
     bool fresh_home;                /* the private home is removed at the end */
+    bool is_exact;                  /* a workspace is what is named, without the repository around it */
     const char *workspace_remedy;   /* the hint if there can be no workspace; NULL: the default */
     const char *const *environment; /* of the caller, NAME=VALUE, ended by NULL */
     const struct argument *arguments;
@@ -43,9 +44,14 @@ struct policy_request {
     void *trust_context;
 };
 
+/*
+ * A project. Where --workspace names directories inside a repository, the workspace is the repository, and they are its
+ * parts: the command may write the parts and the repository's git directory, and read the rest.
+ */
 struct workspace {
-    const char *path; /* without symlinks */
-    const char *slug;
+    const char *path;      /* without symlinks */
+    fs_names parts;        /* none: all of it is writable */
+    const char *slug;      /* of the first part, or of the workspace */
     const char *chosen_by; /* "--workspace", "current directory", … for messages */
     struct git_repo git;
     const struct source *own_policy; /* its .bawn, or NULL */
@@ -103,10 +109,18 @@ struct policy {
 /* False if an `unless` cancels the rule, or if an untrusted repository grants with it. */
 bool policy_rule_counts(const struct policy *policy, const struct rule *rule);
 
+bool policy_is_workspace(const struct policy *policy, const char *path);
+
 /* Does the path lie in a workspace, or is it one? */
 bool policy_in_workspace(const struct policy *policy, const char *path);
 
-/* Where the command starts: in the current directory if that lies in a workspace, else in the first workspace. */
+/* The same for what the user named: without the rest of a repository of which only parts are writable. */
+bool policy_in_named(const struct policy *policy, const char *path);
+
+/* What the user named first: a part of a workspace, or a workspace. There must be one. */
+const char *policy_first_named(const struct policy *policy);
+
+/* Where the command starts: in the current directory if that is or lies in what the user named, else in the first of these. */
 const char *policy_start(const struct policy *policy);
 
 /* Is it a grant from an untrusted repository? */

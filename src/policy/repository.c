@@ -61,6 +61,34 @@ void read_repository(struct policy *policy, size_t index, struct diags *diags)
     check_size(policy, source, diags);
 }
 
+/* Reads the policy of one directory, which only tightens. */
+static void read_tightening(struct policy *policy, const char *directory, size_t index, struct diags *diags)
+{
+    struct source *source = open_repository(policy, directory, index, diags);
+    if (!source)
+        return;
+    compose_source(policy, source, diags);
+    check_size(policy, source, diags);
+}
+
+/* Reads the policies of the parts of a workspace, and of the directories between them and its top. They only tighten. */
+void read_parts(struct policy *policy, size_t index, struct diags *diags)
+{
+    const char *top = policy->workspaces.at[index].path;
+    fs_names read = {0};
+    for (size_t i = 0; i < policy->workspaces.at[index].parts.count; i++) {
+        const char *part = policy->workspaces.at[index].parts.at[i];
+        for (size_t size = strlen(part); size > strlen(top); size = path_parent_size(part, size)) {
+            const char *directory = arena_copy(policy->arena, part, size);
+            if (fs_has_name(&read, directory))
+                break;
+            vec_push(&read, directory);
+            read_tightening(policy, directory, index, diags);
+        }
+    }
+    vec_free(&read);
+}
+
 /*
  * Reads the policies of the directories around a workspace that was found and not named. They only tighten. A repository made
  * inside another one must not escape what the outer one hides.
@@ -72,10 +100,6 @@ void read_enclosing(struct policy *policy, size_t index, struct diags *diags)
         const char *directory = arena_copy(policy->arena, path, size);
         if (path_is_beneath(home, directory))
             return;
-        struct source *source = open_repository(policy, directory, index, diags);
-        if (!source)
-            continue;
-        compose_source(policy, source, diags);
-        check_size(policy, source, diags);
+        read_tightening(policy, directory, index, diags);
     }
 }

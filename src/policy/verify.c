@@ -41,10 +41,10 @@ static int check_planted(const struct policy *policy, const struct placed *place
         const char *tree = writable_tree_around(policy, link->path);
         if (!tree)
             continue;
-        const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
+        const char *hint = arena_printf(policy->arena, "if you mean %s, name it directly", placed->path);
         return diag_error(
             diags, spot_of_rule(placed->rule), hint,
-            "'%s' leads through the symbolic link %s, which lies in %s where a sandboxed program can write",
+            "'%s' leads through the symbolic link %s, which is in %s, where a sandboxed program can write",
             placed->rule->written, link->path, tree);
     }
     return 0;
@@ -57,7 +57,7 @@ static void check_not_into_seal(const struct policy *policy, const struct placed
     if (verb != VERB_SEAL && verb != VERB_HIDE)
         return;
     const struct rule *seal = behind.decides->rule;
-    const char *hint = arena_printf(policy->arena, "if you mean %s, name it itself", placed->path);
+    const char *hint = arena_printf(policy->arena, "if you mean %s, name it directly", placed->path);
     diag_error(diags, spot_of_rule(placed->rule), hint,
                "'%s' leads through a symbolic link to %s, which is %s (%s:%u)", placed->rule->written,
                placed->path, verb == VERB_SEAL ? "sealed" : "hidden", seal->source->name, seal->line);
@@ -103,10 +103,10 @@ static void check_in_home(const struct policy *policy, const struct placed *plac
     bool in_home = path_is_beneath(placed->spelled, home) && strcmp(placed->spelled, home) != 0;
     if (rule_is_of_home(placed->rule, placed->spelled) && !in_home)
         diag_error(diags, spot_of_rule(placed->rule), "use `read` or `write` for it",
-                   "`%s` is for what lies in your home directory, and %s does not", verb_word(verb),
+                   "`%s` is for files in your home directory, and %s is not in it", verb_word(verb),
                    placed->spelled);
     if (verb == VERB_WRITE && path_is_beneath(home, placed->path))
-        diag_error(diags, spot_of_rule(placed->rule), "grant the directories that you mean",
+        diag_error(diags, spot_of_rule(placed->rule), "grant the directories that you need",
                    "'%s' would make your whole home directory writable", placed->rule->written);
 }
 
@@ -115,15 +115,14 @@ static void check_place(const struct placed *placed, struct diags *diags)
 {
     if (strcmp(placed->path, "/") == 0)
         diag_error(diags, spot_of_rule(placed->rule),
-                   "grant the directories that you mean; --full-access gives all of it",
-                   "'%s' would show the whole machine", placed->rule->written);
+                   "grant the directories that you need; --full-access opens everything",
+                   "'%s' would open the whole machine", placed->rule->written);
     else if (path_is_beneath(placed->path, "/proc"))
-        diag_error(diags, spot_of_rule(placed->rule),
-                   "leave it out: inside there is a /proc of the sandbox's own",
-                   "'%s' would show the machine's processes", placed->rule->written);
+        diag_error(diags, spot_of_rule(placed->rule), "leave it out: the sandbox has its own /proc",
+                   "'%s' would show the processes of this machine", placed->rule->written);
     else if (strcmp(placed->path, "/run") == 0)
-        diag_error(diags, spot_of_rule(placed->rule), "name the directory or the socket in it that you mean",
-                   "'%s' is the sandbox's own inside, and cannot be the machine's as a whole",
+        diag_error(diags, spot_of_rule(placed->rule), "name the directory or socket in it that you need",
+                   "the sandbox has its own '%s', so this machine's cannot be granted as a whole",
                    placed->rule->written);
 }
 
@@ -139,26 +138,27 @@ static void check_grant(const struct policy *policy, const struct placed *placed
 /* Profiles freeze paths that may not exist here; other layers name existing paths. */
 static void check_freeze(const struct policy *policy, const struct placed *placed, struct diags *diags)
 {
-    if (placed->rule->source->is_profile || policy->request.read_only)
+    bool is_in_rest = policy_in_workspace(policy, placed->path) && !policy_in_named(policy, placed->path);
+    if (placed->rule->source->is_profile || policy->request.read_only || is_in_rest)
         return;
     struct path_verdict verdict = decide_path_without(policy, placed->path, placed->rule);
     bool is_writable = verdict.access >= ACCESS_FLAGGED || verdict.access == ACCESS_FROZEN;
     if (!is_writable)
-        diag_error(diags, spot_of_rule(placed->rule), "leave it out: what is not writable needs no freezing",
-                   "%s does not lie in a writable tree", placed->spelled);
+        diag_error(diags, spot_of_rule(placed->rule), "leave it out: only writable files need freezing",
+                   "%s is not in a writable directory", placed->spelled);
 }
 
 static void check_workspaces(const struct policy *policy, struct diags *diags)
 {
     const char *remedy = policy->request.workspace_remedy;
     if (!remedy)
-        remedy = "start in a project directory; --workspace opens a place that only a seal closes";
+        remedy = "start in a project directory; --workspace opens a directory that is only sealed";
     vec_each (const struct workspace, workspace, &policy->workspaces) {
         struct path_verdict verdict = decide_path(policy, workspace->path, NULL);
         if (verdict.access != ACCESS_NONE || !verdict.decides)
             continue;
         const struct rule *rule = verdict.decides->rule;
-        diag_error(diags, spot_of_rule(rule), remedy, "cannot make %s the workspace: this rule keeps it %s",
+        diag_error(diags, spot_of_rule(rule), remedy, "cannot make %s the workspace: this rule makes it %s",
                    workspace->path, rule->verb == VERB_SEAL ? "sealed" : "hidden");
     }
 }
@@ -178,7 +178,7 @@ static void check_full_access(const struct policy *policy, struct diags *diags)
         if (!rule->locked)
             continue;
         diag_error(diags, spot_of_rule(rule), "leave --full-access out, or ask your administrator",
-                   "the administrator has locked this, and --full-access would undo it");
+                   "the administrator locked this, and --full-access would override it");
         return; /* one is enough to refuse, and there may be hundreds */
     }
 }
@@ -196,7 +196,7 @@ static void check_locks(const struct policy *policy, struct diags *diags)
         struct fate fate = rule_fate(policy, rule);
         if (fate.loss == LOSS_LOCKED && (fate.gives_less || asks_for_open_net(policy, rule)))
             diag_error(diags, spot_of_rule(rule), "leave it out, or ask your administrator",
-                       "the administrator has locked this, and so it would not hold");
+                       "the administrator locked this, so your rule would have no effect");
     }
 }
 
@@ -215,11 +215,10 @@ static void check_ports(const struct policy *policy, struct diags *diags)
     vec_each (const struct rule, rule, &policy->rules) {
         if (rule->verb == VERB_PUBLISH && policy_rule_counts(policy, rule) &&
             is_host_port(policy, rule->port.inside))
-            diag_error(diags, spot_of_rule(rule),
-                       "leave one of them out, or let the server inside listen at another port",
-                       "port %u inside is the host's own, by `host-port %u`: published, it would lead back "
-                       "to the host",
-                       rule->port.inside, rule->port.inside);
+            diag_error(
+                diags, spot_of_rule(rule), "leave one of them out, or let the server inside use another port",
+                "port %u inside already leads to the host, by `host-port %u`, so it cannot be published",
+                rule->port.inside, rule->port.inside);
     }
 }
 

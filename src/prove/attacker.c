@@ -104,7 +104,7 @@ static int explain(struct attacker *attacker, struct err *err)
     attacker_end(
         &(struct attacker){attacker->pid, attacker->to_fd, attacker->from_fd, -1, attacker->group_fd});
     if (buf_read(&said, attacker->err_fd, sizeof(err->message) / 2) < 0 && !said.size)
-        buf_add_str(&said, "it said nothing");
+        buf_add_str(&said, "no error message");
     close(attacker->err_fd);
     *attacker = ATTACKER_NONE;
     while (said.size && said.bytes[said.size - 1] == '\n')

@@ -45,7 +45,7 @@ static int parse_line(struct arena *arena, const char *line, struct attack_case 
     while (promise < PROMISE_COUNT && strcmp(promise_name(promise), fields[2]) != 0)
         promise++;
     if (rest || promise == PROMISE_COUNT)
-        return err_set(err, "bawn-prove lists a case that is not understood: %.80s", line);
+        return err_set(err, "bawn-prove lists a case that bawn cannot read: %.80s", line);
     *ret_case = (struct attack_case){
         .name = fields[0],
         .attack = fields[1],

@@ -34,7 +34,7 @@ const char *fill(const struct targets *targets, const struct sensors *sensors, c
         {"host_tmp", targets->tmp, ""},
         {"host_var_tmp", targets->var_tmp, ""},
         {"runtime", targets->runtime, "there is no XDG_RUNTIME_DIR here"},
-        {"run_socket", targets->run_socket, "you have no place in /run for a decoy"},
+        {"run_socket", targets->run_socket, "you cannot write a decoy in /run"},
         {"ipc_key", number(arena, targets->ipc_key), ""},
         {"tcp_port", number(arena, sensors->tcp_port), "there is no IPv4 on this machine"},
         {"tcp6_port", number(arena, sensors->tcp6_port), "there is no IPv6 on this machine"},
@@ -54,8 +54,8 @@ const char *fill(const struct targets *targets, const struct sensors *sensors, c
             i++;
         if (i == array_len(names) || !names[i].value) {
             if (ret_lacks)
-                *ret_lacks =
-                    i == array_len(names) ? "it needs something that is not made here" : names[i].lacks;
+                *ret_lacks = i == array_len(names) ? "it needs something that this test does not set up"
+                                                   : names[i].lacks;
             return NULL;
         }
         buf_add_str(&out, names[i].value);

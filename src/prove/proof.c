@@ -55,7 +55,7 @@ static const char *granted_path(const struct proof_context *proof, const struct 
     if (!path || (!reads && !writes))
         return NULL;
     if (writes && proof->project_is_live && is_work(proof, path))
-        return "that is the work; --review keeps it aside until you have looked";
+        return "that is the command's work; --review keeps it aside until you apply it";
     struct path_verdict verdict = decide_path(plan->policy, path, NULL);
     bool is_given = writes ? verdict.access == ACCESS_WRITE || verdict.access == ACCESS_FLAGGED
                            : verdict.access != ACCESS_NONE;
@@ -86,7 +86,7 @@ static const char *given_up(const struct plan *plan, const struct attack_case *a
                         : one->wall == WALL_LANDLOCK ? plan->request.nested && (is_of_calls || is_of_own_proc)
                                                      : false;
         if (explains)
-            return arena_printf(plan->policy->arena, "%s gives the wall up", one->by);
+            return arena_printf(plan->policy->arena, "%s turns the wall off", one->by);
     }
     return NULL;
 }

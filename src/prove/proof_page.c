@@ -55,8 +55,8 @@ static const char *network_text(const struct proof *proof)
 {
     static const char *const texts[] = {
         [NET_OFF] = "none",
-        [NET_ALLOW] = "its own, out of which only names lead that a rule allows",
-        [NET_OPEN] = "this machine's, with everything on it: its wall is given up by `net open`",
+        [NET_ALLOW] = "its own; only hosts that a rule allows can be reached",
+        [NET_OPEN] = "this machine's, without a wall, because of `net open`",
     };
     const struct rule *rule = decide_net(proof->plan->policy, NULL).decides;
     return texts[rule ? rule->net : NET_OFF];
@@ -67,9 +67,9 @@ static void add_walls(struct buf *out, const struct proof *proof, struct arena *
     const struct plan *plan = proof->plan;
     add_fact(out, "Landlock", arena_printf(arena, "version %d of its interface", landlock_abi()));
     if (!plan->given_up.count)
-        add_fact(out, "Walls", "a root of its own, namespaces, Landlock, seccomp, no capabilities");
+        add_fact(out, "Walls", "own root, namespaces, Landlock, seccomp, no capabilities");
     vec_each (const struct given_up, one, &plan->given_up) {
-        add_fact(out, "Wall given up",
+        add_fact(out, "Wall turned off",
                  arena_printf(arena, "%s, by %s: %s", wall_name(one->wall), one->by, wall_loss(one->wall)));
     }
 }
@@ -113,11 +113,7 @@ static void add_summary(struct buf *out, const struct proof *proof)
                    proof->counts[order[i]], titles[order[i]]);
     buf_add_str(
         out,
-        "</div>\n"
-        "<p>Every attack was first tried without a sandbox, on decoys that were made for it. What has no "
-        "effect there is <em>not applicable</em>, and never called held. Then it was tried inside the "
-        "sandbox that the command below makes on this machine, and judged from outside: did a canary come "
-        "out, did a file change, did a server hear, does the victim live.</p>\n");
+        "</div>\n<p>Each attack was first tried without a sandbox, on decoys made for it. If it has no effect there, it is <em>not applicable</em>, and never counted as held. Then it was tried inside the sandbox that the command below makes on this machine. It is judged from outside: did a secret leak, did a file change, was a server reached, was a process killed.</p>\n");
 }
 
 static void add_row(struct buf *out, const struct finding *finding, struct arena *arena)

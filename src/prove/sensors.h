@@ -6,13 +6,13 @@
 #include "prove/targets.h"
 
 #define SENSORS(X)                                                                                           \
-    X(SENSOR_CANARY, "a canary came out")                                                                    \
+    X(SENSOR_CANARY, "a secret leaked")                                                                      \
     X(SENSOR_FILES, "a decoy file was changed")                                                              \
     X(SENSOR_VICTIM, "a process of the host was reached")                                                    \
     X(SENSOR_LISTENERS, "a server of the host was reached")                                                  \
     X(SENSOR_TERMINAL, "something was typed into the terminal")                                              \
     X(SENSOR_OUTLIVES, "a process lived on after the run")                                                   \
-    X(SENSOR_LEFT, "something was still in the repository after the run")
+    X(SENSOR_LEFT, "something was left in the repository after the run")
 
 enum sensor { SENSORS(ID_OF) SENSOR_COUNT };
 

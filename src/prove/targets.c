@@ -128,7 +128,7 @@ static int insist_on_own_home(const char *path, struct err *err)
     if (!is_others && (!(status.st_mode & S_IWOTH) || status.st_mode & S_ISVTX))
         return 0;
     err_set(err, "decoys are made in the home directory, and %s %s", path,
-            is_others ? "is somebody else's" : "can be changed by everybody");
+            is_others ? "belongs to another user" : "can be changed by everyone");
     return err_hint(err, "set HOME to your own, as `sudo -H` does");
 }
 
@@ -137,7 +137,7 @@ int targets_begin(struct targets *targets, struct err *err)
     if (insist_on_own_home(targets->user_home, err) < 0)
         return -1;
     if (strpbrk(targets->user_home, "\t\n "))
-        return err_set(err, "a home directory with a space in its name cannot have targets: %s",
+        return err_set(err, "bawn prove does not work with a space in the name of the home directory: %s",
                        targets->user_home);
     sweep(targets);
     name_all(targets, arena_printf(targets->arena, "%s%s", mark_prefix, random_hex(targets->arena, 6)));

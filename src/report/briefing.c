@@ -45,7 +45,7 @@ static bool add_items(const struct plan *plan, struct buf *out, enum operation_k
             add_item(out, operation->path);
     }
     if (untold)
-        buf_printf(out, "- %zu more that the repository's own policy names; `bawn why PATH` tells of each\n",
+        buf_printf(out, "- %zu more that the repository's own policy names; `bawn why PATH` explains each\n",
                    untold);
     return any;
 }
@@ -63,9 +63,7 @@ static void add_full_access(struct buf *out)
 {
     buf_add_str(
         out,
-        "- every file that the person may write: these are the real ones, and nothing brings them back\n"
-        "\n"
-        "Other processes, the person's environment and parts of the kernel are kept from you all the same.\n");
+        "- every file that the person may write. These are the real files, and changes cannot be undone.\n\nOther processes, the person's environment and parts of the kernel stay out of your reach.\n");
 }
 
 /* An overlay cannot rename a directory of its lower layer, which programs do not expect. */
@@ -73,10 +71,7 @@ static void add_aside(struct buf *out)
 {
     buf_add_str(
         out,
-        "What you write in the project is kept aside, and the person decides about it when you are done.\n"
-        "Renaming a folder that was there before fails with EXDEV (\"Invalid cross-device link\"). `mv OLD\n"
-        "NEW` works all the same; in the place of `git mv OLD NEW` use `mv OLD NEW && git add -A OLD NEW`.\n"
-        "\n");
+        "What you write in the project is kept aside, and the person decides about it when you are done.\nRenaming a directory that was there before fails with EXDEV (\"Invalid cross-device link\"). `mv OLD\nNEW` works. Instead of `git mv OLD NEW`, use `mv OLD NEW && git add -A OLD NEW`.\n\n");
 }
 
 void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
@@ -85,12 +80,7 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
         out,
         "# You are inside a bawn sandbox\n"
         "\n"
-        "The person who started you has drawn a line around this project. What is missing or refused here is\n"
-        "so on purpose; it is not a fault to be worked around. If the task needs more, say what and why, and\n"
-        "stop there: the person can grant it.\n"
-        "\n"
-        "## You may write\n"
-        "\n");
+        "The person who started you limits you to this project. If something is missing or refused here, that\nis intended: do not work around it. If the task needs more, say what and why, and stop. The person can\ngrant it.\n\n## You may write\n\n");
     if (plan->policy->request.full_access) {
         add_full_access(out);
         return;
@@ -102,20 +92,13 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
     if ((is_kept_aside || plan->request.nested) && !plan->policy->request.read_only)
         add_aside(out);
     buf_add_str(
-        out, "Toolchains and system files can be read. Keys, credentials, other projects and other programs\n"
-             "are not there; in the place of some stand decoys, and opening one is reported to the person.\n"
-             "\n"
-             "## You may not change\n"
-             "\n");
+        out,
+        "You may read toolchains and system files. Keys, credentials, other projects and other programs are\nnot there. Some are replaced by decoys; opening a decoy is reported to the person.\n\n## You may not change\n\n");
     if (!add_items(plan, out, OP_FREEZE))
         buf_add_str(out, "- nothing inside what you may write is frozen\n");
     buf_add_str(
         out,
-        "\nChanges to CI files, hooks, editor settings and agent instructions are allowed, and are shown to\n"
-        "the person at the end of the run.\n"
-        "\n"
-        "## Network\n"
-        "\n");
+        "\nYou may change CI files, hooks, editor settings and agent instructions. The person sees these changes\nat the end of the run, and decides about them.\n\n## Network\n\n");
     const char *net = net_value(plan);
     if (strcmp(net, "off") == 0)
         buf_add_str(out, "There is none.\n");
@@ -124,17 +107,8 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
     else if (!add_items(plan, out, OP_CONNECT))
         buf_add_str(out, "No host can be reached.\n");
     else
-        buf_add_str(out, "\nNo other name is looked up.\n");
+        buf_add_str(out, "\nOther names do not resolve.\n");
     buf_add_str(
         out,
-        "\n"
-        "## What cannot work here\n"
-        "\n"
-        "No program becomes root, and no container can be started: `sudo`, `docker`, `podman` and `buildah`\n"
-        "fail. Build and test without them, and leave what needs a container to the person.\n"
-        "\n"
-        "## Asking for more\n"
-        "\n"
-        "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would change it.\n"
-        "Tell the person that flag. You commit; the person pushes.\n");
+        "\n## What does not work here\n\nNo program can become root, and no container can be started: `sudo`, `docker`, `podman` and `buildah`\nfail. Build and test without them, and leave what needs a container to the person.\n\n## Asking for more\n\n`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would change it.\nTell the person that flag. You commit; the person pushes.\n");
 }

@@ -12,10 +12,11 @@
 
 /* --- judging --------------------------------------------------------------------------------------------------------- */
 
+/* state, its name in JSON, in text, and its colour */
 #define STATES(X)                                                                                            \
-    X(STATE_CANNOT_HOLD, "cannot hold", COLOUR_RED)                                                          \
-    X(STATE_WEAKER, "weaker", COLOUR_YELLOW)                                                                 \
-    X(STATE_OK, "ok", COLOUR_GREEN)
+    X(STATE_CANNOT_HOLD, "cannot hold", "missing", COLOUR_RED)                                               \
+    X(STATE_WEAKER, "weaker", "weaker", COLOUR_YELLOW)                                                       \
+    X(STATE_OK, "ok", "ok", COLOUR_GREEN)
 
 enum state { STATES(ID_OF) };
 
@@ -58,7 +59,20 @@ static void fix_by_container(struct judged_wall *wall, const struct host_caps *c
     else if (strcmp(caps->container, "Podman") == 0)
         fix(wall, "podman run --security-opt seccomp=unconfined --security-opt unmask=ALL IMAGE");
     else
-        fix(wall, "# let the container make user namespaces, and give it the whole of /proc");
+        fix(wall, "# let the container make user namespaces, and show it all of /proc");
+}
+
+/* A container has no boot loader: its host must be started anew. */
+static void fix_by_kernel_argument(struct judged_wall *wall, const struct host_caps *caps,
+                                   const char *argument)
+{
+    if (*caps->container) {
+        fix(wall, arena_printf(wall->arena, "# start the kernel of the container's host with %s", argument));
+        return;
+    }
+    fix(wall, arena_printf(wall->arena, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&%s /' /etc/default/grub",
+                           argument));
+    fix(wall, "sudo update-grub && sudo reboot");
 }
 
 static void fix_by_profile(struct judged_wall *wall, const char *program)
@@ -77,7 +91,7 @@ static void fix_by_profile(struct judged_wall *wall, const char *program)
 static const char *errno_text(int errnum)
 {
     const char *text = errnum ? strerrordesc_np(errnum) : NULL;
-    return text ? text : "it was not answered";
+    return text ? text : "no answer";
 }
 
 /* The first mechanism that every sandbox needs and that fails here; NULL if all work. */
@@ -108,8 +122,8 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
          is_user = caps->uid != 0 || caps->is_namespace_root;
     finds(wall, STATE_CANNOT_HOLD, "%s fails here: %s", act, errno_text(failed->errnum));
     if (strcmp(caps->container, "bawn") == 0) {
-        finds(wall, STATE_CANNOT_HOLD, "this is a bawn sandbox already, and it lets no other be made inside");
-        fix(wall, "# run bawn outside");
+        finds(wall, STATE_CANNOT_HOLD, "this is already a bawn sandbox, which allows no other inside it");
+        fix(wall, "# run bawn outside the sandbox");
     } else if (caps->max_user_namespaces == 0) {
         finds(wall, STATE_CANNOT_HOLD, "user namespaces are turned off: user.max_user_namespaces is 0");
         fix_by_setting(wall, "user.max_user_namespaces", "15000");
@@ -118,21 +132,21 @@ static void explain_failure(const struct host_caps *caps, const struct trial *fa
               "user namespaces are for root only: kernel.unprivileged_userns_clone is 0");
         fix_by_setting(wall, "kernel.unprivileged_userns_clone", "1");
     } else if (is_user && refused && caps->apparmor_restricts_userns > 0) {
-        finds(wall, STATE_CANNOT_HOLD, "AppArmor keeps user namespaces from programs without a profile");
+        finds(wall, STATE_CANNOT_HOLD, "AppArmor denies user namespaces to programs without a profile");
         fix_by_profile(wall, caps->program);
     } else if (!is_user && failed == &caps->trials[TRIAL_ID_MAP]) {
         finds(wall, STATE_CANNOT_HOLD,
-              "root is root of a user namespace only here, which has no id left for root inside");
+              "root here is root only of a user namespace, which has no free id for root inside");
         fix(wall, "setpriv --reuid=1000 --regid=1000 --clear-groups bawn CMD  # as an ordinary user of it");
     } else if (*caps->container) {
         fix_by_container(wall, caps);
     } else if (failed->errnum == ENOSPC) {
-        finds(wall, STATE_CANNOT_HOLD, "no more namespaces may be made: the limit is reached");
+        finds(wall, STATE_CANNOT_HOLD, "the limit of namespaces is reached");
         fix_by_setting(wall, "user.max_user_namespaces", "60000");
     } else if (failed->errnum == EINVAL || failed->errnum == ENOSYS) {
         fix(wall, "# use Linux 5.13 or later, built with CONFIG_USER_NS, CONFIG_PID_NS and CONFIG_NET_NS");
     } else {
-        fix(wall, "# see what refuses it: sudo dmesg | tail, and the system's security policy");
+        fix(wall, "# find out what refuses it: sudo dmesg | tail, and the system's security policy");
     }
 }
 
@@ -142,7 +156,7 @@ static bool lacks_ground(const struct host_caps *caps, struct judged_wall *wall)
     const char *act;
     if (!first_failure(caps, &act))
         return false;
-    finds(wall, STATE_CANNOT_HOLD, "needs what the files need");
+    finds(wall, STATE_CANNOT_HOLD, "needs the same as files");
     return true;
 }
 
@@ -157,10 +171,9 @@ static void explain_landlock(const struct host_caps *caps, struct judged_wall *w
         return;
     }
     finds(wall, STATE_CANNOT_HOLD, "the kernel was started without Landlock");
-    fix(wall, arena_printf(
-                  wall->arena, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&lsm=landlock,%s /' /etc/default/grub",
-                  *caps->security_modules ? caps->security_modules : "lockdown,yama,integrity,apparmor,bpf"));
-    fix(wall, "sudo update-grub && sudo reboot");
+    const char *modules =
+        *caps->security_modules ? caps->security_modules : "lockdown,yama,integrity,apparmor,bpf";
+    fix_by_kernel_argument(wall, caps, arena_printf(wall->arena, "lsm=landlock,%s", modules));
 }
 
 static void judge_files(const struct host_caps *caps, struct judged_wall *wall)
@@ -175,11 +188,11 @@ static void judge_files(const struct host_caps *caps, struct judged_wall *wall)
         explain_landlock(caps, wall);
         return;
     }
-    finds(wall, STATE_OK, "just what is granted is there; behind that, Landlock version %d",
+    finds(wall, STATE_OK, "only granted files exist inside; Landlock version %d is a second wall",
           caps->landlock_abi);
     if (caps->landlock_abi >= 5)
         return;
-    finds(wall, STATE_WEAKER, "Landlock version %d does not judge %s%scontrol of devices", caps->landlock_abi,
+    finds(wall, STATE_WEAKER, "Landlock version %d does not control %s%sioctl on devices", caps->landlock_abi,
           caps->landlock_abi < 3 ? "truncation, " : "",
           caps->landlock_abi < 2 ? "and forbids moves between directories; nor " : "");
     fix(wall, caps->landlock_abi < 2 ? "# use Linux 6.10 or later; from 5.19 on files can be moved"
@@ -191,8 +204,7 @@ static void judge_processes(const struct host_caps *caps, struct judged_wall *wa
     if (lacks_ground(caps, wall))
         return;
     if (!caps->trials[TRIAL_PROC].works) {
-        finds(wall, STATE_CANNOT_HOLD,
-              "a /proc of its own cannot be mounted, as parts of this one are hidden: %s",
+        finds(wall, STATE_CANNOT_HOLD, "cannot mount a new /proc, because parts of this one are hidden: %s",
               errno_text(caps->trials[TRIAL_PROC].errnum));
         if (*caps->container)
             fix_by_container(wall, caps);
@@ -200,21 +212,21 @@ static void judge_processes(const struct host_caps *caps, struct judged_wall *wa
             fix(wall, "grep ' /proc/' /proc/self/mountinfo  # unmount what this shows");
         return;
     }
-    finds(wall, STATE_OK, "a process tree and a /proc of its own; signals stay inside");
+    finds(wall, STATE_OK, "own process tree and /proc; signals stay inside");
     if (caps->trials[TRIAL_LANDLOCK].works && caps->landlock_abi < LANDLOCK_ABI_WITH_SCOPES) {
-        finds(wall, STATE_WEAKER,
-              "namespaces alone keep signals and abstract sockets inside: --net open, "
-              "which shares the host's, is refused");
+        finds(
+            wall, STATE_WEAKER,
+            "only namespaces keep signals and abstract sockets inside, so --net open, which shares the host's, is refused");
         fix(wall, "# use Linux 6.12 or later");
     }
 }
 
 static void judge_interfaces(const struct host_caps *caps, struct judged_wall *wall)
 {
-    finds(wall, STATE_OK, "seccomp lets the calls through that programs need, and no others");
+    finds(wall, STATE_OK, "seccomp allows only the system calls that programs need");
     if (caps->trials[TRIAL_SECCOMP].works)
         return;
-    finds(wall, STATE_CANNOT_HOLD, "seccomp filters cannot be made: %s",
+    finds(wall, STATE_CANNOT_HOLD, "cannot make a seccomp filter: %s",
           errno_text(caps->trials[TRIAL_SECCOMP].errnum));
     fix(wall, "# use a kernel built with CONFIG_SECCOMP_FILTER");
     wall->degrade = WALL_SECCOMP;
@@ -224,42 +236,40 @@ static void judge_network(const struct host_caps *caps, struct judged_wall *wall
 {
     if (lacks_ground(caps, wall))
         return;
-    finds(wall, STATE_OK, "a network of its own, empty but for loopback");
+    finds(wall, STATE_OK, "own network, empty except for loopback");
     if (caps->trials[TRIAL_LOOPBACK].works)
         return;
-    finds(wall, STATE_CANNOT_HOLD, "the loopback of a new network cannot be brought up: %s",
+    finds(wall, STATE_CANNOT_HOLD, "cannot bring up the loopback of a new network: %s",
           errno_text(caps->trials[TRIAL_LOOPBACK].errnum));
-    fix(wall, "# see what refuses it: sudo dmesg | tail, and the system's security policy");
+    fix(wall, "# find out what refuses it: sudo dmesg | tail, and the system's security policy");
 }
 
 static void judge_control_group(const struct host_caps *caps, struct judged_wall *wall)
 {
-    finds(wall, STATE_OK, "a control group of its own can limit memory and processes");
+    finds(wall, STATE_OK, "an own control group limits memory and processes");
     if (caps->cgroup_holds)
         return;
     wall->degrade = WALL_MEMORY;
     if (*caps->container && !caps->cgroup_is_old) {
         finds(wall, STATE_WEAKER,
-              "the container has no control group to divide: memory as a whole has no limit");
+              "the container has no control group for bawn: memory in total has no limit");
         fix(wall, "# limit the container itself, such as: docker run --memory 8g --pids-limit 4096 IMAGE");
     } else if (!caps->cgroup_found || (caps->cgroup_is_old && !caps->cgroup_memory)) {
-        finds(wall, STATE_WEAKER, "control groups are those of version 1: memory as a whole has no limit");
-        fix(wall, "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&systemd.unified_cgroup_hierarchy=1 /' "
-                  "/etc/default/grub");
-        fix(wall, "sudo update-grub && sudo reboot");
+        finds(wall, STATE_WEAKER, "this machine uses control groups version 1: memory in total has no limit");
+        fix_by_kernel_argument(wall, caps, "systemd.unified_cgroup_hierarchy=1");
     } else if (!caps->cgroup_writable || (caps->cgroup_memory && caps->cgroup_pids)) {
         finds(wall, STATE_WEAKER,
               caps->cgroup_writable
-                  ? "your control group holds other processes too: memory as a whole has no limit"
-                  : "no control group is yours here: memory as a whole has no limit");
+                  ? "your control group has other processes, too: memory in total has no limit"
+                  : "you have no control group of your own: memory in total has no limit");
         fix(wall, "systemd-run --user --scope -p Delegate=yes -- bawn CMD");
     } else {
         finds(wall, STATE_WEAKER,
-              "your control group has no memory and pids: memory as a whole has no limit");
+              "your control group lacks the memory and pids controllers: memory in total has no limit");
         fix(wall, "sudo mkdir -p /etc/systemd/system/user@.service.d");
         fix(wall, "printf '[Service]\\nDelegate=cpu memory pids\\n' | "
                   "sudo tee /etc/systemd/system/user@.service.d/delegate.conf");
-        fix(wall, "sudo systemctl daemon-reload  # and log in anew");
+        fix(wall, "sudo systemctl daemon-reload  # and log in again");
     }
 }
 
@@ -268,30 +278,30 @@ static void judge_limits(const struct host_caps *caps, struct judged_wall *wall)
     judge_control_group(caps, wall);
     if (!caps->core_starts_helper)
         return;
-    finds(wall, STATE_WEAKER,
-          "%s; a crash inside starts the helper of kernel.core_pattern on the host, which a "
-          "hard limit of cores above 0 would keep it from",
-          wall->says);
+    finds(
+        wall, STATE_WEAKER,
+        "%s; a crash inside starts the helper of kernel.core_pattern on the host. A hard core limit above 0 prevents that",
+        wall->says);
     fix(wall,
-        "echo '* hard core unlimited' | sudo tee /etc/security/limits.d/60-bawn.conf  # and log in anew");
+        "echo '* hard core unlimited' | sudo tee /etc/security/limits.d/60-bawn.conf  # and log in again");
 }
 
 static void judge_root(const struct host_caps *caps, struct judged_wall *wall)
 {
     if (caps->uid != 0 || caps->is_namespace_root) {
-        finds(wall, STATE_OK, "not started by root: nothing of root's is at stake");
+        finds(wall, STATE_OK, "not started by root");
         return;
     }
     if (lacks_ground(caps, wall))
         return;
-    finds(wall, STATE_OK, "root inside is an id outside that nobody has");
+    finds(wall, STATE_OK, "root inside is an unused id outside");
     if (caps->trials[TRIAL_MAPPED_MOUNTS].works)
         return;
     finds(wall, STATE_CANNOT_HOLD, "root inside would be root outside at %s: %s cannot map ids (%s)",
           caps->unmapped_place ? caps->unmapped_place : "/",
           caps->unmapped_type ? caps->unmapped_type : "the kernel",
           errno_text(caps->trials[TRIAL_MAPPED_MOUNTS].errnum));
-    fix(wall, "sudo -u USER bawn CMD  # as an ordinary user there is nothing to map");
+    fix(wall, "sudo -u USER bawn CMD  # an ordinary user needs no mapping");
     wall->degrade = WALL_ROOT;
 }
 
@@ -317,8 +327,8 @@ static void judge_programs(const struct host_caps *caps, struct judged_wall *wal
         }
     }
     bool is_one = !caps->snaps[1];
-    finds(wall, STATE_WEAKER, "%s %s, and snaps need privileges to start that nothing has inside",
-          buf_text(&names), is_one ? "is a snap" : "are snaps");
+    finds(wall, STATE_WEAKER, "%s %s, and snaps need privileges that no program has inside", buf_text(&names),
+          is_one ? "is a snap" : "are snaps");
 }
 
 static const struct {
@@ -330,8 +340,9 @@ static const struct {
     {"programs", judge_programs},
 };
 
-static_assert(array_len(judges) <= MOST_WALLS, "there is room for every wall");
-static_assert(array_len(snap_programs) < MOST_PROGRAMS, "there is room for every program and the end");
+static_assert(array_len(judges) <= MOST_WALLS, "the limits leave room for every wall");
+static_assert(array_len(snap_programs) < MOST_PROGRAMS,
+              "the limits leave room for every program and the end of a run");
 
 /* Returns how many walls there are to report; the worst state of them in *ret_worst. */
 static size_t judge_all(const struct host_caps *caps, struct arena *arena,
@@ -362,10 +373,10 @@ void doctor_programs(const char *ret_programs[MOST_PROGRAMS])
 /* --- text and JSON --------------------------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *name;
+    const char *name, *shown;
     enum colour colour;
 } states[] = {
-#define X(id, name, colour) {name, colour},
+#define X(id, name, shown, colour) {name, shown, colour},
     STATES(X)
 #undef X
 };
@@ -375,8 +386,8 @@ static void add_text(struct buf *out, const struct style *style, const struct ho
 {
     static const char *const ends[] = {
         [STATE_OK] = "A run works here.",
-        [STATE_WEAKER] = "A run works here, with what is weaker said above.",
-        [STATE_CANNOT_HOLD] = "A run would be refused here: nothing is run without its walls.",
+        [STATE_WEAKER] = "A run works here; weaker walls are listed above.",
+        [STATE_CANNOT_HOLD] = "bawn would refuse to run here: it runs nothing without its walls.",
     };
     buf_printf(out, "Linux %s on %s, as %s", caps->release, caps->architecture,
                caps->is_namespace_root ? "root of a user namespace"
@@ -389,7 +400,7 @@ static void add_text(struct buf *out, const struct style *style, const struct ho
     buf_add_str(out, "\n\n");
     for (size_t i = 0; i < count; i++) {
         style_add_column(style, out, COLOUR_BOLD, walls[i].name, 19);
-        style_add_column(style, out, states[walls[i].state].colour, states[walls[i].state].name, 13);
+        style_add_column(style, out, states[walls[i].state].colour, states[walls[i].state].shown, 13);
         style_add(style, out, COLOUR_PLAIN, walls[i].says);
         buf_add_char(out, '\n');
         for (const char *const *line = walls[i].fixes; *line; line++) {
@@ -398,7 +409,8 @@ static void add_text(struct buf *out, const struct style *style, const struct ho
             buf_add_char(out, '\n');
         }
         if (walls[i].degrade != WALL_COUNT)
-            buf_printf(out, "    bawn --degrade=%s CMD  # goes on without it\n", wall_name(walls[i].degrade));
+            buf_printf(out, "    bawn --degrade=%s CMD  # or go on without this wall\n",
+                       wall_name(walls[i].degrade));
     }
     buf_add_char(out, '\n');
     style_add(style, out, states[worst].colour, ends[worst]);

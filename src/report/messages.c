@@ -22,9 +22,10 @@ static void add_hint(struct buf *out, const struct style *style, const char *hin
     add_sentence(out, style, buf_text(&capital));
 }
 
-void report_add_problem(struct buf *out, const struct style *style, const char *message, const char *hint)
+static void add_message(struct buf *out, const struct style *style, enum colour colour, const char *message,
+                        const char *hint)
 {
-    style_add(style, out, COLOUR_RED, "bawn:");
+    style_add(style, out, colour, "bawn:");
     buf_add_char(out, ' ');
     add_sentence(out, style, message);
     if (hint && *hint) {
@@ -32,6 +33,16 @@ void report_add_problem(struct buf *out, const struct style *style, const char *
         add_hint(out, style, hint);
     }
     buf_add_char(out, '\n');
+}
+
+void report_add_problem(struct buf *out, const struct style *style, const char *message, const char *hint)
+{
+    add_message(out, style, COLOUR_RED, message, hint);
+}
+
+void report_add_note(struct buf *out, const struct style *style, const char *message, const char *hint)
+{
+    add_message(out, style, COLOUR_BOLD, message, hint);
 }
 
 /* The line of the source, and a caret under the words that the diagnostic is about. */
@@ -111,7 +122,7 @@ void report_add_diags(struct buf *out, const struct style *style, const struct d
     for (size_t i = 0; i < diags->list.count; i++)
         add_diag(out, style, &diags->list.at[i]);
     if (diags->left_out)
-        buf_printf(out, "bawn: %zu more like these are not shown.\n", diags->left_out);
+        buf_printf(out, "bawn: %zu more of these are not shown.\n", diags->left_out);
 }
 
 const char *rule_text(struct arena *arena, const struct rule *rule)

@@ -10,6 +10,9 @@
 /* "bawn: SENTENCE. HINT.\n"; the hint may be NULL. */
 void report_add_problem(struct buf *out, const struct style *style, const char *message, const char *hint);
 
+/* The same, of something that is not a problem: not in red. */
+void report_add_note(struct buf *out, const struct style *style, const char *message, const char *hint);
+
 /* Every diagnostic: its place, its message, the line of the source and a hint. */
 void report_add_diags(struct buf *out, const struct style *style, const struct diags *diags);
 

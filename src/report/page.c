@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/attr.h"
 #include "base/fd.h"
+#include "base/style.h"
 #include "base/text.h"
 #include "journal/session.h"
 #include "report/event.h"
@@ -21,6 +23,7 @@ struct page {
     const char *home;      /* shown as ~; may be NULL */
     const char *integrity; /* a sentence: is the hash chain intact? */
     bool is_whole;
+    bool is_cut; /* the journal is larger than what is read of it */
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct journal_record) records;
     const struct changed *changed;
@@ -36,7 +39,8 @@ static const char style_sheet[] =
     "td.n,th.n{text-align:right;white-space:nowrap}td.t{white-space:nowrap;color:var(--dim)}td.e{white-space:nowrap}"
     "code,td.m,.tree{font:13px/1.5 ui-monospace,monospace}.dim{color:var(--dim)}"
     ".denied td.e{color:var(--red);font-weight:600}.risk{color:var(--amber)}.bad{color:var(--red)}"
-    ".good{color:var(--green)}.tree ul{list-style:none;margin:0;padding-left:1.2rem;border-left:1px solid "
+    ".good{color:var(--green)}.box{border:1px solid var(--amber);border-radius:.4rem;padding:.6rem 1rem;margin:1rem 0}"
+    ".box h2{margin:0}.tree ul{list-style:none;margin:0;padding-left:1.2rem;border-left:1px solid "
     "var(--line)}.tree{overflow-wrap:anywhere}";
 
 /* --- text ------------------------------------------------------------------------------------------------------------- */
@@ -59,6 +63,121 @@ static const struct journal_record *find(const struct page *page, const char *ev
             return &page->records.at[i];
     }
     return NULL;
+}
+
+/* --- what needs attention -------------------------------------------------------------------------------------------- */
+
+/* The records that a person should look at, and the command that shows more. */
+static const struct finding {
+    const char *event, *field;
+    const char *one, *many;   /* "1 decoy was opened", "2 decoys were opened" */
+    const char *verb, *flags; /* bawn VERB SESSION FLAGS */
+} findings[] = {
+    {"given up", "wall", "wall was given up", "walls were given up", "log", " --denied"},
+    {"tripwire", "path", "decoy was opened", "decoys were opened", "log", " --denied --files"},
+    {"refused", "host", "host was refused", "hosts were refused", "log", " --denied --net"},
+    {"held", "path", "file was held aside", "files were held aside", "held", ""},
+    {"restored", "path", "deleted file was put back", "deleted files were put back", "log",
+     " --denied --files"},
+    {"pin-lost", "path", "frozen path was not frozen for a time", "frozen paths were not frozen for a time",
+     "log", ""},
+    {"limit", "name", "limit was reached", "limits were reached", "log", " --denied"},
+    {"not-checked", "path", "check could not be finished", "checks could not be finished", "log", " --files"},
+};
+
+typedef VEC(const char *) text_list;
+
+/* Beyond this many different names they are "at least" so many: comparing more of them would take too long. */
+enum { MOST_NAMES = 1000, NAMES_SHOWN = 5 };
+
+static bool has_text(const text_list *texts, const char *text)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        if (strcmp(texts->at[i], text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The different names in records of one event, in their order. */
+static void collect_names(const struct page *page, const struct finding *finding, text_list *ret_names)
+{
+    for (size_t i = 0; i < page->records.count && ret_names->count < MOST_NAMES; i++) {
+        const struct journal_record *record = &page->records.at[i];
+        if (strcmp(record->event, finding->event) != 0)
+            continue;
+        const char *name = event_field(record, finding->field);
+        if (!has_text(ret_names, name))
+            vec_push(ret_names, name);
+    }
+}
+
+static void add_command(struct buf *out, const struct page *page, const char *verb, const char *flags)
+{
+    buf_printf(out, " <code>bawn %s ", verb);
+    text_add_html(out, page->session);
+    buf_printf(out, "%s</code></p>\n", flags);
+}
+
+/* "2 hosts were refused: one.test, two.test. bawn log my-app-3 --denied --net". Returns whether there was anything. */
+static bool add_finding(struct buf *out, const struct page *page, const struct finding *finding)
+{
+    auto_vec text_list names = {0};
+    collect_names(page, finding, &names);
+    if (!names.count)
+        return false;
+    struct style style = {.home = page->home};
+    buf_printf(out, "<p>%s%zu %s", names.count == MOST_NAMES ? "at least " : "", names.count,
+               names.count == 1 ? finding->one : finding->many);
+    for (size_t i = 0; i < names.count && i < NAMES_SHOWN; i++) {
+        auto_buf struct buf name = {0};
+        style_add_path(&style, &name, COLOUR_PLAIN, names.at[i]);
+        const char *first = *names.at[i] ? ": " : ""; /* some records are about no path */
+        buf_add_str(out, i ? ", " : first);
+        text_add_html_as_is(out, buf_text(&name));
+    }
+    if (names.count > NAMES_SHOWN)
+        buf_printf(out, " and %zu more", names.count - NAMES_SHOWN);
+    buf_add_char(out, '.');
+    add_command(out, page, finding->verb, finding->flags);
+    return true;
+}
+
+/* What cannot be known from this journal must not look like nothing. Returns whether there is such a thing. */
+static bool add_not_checked(struct buf *out, const struct page *page)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < page->records.count; i++)
+        lost += strtoull(event_field(&page->records.at[i], "lost"), NULL, 10);
+    if (!page->is_whole)
+        buf_add_str(out, "<p class=bad>The journal is damaged: what it no longer says is not checked.</p>\n");
+    if (page->is_cut)
+        buf_add_str(out, "<p class=bad>The journal is too large: its end is not checked.</p>\n");
+    if (lost)
+        buf_printf(out,
+                   "<p class=bad>%" PRIu64
+                   " records could not be written: what they would say is not checked.</p>\n",
+                   lost);
+    return !page->is_whole || page->is_cut || lost;
+}
+
+static void add_attention(struct buf *out, const struct page *page)
+{
+    buf_add_str(out, "<div class=box>\n<h2>Needs attention</h2>\n");
+    bool is_any = add_not_checked(out, page);
+    for (size_t i = 0; i < array_len(findings); i++)
+        is_any |= add_finding(out, page, &findings[i]);
+    if (page->changed->risky) {
+        buf_printf(out, "<p>%zu changed %s run or be obeyed on the host.", page->changed->risky,
+                   page->changed->risky == 1 ? "file would" : "files would");
+        add_command(out, page, "diff", "");
+        is_any = true;
+    }
+    if (!is_any)
+        buf_printf(out,
+                   "<p class=good>%sNo decoy was opened, no host was refused, no file was held aside.</p>\n",
+                   find(page, "end") ? "" : "Until now: ");
+    buf_add_str(out, "</div>\n");
 }
 
 /* --- parts ------------------------------------------------------------------------------------------------------------- */
@@ -85,7 +204,9 @@ static void add_head(struct buf *out, struct arena *arena, const struct page *pa
     text_add_html(out, page->session);
     buf_printf(out, "</h1>\n<p class=%s>", page->is_whole ? "good" : "bad");
     text_add_html(out, page->integrity);
-    buf_add_str(out, "</p>\n<table>\n");
+    buf_add_str(out, "</p>\n");
+    add_attention(out, page);
+    buf_add_str(out, "<table>\n");
     add_row(out, "workspace", event_field(start, "workspace"));
     add_row(out, "command",
             *event_field(plan, "arguments") ? event_field(plan, "arguments") : event_field(start, "command"));
@@ -94,7 +215,7 @@ static void add_head(struct buf *out, struct arena *arena, const struct page *pa
     add_row(out, "ended",
             end ? arena_printf(arena, "status %s after %s ms", event_field(end, "status"),
                                event_field(end, "milliseconds"))
-                : "not yet, or it was killed");
+                : "not yet, or bawn was killed");
     add_row(out, "mode", event_field(plan, "mode"));
     add_row(out, "network", event_field(plan, "net"));
     add_row(out, "walls", event_field(plan, "walls"));
@@ -171,7 +292,7 @@ static void add_hosts(struct buf *out, const struct page *page)
         out,
         hosts.count
             ? "<table><tr><th>host<th class=n>connections<th class=n>bytes sent<th class=n>bytes received<th></tr>\n"
-            : "<p class=dim>None was asked for.</p>\n");
+            : "<p class=dim>None.</p>\n");
     vec_each (const struct host, host, &hosts) {
         buf_printf(out, "<tr%s><td class=m>", host->refused ? " class=denied" : "");
         text_add_html(out, host->name);
@@ -219,7 +340,7 @@ static void add_processes(struct buf *out, const struct page *page)
         processes_take(&processes, &page->records.at[i]);
     buf_add_str(out, "<h2>Processes</h2>\n");
     if (!processes.all.count)
-        buf_add_str(out, "<p class=dim>They were not recorded: <code>bawn --log-exec</code> does.</p>\n");
+        buf_add_str(out, "<p class=dim>Not recorded. <code>bawn --log-exec</code> records them.</p>\n");
     else
         buf_add_str(out, "<div class=tree><ul>\n");
     for (size_t i = 0; i < processes.all.count; i++) {
@@ -256,7 +377,8 @@ static void read_records(struct arena *arena, int session_fd, struct page *page)
 {
     auto_fd int fd = openat(session_fd, SESSION_JOURNAL, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     auto_buf struct buf text = {0};
-    if (fd < 0 || (buf_read(&text, fd, JOURNAL_LARGEST) < 0 && !text.size))
+    page->is_cut = fd < 0 || buf_read(&text, fd, JOURNAL_LARGEST) < 0 || text.size >= JOURNAL_LARGEST;
+    if (!text.size)
         return;
     for (const char *line = buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
         struct journal_record record;
@@ -270,10 +392,9 @@ static void verify(struct arena *arena, int session_fd, struct page *page)
     struct journal_end end;
     struct err err = {0};
     page->is_whole = journal_verify(session_fd, SESSION_JOURNAL, &end, &err) == 0;
-    page->integrity =
-        page->is_whole
-            ? arena_printf(arena, "%" PRIu64 " records, each follows from the one before.", end.records)
-            : arena_printf(arena, "This journal does not hold together: %s.", err.message);
+    page->integrity = page->is_whole
+                          ? arena_printf(arena, "%" PRIu64 " records, hash chain intact.", end.records)
+                          : arena_printf(arena, "The hash chain of this journal is broken: %s.", err.message);
 }
 
 bool session_page_add(struct buf *out, struct arena *arena, int session_fd, const char *session,

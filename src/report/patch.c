@@ -27,6 +27,16 @@ static int read_content(void *context, const struct entry *entry, size_t most, s
     return store_read(patch->store, &entry->blob, most, ret_bytes, &ignored);
 }
 
+/* "CI file"; of a rule that does not say who obeys the file, where the rule is. */
+static const char *guard_reason(struct arena *arena, const struct rule *rule, bool is_frozen)
+{
+    if (rule->by)
+        return arena_printf(arena, "%s file", rule->by);
+    if (rule->source->layer == LAYER_BASE)
+        return is_frozen ? "frozen file" : "flagged file";
+    return arena_printf(arena, "%s (%s)", rule_text(arena, rule), rule_origin(arena, rule));
+}
+
 gate_reasons patch_reasons(const struct patch *patch, const struct change *change)
 {
     gate_reasons reasons = {0};
@@ -43,8 +53,7 @@ gate_reasons patch_reasons(const struct patch *patch, const struct change *chang
     struct path_verdict verdict = decide_path(policy, path, NULL);
     const struct placed *guard = verdict.access == ACCESS_FROZEN ? verdict.decides : verdict.flagged_by;
     if (guard)
-        vec_push(&reasons, arena_printf(patch->arena, "%s (%s)", rule_text(patch->arena, guard->rule),
-                                        rule_origin(patch->arena, guard->rule)));
+        vec_push(&reasons, guard_reason(patch->arena, guard->rule, verdict.access == ACCESS_FROZEN));
     return reasons;
 }
 
@@ -142,9 +151,9 @@ const char *patch_read(const struct patch *patch, const struct change *change, s
             continue;
         int result = read_content(&copy, entry, SHOWN_MOST, contents[i]);
         if (result != 1)
-            return entry->content != CONTENT_STORED ? "has a content that was not kept"
-                   : result < 0                     ? "cannot be read from the store of contents"
-                                                    : "is too large to be shown";
+            return entry->content != CONTENT_STORED ? "has content that was not kept"
+                   : result < 0                     ? "cannot be read from the snapshots"
+                                                    : "is too large to show";
         if (!lines_are_text(buf_text(contents[i]), contents[i]->size))
             return "is binary";
     }

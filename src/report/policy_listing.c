@@ -99,7 +99,7 @@ static const char *remark_on(const struct listing *listing, const struct operati
     if (operation->make)
         return "(made if missing)";
     if (operation->missing && operation->kind != OP_FLAG)
-        return "(not there yet)";
+        return "(does not exist yet)";
     if (operation->source && strcmp(operation->source, operation->path) != 0)
         return arena_printf(listing->plan->policy->arena, "(from %s)",
                             style_path(&listing->style, listing->plan->policy->arena, operation->source));
@@ -135,17 +135,17 @@ static void add_section(struct listing *listing, const char *heading, enum opera
 /* Seals and hides: inside visible trees, then those that exist elsewhere, then a count of the rest. */
 static void add_hidden(struct listing *listing, bool all)
 {
-    add_section(listing, "Hidden, though a directory around it is visible", OP_HIDE);
+    add_section(listing, "Hidden inside readable directories", OP_HIDE);
     const struct policy *policy = listing->plan->policy;
     size_t absent = 0;
-    begin(listing, all ? "Sealed" : "Sealed, and present on this machine");
+    begin(listing, all ? "Sealed" : "Sealed, and existing on this machine");
     for (size_t i = 0; i < policy->places.count; i++) {
         const struct placed *placed = policy->places.at[i];
         bool exists = placed->has_wildcard || placed->found->kind != FILE_MISSING;
         if (placed->rule->verb != VERB_SEAL)
             continue;
         if (exists || all)
-            add_line(listing, placed->path, exists ? "" : "(not there)", placed->rule);
+            add_line(listing, placed->path, exists ? "" : "(does not exist)", placed->rule);
         else
             absent++;
     }
@@ -161,18 +161,18 @@ static void add_network(struct listing *listing)
     vec_each (const struct operation, operation, &listing->plan->operations) {
         const char *object = NULL;
         if (operation->kind == OP_NET)
-            object = strcmp(operation->value, "off") == 0    ? "off: nothing can be reached"
-                     : strcmp(operation->value, "open") == 0 ? "open: everything the host can reach"
-                                                             : "only these, each by name:";
+            object = strcmp(operation->value, "off") == 0    ? "off: no host can be reached"
+                     : strcmp(operation->value, "open") == 0 ? "open: every host that this machine can reach"
+                                                             : "only these hosts:";
         else if (operation->kind == OP_CONNECT)
             object = host_with_port(arena, operation->value, operation->port);
         else if (operation->kind == OP_REFUSE)
             object = arena_printf(arena, "not %s", host_with_port(arena, operation->value, operation->port));
         else if (operation->kind == OP_PUBLISH)
-            object = arena_printf(arena, "port %u inside, seen at 127.0.0.1:%u", operation->port,
+            object = arena_printf(arena, "port %u inside, open at 127.0.0.1:%u", operation->port,
                                   operation->host_port);
         else if (operation->kind == OP_HOST_PORT)
-            object = arena_printf(arena, "port %u of this machine's loopback", operation->port);
+            object = arena_printf(arena, "port %u of this machine's localhost", operation->port);
         if (object)
             add_line(listing, object, "", operation->because);
     }
@@ -201,13 +201,13 @@ static const char *means_remark(enum limit_means means)
 {
     switch (means) {
     case HELD_BY_CGROUP:
-        return "(held by a control group)";
+        return "(enforced by a control group)";
     case HELD_BY_OOM_SCORE:
-        return "(not held here: the sandbox is the first to go when memory runs out)";
+        return "(not enforced here; if memory runs out, the kernel kills the sandbox first)";
     case HELD_BY_RLIMIT:
-        return "(held by the kernel's limits on processes)";
+        return "(enforced by limits on each process)";
     case HELD_BY_SUPERVISOR:
-        return "(held by bawn)";
+        return "(enforced by bawn)";
     case HELD_BY_NOTHING:
         break;
     }
@@ -270,16 +270,16 @@ void policy_add_listing(const struct plan *plan, const struct style *style, bool
     struct listing listing = {.plan = plan, .style = *style, .out = out};
     add_title(&listing);
     add_section(&listing, "Can write", OP_BIND_WRITE);
-    add_section(&listing, "Frozen inside that", OP_FREEZE);
-    add_section(&listing, "Flagged inside that: you decide at the end", OP_FLAG);
-    add_words(&listing, "Folders that builds make: new programs in them are not told of", OP_ARTIFACTS);
+    add_section(&listing, "Frozen inside", OP_FREEZE);
+    add_section(&listing, "Flagged inside: you decide about changes at the end", OP_FLAG);
+    add_words(&listing, "Build directories: new programs there are not reported", OP_ARTIFACTS);
     add_section(&listing, "Can read", OP_BIND_READ);
     add_section(&listing, "Copied into the private home", OP_COPY);
-    add_section(&listing, "Yours to read, what is written there is kept beside the private home", OP_SEED);
-    add_section(&listing, "Sifted into the private home: settings without their secrets", OP_SIFT);
+    add_section(&listing, "Caches: yours are readable, changes stay in the sandbox", OP_SEED);
+    add_section(&listing, "Copied into the private home without secrets (sifted)", OP_SIFT);
     add_section(&listing, "Kept the same inside and outside", OP_SYNC);
     add_section(&listing, "Sockets", OP_SOCKET);
-    add_words(&listing, "Words that the agent gets before its own arguments", OP_ARGUMENT);
+    add_words(&listing, "Arguments that bawn adds", OP_ARGUMENT);
     add_hidden(&listing, with_absent);
     add_network(&listing);
     add_environment(&listing);

@@ -5,10 +5,11 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/decide.h"
 #include "report/messages.h"
 #include "report/summary.h"
 
-enum { MOST_SHOWN = 8, LABEL_COLUMNS = 10, PATH_COLUMNS = 48, WORTH_TELLING_SECONDS = 60 };
+enum { MOST_SHOWN = 8, MOST_OFFERED = 4, LABEL_COLUMNS = 10, PATH_COLUMNS = 48, WORTH_TELLING_SECONDS = 60 };
 
 /* "1 m 12 s" */
 static const char *elapsed_text(const struct run_summary *summary)
@@ -31,26 +32,27 @@ static const char *refused_object(struct arena *arena, const struct refused_host
     return is_plain ? refused->host : host_with_port(arena, refused->host, refused->port);
 }
 
-/* `bawn allow` helps only if no rule lists the name. Refusals for other reasons say what would help. */
-static bool is_opened_by_name(const struct refused_host *refused)
+/*
+ * The command that would open a refused host; NULL if none should be offered. It helps only if no rule lists the name:
+ * refusals for other reasons say what would help. What a rule refuses by name, such as an agent's telemetry, is refused on
+ * purpose.
+ */
+static const char *allow_command(const struct policy *policy, const struct refused_host *refused)
 {
-    return *refused->host && strstr(refused->sentence, "is not on the list");
-}
-
-/* " other.test other.test:22": all that one `bawn allow` would open; nothing if it would open none. */
-static void add_refused_objects(struct buf *out, struct arena *arena, const refused_list *refused)
-{
-    for (size_t i = 0; i < refused->count; i++) {
-        if (!is_opened_by_name(&refused->at[i]))
-            continue;
-        const char *object = refused_object(arena, &refused->at[i]), *problem = NULL, *hint = NULL;
-        struct host_object host;
-        /* The sandbox chose the text: it may be an option and not a host, and a person will type it. */
-        if (host_parse(arena, object, &host, &problem, &hint) < 0)
-            continue;
-        buf_add_char(out, ' ');
-        text_add_printable(out, object, strlen(object));
-    }
+    struct arena *arena = policy->arena;
+    const char *object = refused_object(arena, refused), *problem = NULL, *hint = NULL;
+    struct host_object host;
+    if (!*refused->host || !strstr(refused->sentence, "is not on the list"))
+        return NULL;
+    /* The sandbox chose the text: it may be an option and not a host, and a person will type it. */
+    if (host_parse(arena, object, &host, &problem, &hint) < 0)
+        return NULL;
+    const struct rule *rule = decide_host(policy, &host, host.port ? host.port : PORT_HTTPS, NULL).decides;
+    if (rule && rule->verb == VERB_REFUSE)
+        return NULL;
+    auto_buf struct buf printable = {0};
+    text_add_printable(&printable, object, strlen(object));
+    return arena_printf(arena, "bawn allow --always %s", buf_text(&printable));
 }
 
 /* --- files in the private home -------------------------------------------------------------------------------------- */
@@ -133,7 +135,7 @@ static void add_files(struct lines *lines)
     bool waits = changed->mode == RECORD_REVIEW;
     begin_line(lines, COLOUR_BOLD, "files");
     buf_printf(lines->out, "%" PRIu64 " %s", changed->count - changed->in_repository,
-               waits ? "wait to be applied or discarded" : "changed");
+               waits ? "waiting for review" : "changed");
     if (changed->in_repository)
         buf_printf(lines->out, " and %zu of git's own", changed->in_repository);
     if (changed->risky) {
@@ -212,7 +214,7 @@ static void add_tripwires(struct lines *lines)
         begin_line(lines, COLOUR_RED, i ? "" : "tripwire");
         /* The sentence is printable already, and has ~ for the home. */
         buf_add_str(lines->out, opened_decoy_text(lines->arena, lines->style.home, &fired->at[i]));
-        buf_add_str(lines->out, i ? "\n" : "; it is a decoy and holds no secret\n");
+        buf_add_str(lines->out, i ? "\n" : "; it is a decoy without secrets\n");
     }
 }
 
@@ -223,7 +225,7 @@ static void add_walls(struct lines *lines)
         const struct given_up *given_up = &plan->given_up.at[i];
         begin_line(lines, COLOUR_YELLOW, i ? "" : "given up");
         buf_printf(lines->out, "%s by %s%s: %s\n", wall_name(given_up->wall), given_up->by,
-                   given_up->if_needed ? ", if this machine cannot raise it" : "", wall_loss(given_up->wall));
+                   given_up->if_needed ? ", if this machine lacks it" : "", wall_loss(given_up->wall));
     }
 }
 
@@ -257,20 +259,23 @@ static void add_commands(struct lines *lines)
         bool waits = changed->mode == RECORD_REVIEW;
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn diff %s", summary->session), NULL);
         add_next(lines, &is_first,
-                 arena_printf(lines->arena, waits ? "bawn apply %s" : "bawn undo %s", summary->session),
-                 waits ? "or bawn discard" : "takes it back");
+                 arena_printf(lines->arena, waits ? "bawn review %s" : "bawn undo %s", summary->session),
+                 waits ? "applies or discards each file" : "takes the changes back");
     }
-    auto_buf struct buf objects = {0};
-    add_refused_objects(&objects, lines->arena, summary->refused);
-    if (objects.size)
-        add_next(lines, &is_first, arena_printf(lines->arena, "bawn allow --always%s", buf_text(&objects)),
-                 "from now on");
+    size_t offered = 0;
+    for (size_t i = 0; i < summary->refused->count && offered < MOST_OFFERED; i++) {
+        const char *command = allow_command(summary->plan->policy, &summary->refused->at[i]);
+        if (!command)
+            continue;
+        add_next(lines, &is_first, command, "from now on");
+        offered++;
+    }
     if (summary->held)
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn held %s", summary->session), NULL);
     if (summary->left->list.count) {
         const char *typed = typed_path(lines->arena, summary->left->list.at[0].path);
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn home fetch %s", typed ? typed : "PATH"),
-                 "copies one here");
+                 "copies it here");
     }
     if (summary->session && (summary->refused_in_all || summary->fired->count))
         add_next(lines, &is_first, arena_printf(lines->arena, "bawn log %s --denied", summary->session),
@@ -425,9 +430,11 @@ void run_summary_add_markdown(const struct run_summary *summary, struct buf *out
         add_row(out, "tripwire", summary->fired->at[i].path);
     for (size_t i = 0; i < summary->plan->given_up.count; i++)
         add_row(out, "wall given up", wall_name(summary->plan->given_up.at[i].wall));
-    auto_buf struct buf objects = {0};
-    add_refused_objects(&objects, arena, summary->refused);
-    if (objects.size)
-        buf_printf(out, "\nTo allow what was refused: `bawn allow --always%s`\n", buf_text(&objects));
+    size_t offered = 0;
+    for (size_t i = 0; i < summary->refused->count && offered < MOST_OFFERED; i++) {
+        const char *command = allow_command(summary->plan->policy, &summary->refused->at[i]);
+        if (command)
+            buf_printf(out, "%s- `%s`\n", offered++ ? "" : "\nTo allow what was refused:\n\n", command);
+    }
     buf_add_char(out, '\n');
 }

@@ -29,18 +29,17 @@ static const char *sentence_for_none(const struct plan *plan, const char *path, 
     if (rule && rule->verb == VERB_SEAL)
         return arena_printf(
             plan->policy->arena,
-            "is not there: it is sealed, and only the administrator, your own policy or the command "
-            "line opens it%s",
-            plan_has_decoy(plan, path) ? "; a decoy stands in its place" : "");
+            "is not there: it is sealed. Only the administrator, your own policy or the command line can open it%s",
+            plan_has_decoy(plan, path) ? "; a decoy is there instead" : "");
     if (rule)
         return "is not there: it is hidden";
     vec_each (const struct operation, operation, &plan->operations) {
         if (operation->kind == OP_PRIVATE && path_is_beneath(path, operation->path))
-            return arena_printf(plan->policy->arena, "is not there: the sandbox has %s of its own",
+            return arena_printf(plan->policy->arena, "is not there: the sandbox has its own %s",
                                 operation->path);
     }
     if (path_is_beneath(path, plan->policy->request.home))
-        return "is not there: no rule grants it, and inside, the home directory is a private one";
+        return "is not there: no rule grants it, and the home directory inside is a private one";
     return "is not there: no rule grants it";
 }
 
@@ -55,20 +54,20 @@ static const char *sentence_for_path(const struct plan *plan, const char *path,
     case ACCESS_FROZEN:
         return "can be read but not changed: it is frozen inside a writable tree";
     case ACCESS_COPY:
-        return "is copied into the private home at the start: the copy can be changed, yours is never touched";
+        return "is copied into the private home at the start: the command can change the copy, never your file";
     case ACCESS_SEED:
-        return "can be read and written: what is written stays in the sandbox, yours is never touched";
+        return "can be read and written: changes stay in the sandbox and never reach your files";
     case ACCESS_SIFT:
-        return "is sifted into the private home: its settings come in, its secrets do not";
+        return "is copied into the private home without its secrets (sifted)";
     case ACCESS_SYNC:
         return "is kept the same inside and outside";
     case ACCESS_SOCKET:
         return "is a Unix socket that can be connected to";
     case ACCESS_FLAGGED:
-        return "can be written; at the end of the run you decide about what changed there";
+        return "can be written; you decide about changes at the end of the run";
     case ACCESS_WRITE:
         return plan->policy->request.full_access
-                   ? "is as it is for you: with --full-access no rule on paths holds"
+                   ? "is as it is outside: with --full-access no rule on paths applies"
                    : "can be read and written";
     }
     return "";
@@ -78,15 +77,6 @@ static bool is_locked(const struct answer *answer)
 {
     for (size_t i = 0; i < answer->candidates.count; i++) {
         if (answer->candidates.at[i].rule->locked)
-            return true;
-    }
-    return false;
-}
-
-static bool is_workspace(const struct policy *policy, const char *path)
-{
-    for (size_t i = 0; i < policy->workspaces.count; i++) {
-        if (strcmp(policy->workspaces.at[i].path, path) == 0)
             return true;
     }
     return false;
@@ -156,18 +146,35 @@ static int answer_path(const struct plan *plan, const struct style *style, const
     answer->decision = access_name(verdict.access);
     answer->decides = verdict.decides ? verdict.decides->rule : NULL;
     const char *by = verdict.access == ACCESS_FLAGGED && answer->decides ? answer->decides->by : NULL;
-    answer->sentence = arena_printf(arena, "%s%s%s%s%s", lead, sentence_for_path(plan, place->real, &verdict),
-                                    by ? ", because " : "", by ? arena_printf(arena, "%s obeys it", by) : "",
-                                    place->kind == FILE_MISSING ? " (it does not exist now)" : "");
+    const char *kind = by ? arena_printf(arena, "%s file", by) : NULL;
+    const char *missing = place->kind == FILE_MISSING ? "it does not exist now" : NULL;
+    answer->sentence =
+        arena_printf(arena, "%s%s%s%s%s%s%s", lead, sentence_for_path(plan, place->real, &verdict),
+                     kind || missing ? " (" : "", kind ? kind : "", kind && missing ? "; " : "",
+                     missing ? missing : "", kind || missing ? ")" : "");
     answer->artifacts = verdict.access == ACCESS_WRITE ? artifacts_at(plan->policy, place->real) : NULL;
     /* A name that the shell or the language would not read as plain text is shown in full and quoted. */
     bool is_plain = strcmp(shell_word(arena, place->real), place->real) == 0;
     if (plan->policy->request.full_access)
         return 0;
     suggest_for_path(answer, is_plain ? style_path(style, arena, place->real) : place->real, verdict.access,
-                     is_workspace(plan->policy, place->real));
+                     policy_is_workspace(plan->policy, place->real));
     answer->flag_object = is_plain ? answer->object : pattern_quote(arena, place->real);
     return 0;
+}
+
+/* Inside, localhost is the sandbox itself: a rule on hosts cannot lead to this machine. */
+static void answer_loopback(const struct plan *plan, uint16_t port, struct answer *answer)
+{
+    const struct operation *shown = plan_host_port(plan, port);
+    answer->decision = shown ? "connect" : "refused";
+    if (shown) {
+        answer->decides = shown->because;
+        answer->sentence = "leads to this machine's port";
+        return;
+    }
+    answer->sentence = "is the sandbox itself inside: this machine's port is not shown there";
+    suggest(answer, arena_printf(plan->policy->arena, "%u", port), "host-port", NULL);
 }
 
 static int answer_host(const struct plan *plan, const char *asked, struct answer *answer, struct err *err)
@@ -188,9 +195,13 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
         decide_net(plan->policy, &answer->candidates);
         answer->decides = net;
         answer->decision = mode == NET_OPEN ? "connect" : "refused";
-        answer->sentence = mode == NET_OPEN ? "can be reached: the host's network is open"
+        answer->sentence = mode == NET_OPEN ? "can be reached: the sandbox has the host's network"
                                             : "cannot be reached: the network is off";
         suggest(answer, "allow", "net", NULL);
+        return 0;
+    }
+    if (host_is_loopback(&host)) {
+        answer_loopback(plan, port, answer);
         return 0;
     }
     answer->decides = decide_host(plan->policy, &host, port, &answer->candidates).decides;
@@ -200,7 +211,7 @@ static int answer_host(const struct plan *plan, const char *asked, struct answer
                        : answer->decides ? "cannot be reached: a rule refuses it"
                        : host.kind == HOST_ADDRESS
                            ? "cannot be reached: no rule names it"
-                           : "cannot be reached: no rule names it, and its name is never looked up";
+                           : "cannot be reached: no rule names it, so its name does not resolve";
     const char *object = port == PORT_HTTPS && !allowed ? host_text(arena, &host) : answer->asked;
     suggest(answer, object, allowed ? "refuse" : "connect", NULL);
     return 0;
@@ -216,9 +227,9 @@ static void answer_variable(const struct plan *plan, const char *name, struct an
     bool is_default = passes && answer->decides->env.is_default;
     bool is_set = passes && answer->decides->env.value && !is_default;
     answer->decision = is_set ? "set" : passes ? "passed" : "dropped";
-    answer->sentence = is_set            ? "is set by a rule, whatever its value outside"
-                       : is_default      ? "is passed on with your value, or else with that of a rule"
-                       : passes          ? "is passed on with your value, if you have one"
+    answer->sentence = is_set       ? "is set by a rule, whatever its value outside"
+                       : is_default ? "is passed on with your value, or with that of a rule if you have none"
+                       : passes     ? "is passed on with your value, if you have one"
                        : answer->decides ? "is not passed on: a rule unsets it"
                                          : "is not passed on: no rule names it";
     suggest(answer, name, passes ? "unset" : "env", NULL);
@@ -280,7 +291,7 @@ static void add_changes(struct buf *out, const struct style *style, struct arena
     buf_add_str(out, "  ");
     style_add(style, out, COLOUR_DIM, "to change ");
     if (!answer->changes[0]) {
-        buf_add_str(out, "ask the administrator, who has locked it\n");
+        buf_add_str(out, "ask the administrator, who locked it\n");
         return;
     }
     const char *word = shell_word(arena, answer->object);
@@ -310,8 +321,7 @@ static void add_text(struct buf *out, const struct style *style, struct arena *a
             add_rule_line(out, style, arena, "beaten", candidate->rule, loss_text(candidate->loss));
     }
     if (answer->artifacts)
-        add_rule_line(out, style, arena, "besides", answer->artifacts,
-                      "so that new programs are not told of");
+        add_rule_line(out, style, arena, "besides", answer->artifacts, "new programs there are not reported");
     add_changes(out, style, arena, answer);
 }
 

@@ -9,8 +9,10 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "git/judge.h"
 #include "git/objects.h"
 #include "git/refs.h"
+#include "git/repo.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "session/ask_git.h"
@@ -20,11 +22,13 @@
 #define CAME    PLACE "/came"
 #define GIT_DIR ".git/"
 
+/* One repository: the workspace's own, or that of a submodule. */
 struct looking {
     const struct arrivals_request *request;
     struct arena *arena;
     const decision_list *decisions;
     struct store *store;
+    const char *git_dir; /* relative, with its slash: ".git/", ".git/modules/lib/" */
     struct git_refs before, after;
     /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) packs;
@@ -35,11 +39,14 @@ bool arrivals_concern(const char *path)
     return text_starts_with(path, GIT_DIR);
 }
 
-static const struct entry *file_of(const struct decision *decision)
+/* A file of this repository that would come; NULL: it is none. */
+static const struct entry *file_of(const struct looking *looking, const struct decision *decision)
 {
     const struct entry *after = decision->judged.change.after;
+    const char *path = decision->judged.change.path;
     bool is_file = decision->course == COURSE_GO && after && S_ISREG(after->mode) &&
-                   after->content == CONTENT_STORED && arrivals_concern(decision->judged.change.path);
+                   after->content == CONTENT_STORED && text_starts_with(path, looking->git_dir) &&
+                   git_repository_size(path) == strlen(looking->git_dir);
     return is_file ? after : NULL;
 }
 
@@ -50,11 +57,10 @@ static void read_packed(struct looking *looking, const char *text)
     for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
         struct git_ref ref = {.is_packed = true};
         end = strchrnul(line, '\n');
-        const char *space = memchr(line, ' ', (size_t)(end - line));
-        if (*line == '#' || *line == '^' || !space ||
-            !git_position_parse(arena_copy(looking->arena, line, (size_t)(space - line)), &ref.at))
+        if (*line == '^' || !git_packed_line_parse(bytes_of(line, (size_t)(end - line)), &ref.at))
             continue; /* repo_check.c holds a file with a line that is junk */
-        ref.name = arena_copy(looking->arena, space + 1, (size_t)(end - space) - 1);
+        const char *name = line + strlen(ref.at.digits) + 1;
+        ref.name = arena_copy(looking->arena, name, (size_t)(end - name));
         vec_push(&looking->after.list, ref);
     }
 }
@@ -63,10 +69,12 @@ static int read_refs(struct looking *looking, struct err *err)
 {
     for (size_t i = 0; i < looking->decisions->count; i++) {
         const struct decision *decision = &looking->decisions->at[i];
-        const struct entry *file = file_of(decision);
-        const char *name = decision->judged.change.path + strlen(GIT_DIR);
-        bool is_packed = file && strcmp(name, "packed-refs") == 0;
-        if (!file || !(is_packed || strcmp(name, "HEAD") == 0 || text_starts_with(name, "refs/")))
+        const struct entry *file = file_of(looking, decision);
+        if (!file)
+            continue;
+        const char *name = decision->judged.change.path + strlen(looking->git_dir);
+        bool is_packed = strcmp(name, "packed-refs") == 0;
+        if (!is_packed && strcmp(name, "HEAD") != 0 && !text_starts_with(name, "refs/"))
             continue;
         auto_buf struct buf text = {0};
         struct git_ref ref = {.name = name};
@@ -91,7 +99,7 @@ static int write_object(struct looking *looking, int came_fd, const char *path, 
     auto_fd int fd =
         parent < 0 ? -1 : openat(parent, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return err_sys(err, errno, "cannot make room for the objects that came");
+        return err_sys(err, errno, "cannot make room for the new objects");
     return store_write_out(looking->store, &file->blob, fd, err);
 }
 
@@ -99,11 +107,12 @@ static int write_object(struct looking *looking, int came_fd, const char *path, 
 static int write_objects(struct looking *looking, int came_fd, struct err *err)
 {
     for (size_t i = 0; i < looking->decisions->count; i++) {
-        const struct entry *file = file_of(&looking->decisions->at[i]);
-        const char *path = looking->decisions->at[i].judged.change.path + strlen(GIT_DIR);
-        bool is_object =
-            file && text_starts_with(path, "objects/") && git_is_object_path(path + strlen("objects/"));
-        if (!is_object && !(file && strcmp(path, "shallow") == 0))
+        const struct entry *file = file_of(looking, &looking->decisions->at[i]);
+        if (!file)
+            continue;
+        const char *path = looking->decisions->at[i].judged.change.path + strlen(looking->git_dir);
+        bool is_object = text_starts_with(path, "objects/") && git_is_object_path(path + strlen("objects/"));
+        if (!is_object && strcmp(path, "shallow") != 0)
             continue;
         if (write_object(looking, came_fd, path, file, err) < 0)
             return -1;
@@ -115,12 +124,22 @@ static int write_objects(struct looking *looking, int came_fd, struct err *err)
 
 /* --- the look ----------------------------------------------------------------------------------------------------- */
 
+/* The repository's own directory; a submodule that is new has none yet. */
+static const char *own_directory(const struct looking *looking)
+{
+    const char *workspace = looking->request->transition->workspace;
+    return arena_printf(looking->arena, "%s/%.*s", workspace, (int)strlen(looking->git_dir) - 1,
+                        looking->git_dir);
+}
+
 static int ask(struct looking *looking, struct new_commits *ret_found, struct err *err)
 {
     struct arena *arena = looking->arena;
+    const char *own = own_directory(looking);
+    bool is_there = access(own, F_OK) == 0;
     const char *came = arena_printf(arena, "%s/" CAME, looking->request->folder);
     struct launch launch = {.home = arena_printf(arena, "%s/" PLACE "/home", looking->request->folder)};
-    struct git_asker asker = {looking->request->caller, &launch, came};
+    struct git_asker asker = {looking->request->caller, &launch, came, is_there ? own : NULL};
     const char *const folders[] = {PLACE "/home", CAME "/objects"};
     if (remove_tree(looking->request->folder_fd, PLACE, err) < 0)
         return -1;
@@ -134,35 +153,72 @@ static int ask(struct looking *looking, struct new_commits *ret_found, struct er
         return err_sys(err, errno, "cannot open %s", came);
     if (write_objects(looking, came_fd, err) < 0)
         return -1;
-    struct new_commits_question question = {.arena = arena,
-                                            .ask = ask_git,
-                                            .context = &asker,
-                                            .work_tree = looking->request->transition->workspace,
-                                            .before = &looking->before,
-                                            .after = &looking->after,
-                                            .packs = looking->packs.at,
-                                            .pack_count = looking->packs.count};
+    struct new_commits_question question = {
+        .arena = arena,
+        .ask = ask_git,
+        .context = &asker,
+        .work_tree = looking->request->transition->workspace,
+        .git_dir = is_there && strcmp(looking->git_dir, GIT_DIR) != 0 ? own : NULL,
+        .before = &looking->before,
+        .after = &looking->after,
+        .packs = looking->packs.at,
+        .pack_count = looking->packs.count};
     new_commits_find(&question, ret_found);
     return 0;
+}
+
+/* Adds what was found in one repository. A submodule lies as a rule where its name says, and its files with it. */
+static void add_found(const struct looking *looking, struct new_commits *found, struct new_commits *all)
+{
+    const char *module =
+        git_module_name(".git", arena_copy(looking->arena, looking->git_dir, strlen(looking->git_dir) - 1));
+    for (size_t i = 0; i < found->broken.count; i++)
+        vec_push(&all->broken, found->broken.at[i]);
+    for (size_t i = 0; i < found->damaged.count; i++)
+        vec_push(&all->damaged, found->damaged.at[i]);
+    vec_each (struct new_commit, commit, &found->commits) {
+        for (size_t i = 0; module && i < commit->files.count; i++)
+            commit->files.at[i] = path_join(looking->arena, module, commit->files.at[i]);
+        vec_push(&all->commits, *commit);
+    }
+    found->commits.count = 0; /* their lists of files have gone over */
+    all->unchecked = all->unchecked ? all->unchecked : found->unchecked;
 }
 
 static int look(struct looking *looking, struct arrivals *ret_arrivals, struct err *err)
 {
     const struct timespec always = {.tv_sec = INT64_MAX};
-    const char *git_dir = arena_printf(looking->arena, "%s/.git", looking->request->transition->workspace);
     if (read_refs(looking, err) < 0)
         return -1;
     if (!looking->after.list.count)
         return 0;
-    git_refs_read(git_dir, always, looking->arena, &looking->before);
+    git_refs_read(own_directory(looking), always, looking->arena, &looking->before);
     if (!new_commits_has_new(&looking->before, &looking->after))
         return 0;
     ret_arrivals->are_asked_for = true;
-    int result = ask(looking, &ret_arrivals->found, err);
+    struct new_commits found = {0};
+    int result = ask(looking, &found, err);
+    add_found(looking, &found, &ret_arrivals->found);
+    new_commits_free(&found);
     struct err ignored;
     if (remove_tree(looking->request->folder_fd, PLACE, result < 0 ? &ignored : err) < 0)
         result = -1;
     return result;
+}
+
+typedef VEC(const char *) git_dirs;
+
+/* The repositories of which a ref would come. */
+static void find_repositories(struct arena *arena, const decision_list *decisions, git_dirs *ret_repositories)
+{
+    vec_each (const struct decision, decision, decisions) {
+        const char *path = decision->judged.change.path;
+        if (decision->course != COURSE_GO || !arrivals_concern(path) || !git_is_position(path))
+            continue;
+        const char *git_dir = arena_copy(arena, path, git_repository_size(path));
+        if (!text_is_among(git_dir, ret_repositories->at, ret_repositories->count))
+            vec_push(ret_repositories, git_dir);
+    }
 }
 
 int arrivals_find(const struct arrivals_request *request, struct arena *arena, const decision_list *decisions,
@@ -170,13 +226,20 @@ int arrivals_find(const struct arrivals_request *request, struct arena *arena, c
 {
     *ret_arrivals = (struct arrivals){0};
     auto_store struct store store = STORE_NONE;
-    struct looking looking = {.request = request, .arena = arena, .decisions = decisions, .store = &store};
+    auto_vec git_dirs repositories = {0};
+    find_repositories(arena, decisions, &repositories);
     int result = store_open(request->transition->directory, &store, err);
-    if (result == 0)
+    for (size_t i = 0; result == 0 && i < repositories.count; i++) {
+        struct looking looking = {.request = request,
+                                  .arena = arena,
+                                  .decisions = decisions,
+                                  .store = &store,
+                                  .git_dir = repositories.at[i]};
         result = look(&looking, ret_arrivals, err);
-    git_refs_free(&looking.before);
-    git_refs_free(&looking.after);
-    vec_free(&looking.packs);
+        git_refs_free(&looking.before);
+        git_refs_free(&looking.after);
+        vec_free(&looking.packs);
+    }
     return result;
 }
 

@@ -9,7 +9,7 @@
 #include "workspace/transition.h"
 
 struct arrivals {
-    bool are_asked_for; /* a ref of the workspace's own repository moves */
+    bool are_asked_for; /* a ref of the workspace's own repository moves, or of a submodule's */
     struct new_commits found;
 };
 

@@ -15,7 +15,8 @@ enum { OUTPUT_LARGEST = 64 * 1024 * 1024, SECONDS = 20 };
 /* Runs the command without a session: nothing is recorded and nothing is printed. */
 static int run_alone(const struct git_asker *asker, const struct git_errand *errand)
 {
-    const struct run_request request = {.rules = errand->rules,
+    const struct run_request request = {.is_exact = true,
+                                        .rules = errand->rules,
                                         .rule_count = errand->rule_count,
                                         .command = errand->command,
                                         .read_only = errand->is_read_only};
@@ -89,8 +90,7 @@ static const char *const plain_environment[] = {"PATH=/usr/local/bin:/usr/bin:/b
                                                 NULL};
 
 /* The plain one, and what makes objects that have arrived count beside the repository's own. */
-static void make_environment(const struct git_asker *asker, const char *work_tree, struct arena *arena,
-                             const char **ret_environment)
+static void make_environment(const struct git_asker *asker, struct arena *arena, const char **ret_environment)
 {
     size_t count = 0;
     for (; plain_environment[count]; count++)
@@ -99,8 +99,9 @@ static void make_environment(const struct git_asker *asker, const char *work_tre
         return;
     const char *shallow = arena_printf(arena, "%s/shallow", asker->arrived);
     ret_environment[count++] = arena_printf(arena, "GIT_OBJECT_DIRECTORY=%s/objects", asker->arrived);
-    ret_environment[count++] =
-        arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s/.git/objects", work_tree);
+    if (asker->git_dir)
+        ret_environment[count++] =
+            arena_printf(arena, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s/objects", asker->git_dir);
     if (access(shallow, F_OK) == 0)
         ret_environment[count++] = arena_printf(arena, "GIT_SHALLOW_FILE=%s", shallow);
 }
@@ -126,7 +127,7 @@ int ask_git(void *asker, const char *work_tree, const char *const *command, cons
         {VERB_WORKSPACE, work_tree}, {VERB_NET, "off"}, {VERB_READ, of->arrived}};
     const char *environment[array_len(plain_environment) + 3] = {0};
     struct arena arena = {0};
-    make_environment(of, work_tree, &arena, environment);
+    make_environment(of, &arena, environment);
     struct git_errand errand = {.work_tree = work_tree,
                                 .home = of->launch->home,
                                 .command = command,

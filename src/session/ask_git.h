@@ -10,6 +10,7 @@ struct git_asker {
     const struct launch *launch; /* of the run: its arguments are overwritten in git's sandbox as well */
     const char *
         arrived; /* a folder with objects/ (and perhaps `shallow`) that count as the repository's; NULL: none */
+    const char *git_dir; /* the repository that they arrive in; NULL: it is new */
 };
 
 /* One call of git in a sandbox, without a session and without watches. */

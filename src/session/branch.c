@@ -182,8 +182,7 @@ static int fill(const struct caller *caller, struct launch *launch, struct arena
     if (result == 0)
         return 0;
     err_set(err, "git could not fill the worktree %s", branch->tree);
-    return err_hint(
-        err, "a repository whose objects lie elsewhere (alternates, partial clones) cannot be used so");
+    return err_hint(err, "--branch does not work with alternates or partial clones");
 }
 
 /* Moves the index into git's folder for the worktree, byte by byte. */
@@ -254,7 +253,7 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
                 struct arena *arena, struct branch *ret_branch)
 {
     if (!git_branch_is_sound(request->branch))
-        return refuse(caller, arena_printf(arena, "'%s' is no name for a branch", request->branch), NULL);
+        return refuse(caller, arena_printf(arena, "'%s' is not a valid branch name", request->branch), NULL);
     int status = locate(caller, request, arena, ret_branch);
     if (status)
         return status;
@@ -264,13 +263,13 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
     if (git_fd < 0)
         return refuse(caller,
                       arena_printf(arena, "%s is not the main checkout of a repository", branch->workspace),
-                      "--branch makes a worktree beside that: start there, or use --review");
+                      "start in the main checkout, or use --review");
     if (is_checked_out(branch, git_fd, arena))
         return refuse(caller, arena_printf(arena, "the branch %s is checked out already", branch->name),
-                      "take another name: bawn makes the branch");
+                      "use another name; bawn makes the branch");
     ret_branch->is_new = !git_branch_position(git_fd, branch->name, &ret_branch->at);
     if (branch->is_new && !git_head_position(git_fd, &ret_branch->at))
-        return refuse(caller, "the repository has no commit that a branch could begin at",
+        return refuse(caller, "the repository has no commit to start a branch from",
                       "commit something first, or use --review");
     char head[GIT_NAME_MOST + 1];
     struct stat status_of_link;
@@ -280,11 +279,11 @@ int branch_open(const struct caller *caller, const struct run_request *request, 
         (!is_made || is_another_worktree(branch->tree, link_to(arena, branch->workspace, branch->admin))))
         return refuse(
             caller,
-            arena_printf(arena, "%s holds another worktree, or one that git has forgotten", branch->tree),
-            "move it away, or take another name for the branch");
+            arena_printf(arena, "%s contains another worktree, or one that git has forgotten", branch->tree),
+            "move it away, or use another branch name");
     if (is_made && strcmp(head, branch->name) != 0)
         return refuse(caller, arena_printf(arena, "the worktree %s is on the branch %s", branch->tree, head),
-                      "take another name");
+                      "use another name");
     struct err err = {0};
     if (!is_made && make(caller, launch, arena, branch, top_fd, &err) < 0) {
         caller_say_err(caller, &err);
@@ -314,7 +313,7 @@ int branch_remove(struct arena *arena, const char *state, const struct record *r
     if (top_fd < 0)
         return err_sys(err, errno, "cannot find the repository of the branch %s", record->of);
     if (is_another_worktree(tree, link_to(arena, record->workspace, admin)))
-        return err_set(err, "%s holds another worktree", tree);
+        return err_set(err, "%s contains another worktree", tree);
     auto_fd int parent_fd = open_absolute(path_parent(arena, tree), O_RDONLY | O_DIRECTORY);
     struct removal removal = {parent_fd, path_name(tree)};
     if (parent_fd < 0 || process_as_owner(remove_inside, &removal, err) < 0)

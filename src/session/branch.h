@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "git/branch.h"
+#include "git/refs.h"
 #include "launch/launch.h"
 #include "session/capture.h"
 

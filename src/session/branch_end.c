@@ -100,7 +100,7 @@ static const char *look_at_commits(const struct transition *transition, struct a
     struct err err = {0};
     *ret_arrivals = (struct arrivals){0};
     if (!asker)
-        return "git cannot be asked whether they are whole";
+        return "git could not check them";
     struct arrivals_request request = {asker->caller, transition, captured->session.folder,
                                        captured->session.folder_fd};
     if (arrivals_find(&request, arena, decisions, ret_arrivals, &err) < 0)

@@ -19,6 +19,11 @@ void caller_say(const struct caller *caller, const char *message, const char *hi
     caller->speaker->say(caller->speaker, message, hint);
 }
 
+void caller_note(const struct caller *caller, const char *message, const char *hint)
+{
+    caller->speaker->note(caller->speaker, message, hint);
+}
+
 void caller_say_err(const struct caller *caller, const struct err *err)
 {
     caller_say(caller, err->message, *err->hint ? err->hint : NULL);

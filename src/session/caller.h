@@ -30,7 +30,8 @@ struct speaker {
     bool can_answer;     /* the person can be asked */
     bool is_quiet;       /* problems alone are wanted: --quiet, --json */
     bool has_colours;
-    void (*say)(const struct speaker *speaker, const char *message, const char *hint); /* hint may be NULL */
+    void (*say)(const struct speaker *speaker, const char *message, const char *hint);  /* hint may be NULL */
+    void (*note)(const struct speaker *speaker, const char *message, const char *hint); /* nothing is wrong */
     void (*show)(const struct speaker *speaker, const struct buf *text); /* prints the text unchanged */
     /* Returns false without an answer: at the end of input and on Ctrl-C. */
     bool (*ask)(const struct speaker *speaker, const char *question, char *ret_answer, int size);
@@ -60,6 +61,7 @@ enum exit_status {
 const char *caller_variable(const struct caller *caller, const char *name);
 
 void caller_say(const struct caller *caller, const char *message, const char *hint);
+void caller_note(const struct caller *caller, const char *message, const char *hint); /* nothing is wrong */
 void caller_say_err(const struct caller *caller, const struct err *err);
 
 /* Looks at the real machine. Only the walls asked about are tested, so a run that gives none up pays nothing. */

@@ -73,10 +73,10 @@ static void say_left_out(const struct capture *capture, const struct tree *tree)
     if (count)
         caller_say(
             capture->caller,
-            arena_printf(capture->loaded->policy.arena,
-                         "`bawn undo` will not bring back the content of %zu file%s, which cannot be read "
-                         "or are too large for `limit snapshot`: %s%s",
-                         count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
+            arena_printf(
+                capture->loaded->policy.arena,
+                "`bawn undo` cannot restore the content of %zu file%s, which cannot be read or exceed `limit snapshot`: %s%s",
+                count, count == 1 ? "" : "s", example, count == 1 ? "" : " …"),
             NULL);
 }
 
@@ -94,7 +94,7 @@ static void begin_live(const struct capture *capture, struct captured_tree *tree
                                 "`bawn undo` will not work for this run, because there is no "
                                 "snapshot of %s: %s",
                                 tree->record.workspace, err.message),
-                   *err.hint ? err.hint : "`--review` keeps every change aside instead");
+                   *err.hint ? err.hint : "use --review to keep every change aside instead");
         return;
     }
     tree->is_on = true;
@@ -117,20 +117,22 @@ static void say_layers(const struct caller *caller, struct arena *arena, const s
                        const struct layers *layers)
 {
     if (layers->folder != tree->session.folder)
-        caller_say(caller,
-                   arena_printf(arena,
-                                "what is written waits in %s until the command ends, because the file system "
-                                "of %s takes no overlay%s",
-                                layers->folder, tree->session.folder,
-                                layers->is_memory ? "; it is memory, and lost if the machine goes down" : ""),
-                   NULL);
+        caller_say(
+            caller,
+            arena_printf(
+                arena,
+                "changes are kept in %s until the command ends, because the file system of %s does not support overlays%s",
+                layers->folder, tree->session.folder,
+                layers->is_memory ? "; they are in memory, and lost if the machine stops" : ""),
+            NULL);
     if (layers->foreign)
-        caller_say(caller,
-                   arena_printf(arena,
-                                "%s belongs to another user or group, so that nothing can change it under an "
-                                "overlay (EOVERFLOW)",
-                                layers->foreign),
-                   "`chown` it, or run without --review, where `bawn undo` takes changes back");
+        caller_say(
+            caller,
+            arena_printf(
+                arena,
+                "%s belongs to another user or group, so the command cannot change it under an overlay (EOVERFLOW)",
+                layers->foreign),
+            "`chown` it, or run without --review and use `bawn undo`");
 }
 
 /* The fallback for an overlay: the command works in a copy of the tree. */
@@ -165,11 +167,12 @@ static const char *why_copy(struct arena *arena, const struct layers *layers)
 {
     if (layers->why_not)
         return layers->why_not;
-    return layers->foreign ? arena_printf(arena,
-                                          "%s belongs to another user or group, so that nothing could change "
-                                          "it under an overlay",
-                                          layers->foreign)
-                           : NULL;
+    return layers->foreign
+               ? arena_printf(
+                     arena,
+                     "%s belongs to another user or group, so the command could not change it under an overlay",
+                     layers->foreign)
+               : NULL;
 }
 
 static int begin_aside(const struct capture *capture, struct captured_tree *tree, struct err *err)
@@ -189,10 +192,10 @@ static int begin_aside(const struct capture *capture, struct captured_tree *tree
     bool is_copied = why && tree->record.mode != RECORD_BRANCH && begin_copy(capture, tree, why, err) == 0;
     if (layers.why_not && !is_copied) {
         struct err copying = *err;
-        err_set(err, "what is written to %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
+        err_set(err, "changes of %s cannot be kept aside: %s%s%s", tree->covered, layers.why_not,
                 *copying.message ? "; and " : "", copying.message);
         return err_hint(err,
-                        "set XDG_STATE_HOME to a folder on another file system, or run without --review");
+                        "set XDG_STATE_HOME to a directory on another file system, or run without --review");
     }
     if (is_copied && upper_remove(folder_fd, NULL, err) < 0)
         return -1;
@@ -228,7 +231,7 @@ static int begin_tree(struct capture *capture, struct captured_tree tree, struct
     tree.record.name = tree.session.name;
     tree.record.of = tree.record.of ? tree.record.of : "";
     tree.record.state = STATE_RUNNING;
-    clock_gettime(CLOCK_REALTIME, &tree.record.began);
+    record_begin(&tree.record);
     vec_push(&capture->trees, tree);
     struct captured_tree *added = &capture->trees.at[capture->trees.count - 1];
     if (added->record.mode == RECORD_LIVE) {
@@ -266,6 +269,22 @@ static struct captured_tree outside_repository(struct arena *arena, const char *
                                              .prefix = is_in_checkout ? ".git" : ""}};
 }
 
+/* Of a repository of which parts are writable, a live run captures the whole; a review captures each part. */
+static int begin_parts(struct capture *capture, const struct workspace *workspace, enum record_mode mode,
+                       struct err *err)
+{
+    for (size_t i = 0; i < workspace->parts.count; i++) {
+        const char *part = workspace->parts.at[i];
+        struct captured_tree tree = {.covered = part,
+                                     .record = {.mode = mode,
+                                                .workspace = workspace->path,
+                                                .prefix = part + strlen(workspace->path) + 1}};
+        if (!is_captured(capture, part) && begin_tree(capture, tree, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int begin_workspaces(struct capture *capture, enum record_mode mode, struct err *err)
 {
     const struct loaded *loaded = capture->loaded;
@@ -273,7 +292,12 @@ static int begin_workspaces(struct capture *capture, enum record_mode mode, stru
         const struct workspace *workspace = &loaded->policy.workspaces.at[i];
         struct captured_tree tree = {.covered = workspace->path,
                                      .record = {.mode = mode, .workspace = workspace->path, .prefix = ""}};
-        if (!is_captured(capture, tree.covered) && begin_tree(capture, tree, err) < 0)
+        int result = 0;
+        if (workspace->parts.count && mode != RECORD_LIVE)
+            result = begin_parts(capture, workspace, mode, err);
+        else if (!is_captured(capture, tree.covered))
+            result = begin_tree(capture, tree, err);
+        if (result < 0)
             return -1;
     }
     for (size_t i = 0; mode != RECORD_LIVE && i < loaded->policy.workspaces.count; i++) {
@@ -294,9 +318,8 @@ static int begin_others(struct capture *capture, enum record_mode mode, struct e
         if (operation->kind != OP_BIND_WRITE || operation->missing || is_captured(capture, operation->path))
             continue;
         if (!operation->is_directory) {
-            err_set(err, "what is written to %s cannot be kept aside, because it is a single file",
-                    operation->path);
-            return err_hint(err, "grant the folder that it lies in, or leave the grant out");
+            err_set(err, "changes of %s cannot be kept aside, because it is a single file", operation->path);
+            return err_hint(err, "grant its directory, or leave the grant out");
         }
         struct captured_tree tree = {.covered = operation->path,
                                      .record = {.mode = mode, .workspace = operation->path, .prefix = ""}};
@@ -310,7 +333,8 @@ static int begin_others(struct capture *capture, enum record_mode mode, struct e
 static int begin_branch(struct capture *capture, const char *branch, struct err *err)
 {
     const struct policy *policy = &capture->loaded->policy;
-    const char *outside = policy->workspaces.count ? policy->workspaces.at[0].git.outside : NULL;
+    const struct workspace *first = policy->workspaces.count ? &policy->workspaces.at[0] : NULL;
+    const char *outside = first && first->parts.count == 0 ? first->git.outside : NULL;
     if (!outside)
         return err_set(err, "the worktree of the branch %s has lost its repository", branch);
     struct captured_tree tree = outside_repository(policy->arena, outside, RECORD_BRANCH);
@@ -337,7 +361,7 @@ int capture_begin(const struct caller *caller, const struct loaded *loaded, stru
     if (loaded->request.read_only)
         return 0;
     if (session->folder_fd < 0 && mode != RECORD_LIVE)
-        return err_set(err, "changes cannot be kept aside, because there is no folder for the session");
+        return err_set(err, "changes cannot be kept aside, because the session has no directory");
     if (session->folder_fd < 0)
         return 0;
     if (request->branch)
@@ -397,7 +421,7 @@ int capture_checkpoint(const struct capture *capture, struct err *err)
         if (capture_snapshot(capture, tree, NULL, &now, err) < 0)
             return -1;
         if (now.is_partial)
-            return err_set(err, "there is more in %s than can be looked through", tree->record.workspace);
+            return err_set(err, "%s has more files than bawn can look through", tree->record.workspace);
         int result = checkpoint_save(tree->session.folder_fd, &tree->start, &now, err);
         if (result < 0)
             return -1;

@@ -22,12 +22,13 @@ static int record_live(const struct capture *capture, struct captured_tree *tree
     if (capture_snapshot(capture, tree, capture->progress, &end, err) < 0)
         return -1;
     if (flags && end.is_partial)
-        flags_add_sighting(flags, (struct sighting){"more than can be looked through", tree->record.workspace,
-                                                    "`bawn undo` brings back what was there before, and "
-                                                    "leaves what is new as it is"});
+        flags_add_sighting(
+            flags,
+            (struct sighting){"more files than bawn can look through", tree->record.workspace,
+                              "`bawn undo` restores the earlier files, and leaves new ones as they are"});
     else if (flags)
         programs_look(flags, tree->record.workspace, &tree->start, &end);
-    clock_gettime(CLOCK_REALTIME, &tree->record.ended);
+    record_end(&tree->record);
     tree->record.state = STATE_DONE;
     struct live live = {capture->store, tree->record.workspace, &tree->start, &end};
     if (live_save_changes(&live, folder_fd, &tree->record.changes, err) < 0)
@@ -108,16 +109,16 @@ static void say_branch(const struct caller *caller, const struct loaded *loaded,
         branch_tree(arena, loaded->request.starts[START_STATE], record->workspace, record->of);
     if (record->state == STATE_WAITING)
         caller_say(caller,
-                   arena_printf(arena, "what was committed on the branch %s waits: %s", record->of,
-                                tree->breaks ? tree->breaks : "somebody else has moved it"),
-                   arena_printf(arena, "`bawn review %s` walks through it", record->name));
+                   arena_printf(arena, "the commits on the branch %s wait for your decision: %s", record->of,
+                                tree->breaks ? tree->breaks : "the branch was moved by somebody else"),
+                   arena_printf(arena, "`bawn review %s` shows them", record->name));
     else if (!caller->speaker->is_quiet)
-        caller_say(caller,
-                   arena_printf(arena, "%s is on the branch %s, in %s",
-                                record->changes ? "the work" : "nothing new", record->of,
-                                style_path(&style, arena, folder)),
-                   arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
-                                record->of, record->name));
+        caller_note(caller,
+                    arena_printf(arena, "%s is on the branch %s, in %s",
+                                 record->changes ? "the work" : "nothing new", record->of,
+                                 style_path(&style, arena, folder)),
+                    arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
+                                 record->of, record->name));
 }
 
 static void say_changes(const struct caller *caller, struct arena *arena, const struct captured_tree *tree)
@@ -126,13 +127,14 @@ static void say_changes(const struct caller *caller, struct arena *arena, const 
     bool waits = record->mode == RECORD_REVIEW;
     const char *named = arena_printf(arena, " %s", record->name);
     if (record->changes && (caller->speaker->is_read || (waits && !caller->speaker->is_quiet)))
-        caller_say(caller,
-                   arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
-                                record->changes == 1 ? "" : "s",
-                                waits ? "wait to be applied or discarded" : "changed", record->name),
-                   waits ? arena_printf(arena, "`bawn review%s` walks through them", named)
-                         : arena_printf(arena, "`bawn diff%s` shows what, `bawn undo%s` takes it back", named,
-                                        named));
+        caller_note(caller,
+                    arena_printf(arena, "%llu file%s %s in %s", (unsigned long long)record->changes,
+                                 record->changes == 1 ? "" : "s", waits ? "wait for review" : "changed",
+                                 record->name),
+                    waits ? arena_printf(arena, "`bawn review%s` goes through them", named)
+                          : arena_printf(arena,
+                                         "`bawn diff%s` shows the changes, `bawn undo%s` takes them back",
+                                         named, named));
 }
 
 static bool is_full(const struct err *err)
@@ -148,12 +150,11 @@ static void say_unfinished(const struct caller *caller, struct arena *arena, con
                            const struct err *err)
 {
     caller_say(caller,
-               tree->is_recorded
-                   ? arena_printf(arena, "what %s kept aside while it ran is not removed yet: %s",
-                                  tree->record.name, err->message)
-                   : arena_printf(arena, "what was changed in %s is not written down yet: %s", tree->covered,
-                                  err->message),
-               is_full(err) ? "the next bawn command tries again, so make room for it first"
+               tree->is_recorded ? arena_printf(arena, "temporary files of %s are not removed yet: %s",
+                                                tree->record.name, err->message)
+                                 : arena_printf(arena, "the changes of %s are not recorded yet: %s",
+                                                tree->covered, err->message),
+               is_full(err) ? "make room; the next bawn command tries again"
                : *err->hint ? arena_printf(arena, "%s. Then the next bawn command tries again", err->hint)
                             : "the next bawn command tries again");
 }

@@ -42,7 +42,7 @@ const char *const *command_environment(const struct caller *caller, const struct
                                        bool has_policy)
 {
     struct arena *arena = loaded->policy.arena;
-    const char **environment = arena_alloc(arena, (loaded->plan.operations.count + 2) * sizeof(*environment));
+    const char **environment = arena_alloc(arena, (loaded->plan.operations.count + 3) * sizeof(*environment));
     size_t count = 0;
     for (size_t i = 0; i < loaded->plan.operations.count; i++) {
         const struct operation *operation = &loaded->plan.operations.at[i];
@@ -55,6 +55,9 @@ const char *const *command_environment(const struct caller *caller, const struct
             value = visible_path(loaded, value);
         environment[count++] = arena_printf(arena, "%s=%s", operation->name, value);
     }
+    /* What a review writes to a part of a repository goes to a file system of its own, beside the one of its .git. */
+    if (loaded->policy.workspaces.at[0].parts.count)
+        environment[count++] = "GIT_DISCOVERY_ACROSS_FILESYSTEM=1";
     if (has_policy)
         environment[count++] = "BAWN_POLICY=" POLICY_INSIDE; /* `bawn why` inside reads it */
     return environment;

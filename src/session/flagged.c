@@ -1,8 +1,11 @@
 #include "session/capture.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/text.h"
+#include "hold/aside.h"
 
 enum { MOST_NAMED = 10, LINES_SHOWN = 12, COLUMNS_SHOWN = 120 };
 
@@ -29,10 +32,10 @@ static const char *sentence(struct arena *arena, const struct new_content *chang
     if (change->why)
         return arena_printf(arena, "%s %s", change->now->path, change->why);
     if (change->is_removed)
-        return arena_printf(arena, "%s, which is flagged, was deleted", change->now->path);
+        return arena_printf(arena, "%s, a flagged file, was deleted", change->now->path);
     return change->runs ? arena_printf(arena, "%s is new, and git on the host would run %s",
                                        change->now->path, change->runs)
-                        : arena_printf(arena, "%s is %s, and a program on the host may run or obey it",
+                        : arena_printf(arena, "%s is %s, and programs on the host may run or obey it",
                                        change->now->path, change->before ? "changed" : "new");
 }
 
@@ -81,10 +84,54 @@ void flagged_say_sightings(const struct caller *caller, const struct flags *flag
     }
 }
 
+typedef VEC(const char *) path_list;
+
+/* How many files lie in the directories that were held as a whole. */
+static size_t count_in_directories(const struct hold *hold, const path_list *directories)
+{
+    auto_arena struct arena arena = {0};
+    auto_vec held_list held = {0};
+    size_t count = 0;
+    aside_find(&arena, hold->session->folder_fd, &held);
+    for (size_t i = 0; i < directories->count; i++) {
+        for (size_t j = 0; j < held.count; j++)
+            count += path_is_inside(held.at[j].path, directories->at[i]);
+    }
+    return count;
+}
+
+/* "2 files and 1 folder (5 files) are" */
+static const char *held_text(const struct hold *hold, size_t files, const path_list *directories)
+{
+    struct arena *arena = hold->arena;
+    size_t folders = directories->count, inside = folders ? count_in_directories(hold, directories) : 0;
+    const char *verb = files + folders == 1 ? "is" : "are";
+    const char *of_files = arena_printf(arena, "%zu file%s", files, files == 1 ? "" : "s");
+    if (!folders)
+        return arena_printf(arena, "%s %s", of_files, verb);
+    return arena_printf(arena, "%s%s%zu folder%s (%zu file%s) %s", files ? of_files : "",
+                        files ? " and " : "", folders, folders == 1 ? "" : "s", inside,
+                        inside == 1 ? "" : "s", verb);
+}
+
+static void say_held(const struct caller *caller, const struct hold *hold, size_t held,
+                     const path_list *directories)
+{
+    const char *name = hold->session->name;
+    if (held)
+        caller_say(caller,
+                   arena_printf(hold->arena, "%s held aside",
+                                held_text(hold, held - directories->count, directories)),
+                   arena_printf(hold->arena,
+                                "`bawn held %s` lists them, `bawn held --keep %s` puts them back", name,
+                                name));
+}
+
 size_t flagged_decide(const struct caller *caller, struct flags *flags, bool keep_all, bool may_ask)
 {
     struct hold *hold = flags->hold;
     char for_all = keep_all ? 'a' : may_ask && caller->speaker->can_answer ? '\0' : 'o';
+    auto_vec path_list directories = {0};
     size_t held = 0, kept = 0, restored = 0;
     for (size_t i = 0; i < flags->changes.count; i++) {
         const struct new_content *change = &flags->changes.at[i];
@@ -94,26 +141,24 @@ size_t flagged_decide(const struct caller *caller, struct flags *flags, bool kee
             kept++;
         } else if (flags_hold(flags, change, &err) < 0) {
             caller_say_err(caller, &err);
-        } else if ((change->is_removed ? restored++ : held++) < MOST_NAMED) {
-            caller_say(caller,
-                       arena_printf(hold->arena, "%s: it is %s", sentence(hold->arena, change),
-                                    change->is_removed ? "brought back" : "held aside"),
-                       NULL);
+        } else {
+            bool is_named = (change->is_removed ? restored++ : held++) < MOST_NAMED;
+            if (!change->is_removed && S_ISDIR(change->now->mode))
+                vec_push(&directories, change->now->path);
+            if (is_named)
+                caller_say(caller,
+                           arena_printf(hold->arena, "%s: it is %s", sentence(hold->arena, change),
+                                        change->is_removed ? "brought back" : "held aside"),
+                           NULL);
         }
     }
-    if (held)
-        caller_say(
-            caller, arena_printf(hold->arena, "%zu file%s held aside", held, held == 1 ? " is" : "s are"),
-            arena_printf(hold->arena, "`bawn held %s` lists them, `bawn held --keep %s` puts them back",
-                         hold->session->name, hold->session->name));
+    say_held(caller, hold, held, &directories);
     if (restored > MOST_NAMED)
-        caller_say(
-            caller,
-            arena_printf(hold->arena, "%zu flagged files that were deleted are brought back", restored),
-            NULL);
-    if (kept && caller->speaker->is_read)
-        caller_say(caller,
-                   arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
+        caller_say(caller, arena_printf(hold->arena, "%zu deleted flagged files were restored", restored),
                    NULL);
+    if (kept && caller->speaker->is_read)
+        caller_note(caller,
+                    arena_printf(hold->arena, "%zu flagged file%s kept", kept, kept == 1 ? " is" : "s are"),
+                    NULL);
     return held;
 }

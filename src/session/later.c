@@ -28,6 +28,7 @@ const struct speaker *later_begin(struct later *later, const struct speaker *rea
     later->self = later;
     later->speaker.context = &later->self;
     later->speaker.say = keep_message;
+    later->speaker.note = keep_message; /* nobody sees colours: this is no terminal */
     later->speaker.show = keep_text;
     return real->is_read || real->can_answer ? real : &later->speaker;
 }

@@ -30,7 +30,7 @@ static int find_home(const struct caller *caller, struct loaded *loaded, struct 
     if (!home || !*home)
         home = caller->account_home;
     if (!home || *home != '/') {
-        err_set(err, "your home directory is not known: HOME is not an absolute path");
+        err_set(err, "your home directory is unknown: HOME is not an absolute path");
         return err_hint(err, "set HOME");
     }
     const struct fs_place *place = NULL;
@@ -39,7 +39,7 @@ static int find_home(const struct caller *caller, struct loaded *loaded, struct 
         return -1;
     if (place->kind != FILE_DIRECTORY) {
         err_set(err, "your home directory %s does not exist", home);
-        return err_hint(err, "set HOME to one that does");
+        return err_hint(err, "set HOME to an existing directory");
     }
     loaded->request.home = place->real;
     return 0;
@@ -90,6 +90,7 @@ int load_policy(const struct caller *caller, const struct run_request *asked, st
         caller->look_at_machine(asked->degraded, &loaded->machine);
     request->memory = loaded->machine.memory;
     request->fresh_home = asked->fresh_home;
+    request->is_exact = asked->is_exact;
     request->workspace_remedy = asked->workspace_remedy;
     request->command = asked->command && *asked->command ? asked->command : NULL;
     request->agent = asked->agent;
@@ -140,7 +141,7 @@ int load_plan(const struct caller *caller, const struct run_request *asked, stru
 int load_there(const struct caller *caller, const char *workspace, struct loaded *loaded)
 {
     const struct argument rules[] = {{VERB_WORKSPACE, workspace}};
-    const struct run_request request = {.rules = rules, .rule_count = array_len(rules)};
+    const struct run_request request = {.rules = rules, .rule_count = array_len(rules), .is_exact = true};
     struct caller there = *caller;
     there.directory = workspace;
     return load_plan(&there, &request, loaded);

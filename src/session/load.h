@@ -17,6 +17,7 @@ struct run_request {
     size_t rule_count;
     const char *const *command;   /* ended by NULL; NULL or empty: no command */
     const char *agent;            /* use this agent's profile; NULL: the one that matches the command */
+    bool is_exact;                /* the workspace is what a rule names, without the repository around it */
     const char *workspace_remedy; /* hint if there is no workspace; NULL: name one with --workspace */
     wall_set degraded;            /* walls that may be given up */
     bool read_only, full_access, fresh_home, nested;

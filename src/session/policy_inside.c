@@ -60,7 +60,7 @@ const char *policy_for_inside(const struct loaded *loaded)
         if (is_told_inside(&policy->rules.at[i]))
             add_rule(&out, &policy->rules.at[i]);
     }
-    return out.size ? arena_printf(policy->arena, "# Made by bawn: what was said beside the profiles.\n%s",
+    return out.size ? arena_printf(policy->arena, "# Made by bawn: the rules besides the profiles.\n%s",
                                    buf_text(&out))
                     : NULL;
 }

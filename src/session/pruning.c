@@ -22,11 +22,10 @@ static int complain(const struct caller *caller, const struct loaded *loaded, si
     const struct style style = {0};
     struct arena *arena = loaded->policy.arena;
     const char *path = arena_printf(arena, "%s/bawn/" FILE_NAME, loaded->request.starts[START_CONFIG]);
-    caller_say(
-        caller,
-        arena_printf(arena, "%s, line %zu, does not say how long or how many snapshots are kept",
-                     style_path(&style, arena, path), line),
-        "write `age 30d` (s, m, h, d, w) or `size 10G` (K, M, G, T), or `none` in the place of the amount");
+    caller_say(caller,
+               arena_printf(arena, "%s, line %zu, is not a limit for snapshots",
+                            style_path(&style, arena, path), line),
+               "write `age 30d` (s, m, h, d, w), `size 10G` (K, M, G, T), or `none` instead of the amount");
     return EXIT_BAD_INPUT;
 }
 
@@ -106,10 +105,9 @@ static void tell(const struct caller *caller, struct arena *arena, struct sessio
     journal_event(&session->journal, "pruned", "sessions", names, "freed", size);
     if (caller->speaker->is_read && pruned->sessions.count)
         caller_say(caller,
-                   arena_printf(arena,
-                                "old snapshots were let go (%s freed), so that %s cannot be undone any more",
+                   arena_printf(arena, "old snapshots were removed (%s freed), so %s can no longer be undone",
                                 size, names),
-                   "~/.config/bawn/snapshot-keep says how many are kept");
+                   "~/.config/bawn/snapshot-keep sets the limits");
 }
 
 void pruning_by_count(const struct caller *caller, const struct loaded *loaded, struct session *session)

@@ -1,9 +1,11 @@
 #include "session/repair.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
@@ -39,12 +41,16 @@ static void say(const struct caller *caller, const struct session *session, cons
                 const char *hint)
 {
     auto_arena struct arena arena = {0};
-    caller_say(
-        caller,
-        arena_printf(&arena, "%s the session %s: %s",
-                     was_killed(session) ? "bawn was killed in" : "bawn could not write down the end of",
-                     session->name, sentence),
-        hint);
+    caller_say(caller,
+               arena_printf(&arena, "%s the session %s: %s",
+                            was_killed(session) ? "bawn was killed in" : "bawn could not record the end of",
+                            session->name, sentence),
+               hint);
+}
+
+static bool is_lack_of_room(int errnum)
+{
+    return errnum == ENOSPC || errnum == EDQUOT;
 }
 
 static int finish_replacing(const struct caller *caller, const struct loaded *loaded,
@@ -55,9 +61,10 @@ static int finish_replacing(const struct caller *caller, const struct loaded *lo
     int result =
         transition_finish(load_store(loaded, arena), session->folder_fd, arena, record, &replaced, err);
     if (result == 0)
-        say(caller, session,
-            arena_printf(arena, "the %s that it was at is finished now", record_mode_name(record->mode)),
+        say(caller, session, arena_printf(arena, "its %s is finished now", record_mode_name(record->mode)),
             NULL);
+    else if (record->state == STATE_REPLACING && is_lack_of_room(err->errnum))
+        err_hint(err, "some files are done and others not: make room on the disk of the workspace");
     vec_free(&replaced.left_alone);
     return result;
 }
@@ -127,7 +134,7 @@ static int finish_running(const struct caller *caller, const struct loaded *load
         end_flags(caller, &flags, record);
     int result = capture_finish(capture, &flags, &changes, err);
     if (result == 0 && changes)
-        say(caller, session, "what has changed since it began is written down as its own", NULL);
+        say(caller, session, "all changes since its start are recorded as its own", NULL);
     flagged_say_sightings(caller, &flags);
     flags_free(&flags);
     vec_free(&hold.notices);
@@ -164,14 +171,14 @@ static int repair_record(const struct caller *caller, struct session *session, s
     auto_loaded struct loaded loaded = {0};
     if (record->mode == RECORD_LIVE && record->state == STATE_RUNNING) {
         if (directories_reopen(record->workspace))
-            say(caller, session, "the command had closed its workspace to you: it is open again", NULL);
+            say(caller, session, "the command had removed your access to the workspace; bawn restored it",
+                NULL);
         move_policy_aside(session, record);
     }
     int result =
         load_there(caller, record->workspace, &loaded) == 0
             ? 0
-            : err_set(err,
-                      "what the session %s left cannot be put right before its workspace %s has a policy",
+            : err_set(err, "the session %s cannot be repaired until the policy of its workspace %s is valid",
                       session->name, record->workspace);
     if (result == 0 && record->state == STATE_REPLACING)
         result = finish_replacing(caller, &loaded, session, record, err);
@@ -264,16 +271,15 @@ static int repair_one(void *context, struct session *session, struct err *err)
                  : where == WORKSPACE_THERE ? repair_record(caller, session, &record, err)
                                             : where == WORKSPACE_AWAY;
     if (where == WORKSPACE_AWAY)
-        say(caller, session,
-            arena_printf(&arena, "%s is not there, so that what it left waits", record.workspace),
-            arena_printf(&arena, "`bawn discard %s` gives it up", session->name));
+        say(caller, session, arena_printf(&arena, "%s does not exist, so the repair waits", record.workspace),
+            arena_printf(&arena, "`bawn discard %s` discards the session", session->name));
     if (found >= 0 && where == WORKSPACE_GONE) {
         record_forget(session->folder_fd);
         result = remove_rest(session, err);
     }
     if (found == 0) {
-        say(caller, session, "there is no snapshot to tell what it left in flagged files",
-            "look at them before you go on");
+        say(caller, session, "there is no snapshot, so bawn cannot tell what it changed in flagged files",
+            "look at those files before you go on");
     }
     if (result == 0)
         say_held(caller, session);
@@ -294,14 +300,31 @@ static int attempt_repair(void *context, struct err *err)
     return result;
 }
 
-/*
- * A lack of memory, processes or room says nothing about the session: the next command tries again. Any other failure
- * would happen at each command, so the session is set aside.
- */
-static void set_aside(const struct attempt *attempt, struct arena *arena, const struct err *why)
+static const char *path_of_report(const struct attempt *attempt, struct arena *arena)
 {
-    bool can_retry = errno_is_of_machine(why->errnum) || why->errnum == EOWNERDEAD || why->errnum == ENOSPC ||
-                     why->errnum == EDQUOT;
+    return arena_printf(arena, "%s/bawn/sessions/%s/%s", attempt->state_directory, attempt->name,
+                        RECORD_REPORTED);
+}
+
+/* Was a failure of this session's repair reported before? If not, it counts as reported from now on. */
+static bool was_reported(const struct attempt *attempt, struct arena *arena)
+{
+    auto_fd int fd =
+        open(path_of_report(attempt, arena), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 && errno == EEXIST;
+}
+
+/*
+ * A lack of memory, processes or room says nothing about the session: the next command tries again, and does not report it again unless
+ * a person asked for the repair. Any other failure would happen at each command, so the session is set aside.
+ */
+static void set_aside(const struct attempt *attempt, bool is_asked, struct arena *arena,
+                      const struct err *why)
+{
+    bool can_retry =
+        errno_is_of_machine(why->errnum) || why->errnum == EOWNERDEAD || is_lack_of_room(why->errnum);
+    if (can_retry && was_reported(attempt, arena) && !is_asked)
+        return;
     if (!can_retry && !session_set_aside(arena, attempt->state_directory, attempt->name))
         return; /* another bawn has reported it */
     caller_say(attempt->caller,
@@ -324,9 +347,11 @@ static bool repair_all(const struct caller *caller, const char *state_directory,
     for (size_t i = 0; i < names.count; i++) {
         struct attempt attempt = {caller, state_directory, names.at[i]};
         err = (struct err){0};
-        if (process_in_bounds(&bounds, attempt_repair, &attempt, &err) >= 0)
+        if (process_in_bounds(&bounds, attempt_repair, &attempt, &err) >= 0) {
+            unlink(path_of_report(&attempt, &arena));
             continue;
-        set_aside(&attempt, &arena, &err);
+        }
+        set_aside(&attempt, is_asked, &arena, &err);
         all_are_repaired = false;
     }
     return all_are_repaired;
@@ -346,8 +371,8 @@ static const char *find_state(const struct caller *caller, struct arena *arena)
 static void say_removed(void *context, const char *path)
 {
     auto_arena struct arena arena = {0};
-    caller_say(context, arena_printf(&arena, "removed %s, which a bawn that was killed had left there", path),
-               NULL);
+    caller_say(context,
+               arena_printf(&arena, "removed %s, which an earlier bawn left when it was killed", path), NULL);
 }
 
 void repair_killed(const struct caller *caller)

@@ -40,8 +40,8 @@
 static void say_notes(const struct caller *caller, const struct loaded *loaded)
 {
     for (size_t i = 0; caller->speaker->is_read && i < loaded->plan.notes.count; i++)
-        caller_say(caller, arena_printf(loaded->policy.arena, "note: %s", loaded->plan.notes.at[i].text),
-                   NULL);
+        caller_note(caller, arena_printf(loaded->policy.arena, "note: %s", loaded->plan.notes.at[i].text),
+                    NULL);
 }
 
 /*
@@ -65,15 +65,16 @@ static bool can_enforce(const struct caller *caller, struct loaded *loaded)
     if (seal) {
         caller_say(caller,
                    arena_printf(&loaded->arena,
-                                "%s is sealed and does not exist yet, and could be made inside", seal->path),
+                                "%s is sealed but does not exist, so the command could create it",
+                                seal->path),
                    arena_printf(&loaded->arena,
-                                "make it first (mkdir -p %s), or grant less than the tree around it",
+                                "create it first (mkdir -p %s), or grant less than the directory around it",
                                 seal->path));
         return false;
     }
     if (memory && !walls_have(loaded->plan.request.degraded, WALL_MEMORY)) {
-        caller_say(caller, "the limit of memory cannot be held here: no control group is yours",
-                   "`bawn doctor` shows how to get one; --degrade=memory goes on without the limit");
+        caller_say(caller, "the memory limit cannot be enforced: you have no control group of your own",
+                   "`bawn doctor` shows how to get one; --degrade=memory runs without the limit");
         return false;
     }
     return true;

@@ -201,7 +201,7 @@ static int begin_flags(struct run *run, struct err *err)
     flags_begin(&run->flags);
     flags_read(&run->flags);
     if (run->flags.before.trouble)
-        return err_sys(err, run->flags.before.trouble, "cannot read what is flagged in the workspace");
+        return err_sys(err, run->flags.before.trouble, "cannot read the flagged files of the workspace");
     return fs_check(&run->loaded.fs, err);
 }
 
@@ -233,8 +233,7 @@ static void end_checkpoints(struct run *run)
     if (checkpoints->failures)
         caller_say(&run->caller,
                    arena_printf(run->loaded.policy.arena,
-                                "%" PRIu64
-                                " checkpoint%s could not be taken, the last one because of this: %s",
+                                "%" PRIu64 " checkpoint%s could not be taken, the last one because: %s",
                                 checkpoints->failures, checkpoints->failures == 1 ? "" : "s",
                                 checkpoints->failure.message),
                    checkpoints->failure.hint);

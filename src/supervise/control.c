@@ -77,7 +77,7 @@ static int obey(struct control *control, char *line, unsigned *ret_number, struc
         return network_allow(control->network, first, ret_number, err);
     if (strcmp(verb, "publish") == 0 && port_parse(first, &inside) && port_parse(second, &outside))
         return network_publish(control->network, inside, outside, ret_number, err);
-    return err_set(err, "this session does not understand that");
+    return err_set(err, "the session does not know this request");
 }
 
 static void tell(int client, const char *text)
@@ -144,7 +144,7 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
     line[got] = '\0';
     /* Answered only after its line was read: otherwise the client would find the socket closed. */
     if (is_from_inside) {
-        tell(client, "what runs in a sandbox cannot give itself more\nsay it in a terminal of your own");
+        tell(client, "a command in a sandbox cannot give itself more access\nrun this in a terminal outside");
         return 0;
     }
     struct err problem = {0};
@@ -227,7 +227,7 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
     ssize_t got = recv(fd, answer, sizeof(answer) - 1, 0);
     if (got < 0 && errno == EAGAIN) {
         err_set(err, "the session %s has not answered for %d seconds", session_folder, PATIENCE);
-        return err_hint(err, "it may take what it was given later, or never: say it once more to be sure");
+        return err_hint(err, "it may still accept the request later: repeat the command to be sure");
     }
     if (got <= 0)
         return err_set(err, "the session %s has ended", session_folder);

@@ -95,7 +95,7 @@ static int somebody_executes(void *self, short events, struct err *err)
         loop_remove(execs->loop, execs->listener_fd); /* nothing is left that could ask */
     int result = (events & POLLIN) ? exec_notice_take(execs->listener_fd, &notice) : 0;
     if (result < 0) /* who asked would wait for ever */
-        return err_sys(err, errno, "it cannot be heard any more what the command executes");
+        return err_sys(err, errno, "programs that the command runs are no longer recorded");
     if (result == 0 || !notice.is_there)
         return 0;
     /* The command is executed from process 1's memory, which nobody can read; a search along PATH asks several times. */

@@ -48,7 +48,7 @@ void helper_note_refused(struct network *network, const char *host, const char *
 int helper_send(struct network *network, const char *line, int fd, struct err *err)
 {
     if (network->link_fd >= 0 && passing_send(network->link_fd, line, strlen(line), fd) < 0)
-        return err_sys(err, errno, "cannot reach the network's helper");
+        return err_sys(err, errno, "cannot reach the network helper");
     return 0;
 }
 

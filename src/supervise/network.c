@@ -100,7 +100,7 @@ static int link_ready(void *self, short events not_used, struct err *err not_use
     snprintf(text, sizeof(text), "%d", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
     journal_event(network->journal, "helper-died", "status", text);
     if (network->starts >= MOST_STARTS)
-        give_up(network, "the network's helper died again and again");
+        give_up(network, "the network helper keeps crashing");
     else if (network->has_late_addresses || network->unconfirmed.count)
         start_helper(network);
     else
@@ -121,7 +121,7 @@ static void start_helper(struct network *network)
     if (network->link_fd >= 0)
         return;
     if (!network->helper_path) {
-        give_up(network, "bawn-egress is not installed beside bawn, so that nothing can be reached");
+        give_up(network, "bawn-egress is not installed beside bawn, so no host can be reached");
         return;
     }
     struct err err = {0};
@@ -234,12 +234,12 @@ int network_allow(struct network *network, const char *text, unsigned *ret_numbe
     if (host_parse_target(&network->arena, text, &host, &problem, &hint) < 0)
         return err_set(err, "%s: %s", text, problem);
     if (!is_mode(network, "allow") || network->added.count >= MOST_ADDED) {
-        err_set(err, "this session has no list of hosts to which one could be added");
+        err_set(err, "this session has no list of hosts");
         return err_hint(err, "its network is %s", network->mode);
     }
     const struct rule *lock = lock_on(network, &host);
     if (lock)
-        return err_set(err, "the administrator keeps %s shut: `lock refuse %s` (%s)", text, lock->written,
+        return err_set(err, "the administrator refuses %s: `lock refuse %s` (%s)", text, lock->written,
                        rule_origin(&network->arena, lock));
     if (add_refusals_within(network, &host, err) < 0 ||
         add_line(network, arena_printf(&network->arena, "connect %s late", text), err) < 0)
@@ -249,28 +249,19 @@ int network_allow(struct network *network, const char *text, unsigned *ret_numbe
     if (host.kind == HOST_ADDRESS && network->link_fd < 0) {
         start_helper(network); /* an address needs a socket inside before anybody comes */
         if (network->link_fd < 0)
-            return err_set(err, "the network's helper does not start: `bawn log` says why");
+            return err_set(err, "the network helper does not start: `bawn log` shows why");
     }
     return wait_for_helper(network, ret_number, err);
-}
-
-static bool is_host_port(const struct plan *plan, uint16_t inside)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_HOST_PORT && plan->operations.at[i].port == inside)
-            return true;
-    }
-    return false;
 }
 
 int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
                     struct err *err)
 {
     if (network->port_fd < 0)
-        return err_set(err, "this session has the host's network: its ports are the host's already");
-    if (is_host_port(network->plan, inside))
-        return err_set(err, "port %u inside is the host's own: published, it would lead back to the host",
-                       inside);
+        return err_set(err,
+                       "this session uses the host's network, so its ports are open on this machine already");
+    if (plan_host_port(network->plan, inside))
+        return err_set(err, "port %u inside already leads to the host, so it cannot be published", inside);
     if (take_host_port(network, inside, outside, err) < 0)
         return -1;
     int fd = network->sockets.at[network->sockets.count - 1].fd;

@@ -102,11 +102,12 @@ static void say_unreachable(struct pins *pins, const struct err *why)
 {
     if (pins->is_said || !is_down_for(pins, SECONDS_TO_SAY))
         return;
-    hold_note(pins->hold, "pin-lost", "",
-              arena_printf(pins->hold->arena,
-                           "what the host replaced while the command ran could not be pinned again within a "
-                           "second (%s), and nothing ran inside meanwhile",
-                           why->message));
+    hold_note(
+        pins->hold, "pin-lost", "",
+        arena_printf(
+            pins->hold->arena,
+            "files that the host replaced during the run could not be protected again within a second (%s); nothing ran inside meanwhile",
+            why->message));
     pins->is_said = true;
 }
 
@@ -118,7 +119,8 @@ static int wait_or_end(struct pins *pins, struct err *err)
     if (!is_down_for(pins, SECONDS_TO_END))
         return 0;
     return err_set(
-        err, "what the host replaced while the command ran could not be pinned again: the run was ended");
+        err,
+        "files that the host replaced during the run could not be protected again, so bawn ended the run");
 }
 
 static int look(struct pins *pins, struct err *err)
@@ -254,8 +256,7 @@ static int note_unwatched(struct pins *pins, const char *what)
 {
     hold_note(
         pins->hold, "pins-unwatched", what,
-        "frozen paths that the host replaces during this run are noticed at its end only: the sandbox's "
-        "mounts cannot be watched");
+        "if the host replaces a frozen path during this run, bawn notices only at the end: the sandbox's mounts cannot be watched");
     return 0;
 }
 

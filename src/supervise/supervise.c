@@ -12,7 +12,6 @@
 
 #include "base/fd.h"
 #include "kernel/beneath.h"
-#include "supervise/terminal.h"
 
 /* All but SIGTSTP are passed on to the command. SIGWINCH and what the terminal sends reach its group by themselves. */
 static const int heard[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
@@ -153,7 +152,7 @@ static int hear(void *self, short events not_used, struct err *err)
         supervision->ended_by = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : 0;
         return 1;
     }
-    return err_set(err, "process 1 of the sandbox said something unknown");
+    return err_set(err, "process 1 of the sandbox sent an unknown message");
 }
 
 /* Passes signals on. SIGCONT may follow a stop of bawn alone, and then brings the terminal; SIGTSTP is such a stop. */
@@ -203,7 +202,7 @@ static int make_timer(uint64_t seconds, int *ret_fd, struct err *err)
     struct itimerspec time = {.it_value = {.tv_sec = (time_t)seconds, .tv_nsec = seconds ? 0 : 1},
                               .it_interval = {.tv_sec = GRACE_SECONDS}};
     if (fd < 0 || timerfd_settime(fd, 0, &time, NULL) < 0)
-        return err_sys(err, errno, "the limit of time cannot be held");
+        return err_sys(err, errno, "the time limit cannot be enforced");
     *ret_fd = fd_take(&fd);
     return 0;
 }

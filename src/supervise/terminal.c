@@ -1,4 +1,4 @@
-#include "supervise/terminal.h"
+#include "supervise/supervise.h"
 
 #include <sys/ioctl.h>
 #include <termios.h>

@@ -251,9 +251,7 @@ int watch_begin(struct watch *watch, struct loop *loop, struct err *err)
     if (watch->inotify_fd < 0)
         hold_note(
             watch->hold, "unwatched", "",
-            "what must not appear in the workspace was looked for every 10 milliseconds, and of a decoy "
-            "only the first touch was seen: this user has no watch left (sysctl "
-            "fs.inotify.max_user_instances)");
+            "bawn looked for forbidden files in the workspace every 10 milliseconds, and noticed only the first access to each decoy: this user has no inotify instance left (sysctl fs.inotify.max_user_instances)");
     if (watch->inotify_fd >= 0 && tripwires_are_set(watch->tripwires))
         tripwires_watch(watch->tripwires, watch->inotify_fd);
     watch->loop = loop;

@@ -66,5 +66,5 @@ int own_policy_add(struct arena *arena, const char *path, const char *line, stru
         unlink(aside);
         return -1;
     }
-    return 0;
+    return 1;
 }

@@ -24,6 +24,7 @@ int trust_revoke(struct fsview *fs, const char *data_directory, const char *work
 
 /*
  * Adds a line to the end of the user's own policy file, unless it is there; all other bytes stay. A link is followed: people
- * keep such files elsewhere. Written aside and renamed, so that a crash leaves the old file or the new one.
+ * keep such files elsewhere. Written aside and renamed, so that a crash leaves the old file or the new one. Returns 1 if the
+ * line was added, 0 if it was there.
  */
 int own_policy_add(struct arena *arena, const char *path, const char *line, struct err *err) must_check;

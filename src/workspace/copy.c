@@ -96,7 +96,7 @@ static int note_start(int folder_fd, int copy_fd, const struct tree *tree, struc
         struct entry *entry = &scan.tree.entries.at[i];
         const struct entry *from = tree_find(tree, entry->path);
         if (!from)
-            return err_set(err, "%s is not what was copied", entry->path);
+            return err_set(err, "%s differs from what was copied", entry->path);
         entry->content = from->content;
         entry->blob = from->blob;
         entry->attributes = from->attributes;

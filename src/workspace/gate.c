@@ -232,9 +232,9 @@ static void judge_kind(const struct gate_change *change, gate_reasons *reasons)
     if (S_ISLNK(after->mode) && !same_target && leaves_tree(change->path, after->target))
         vec_push(reasons, "a link that leads out of the workspace");
     if (S_ISFIFO(after->mode) || S_ISCHR(after->mode) || S_ISBLK(after->mode))
-        vec_push(reasons, "neither a file nor a folder");
+        vec_push(reasons, "neither a file nor a directory");
     if (!before && is_tricky_name(change->path))
-        vec_push(reasons, "its name holds characters that do not show");
+        vec_push(reasons, "its name has invisible characters");
 }
 
 static bool is_listed(const gate_reasons *reasons, const char *why)

@@ -117,7 +117,7 @@ static int refuse_mounts_inside(const char *workspace, struct err *err)
         point[1 + strcspn(point + 1, " ")] = '\0';
         mount_unescape(point + 1);
         if (path_is_beneath(point + 1, workspace) && strcmp(point + 1, workspace) != 0) {
-            err_set(err, "%s is a mount inside the workspace, which an overlay would show empty", point + 1);
+            err_set(err, "%s is a mount in the workspace, which would be empty under an overlay", point + 1);
             result = err_hint(err, "unmount it, or run without --review");
         }
     }
@@ -231,7 +231,8 @@ static const char *refused_by_kernel(struct arena *arena, const char *covered, i
     if (process_is_real_root() || statfs(covered, &system) < 0 || system.f_type != OVERLAYFS_SUPER_MAGIC ||
         process_in_own_namespace(try_overlay, &trial, &err) == 0)
         return NULL;
-    return arena_printf(arena, "%s lies on an overlay that takes no other: %s", covered, err.message);
+    return arena_printf(arena, "%s is on an overlay that cannot be a layer of another: %s", covered,
+                        err.message);
 }
 
 int layers_make(int folder_fd, const char *folder, const char *covered, const char *runtime_folder,

@@ -311,7 +311,7 @@ static int add_context(const struct transition *transition, int top_fd, struct a
             return -1;
         if (S_ISREG(entry->mode) && entry->content != CONTENT_STORED) {
             decision.course = COURSE_HELD;
-            decision.why = "its content was not kept: it was too large, or could not be read";
+            decision.why = "its content is not in the snapshot: it was too large, or could not be read";
         }
         if (!found)
             vec_push(decisions, decision);

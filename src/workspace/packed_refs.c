@@ -1,4 +1,4 @@
-#include "workspace/packed_refs.h"
+#include "workspace/repo_texts.h"
 
 #include <stdlib.h>
 #include <string.h>

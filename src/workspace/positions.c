@@ -34,7 +34,6 @@
 #include "base/text.h"
 #include "git/repo.h"
 #include "workspace/reconcile.h"
-#include "workspace/reflogs.h"
 #include "workspace/repo_texts.h"
 
 enum { HEAD_LARGEST = 4096 };
@@ -437,7 +436,7 @@ void positions_hold_moved(decision_list *decisions)
             if (other->course == COURSE_GO && strncmp(held, path, size) == 0 &&
                 !text_starts_with(held + git_repository_size(held), "objects/")) {
                 other->course = COURSE_HELD;
-                other->why = "its repository has moved on";
+                other->why = "its repository was changed since";
             }
         }
     }

@@ -10,6 +10,7 @@
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/diff.h"
+#include "workspace/record.h"
 #include "workspace/scan.h"
 
 enum { LARGEST = 8 * 1024 * 1024 };
@@ -102,9 +103,11 @@ static int rewrite_one(struct store *store, struct arena *arena, struct rewrite 
     return entry_of_text(store, arena, &like, &rewrite->text, &rewrite->entry, err);
 }
 
-int rewrite_all(const char *store_directory, struct arena *arena, rewrite_list *rewrites, struct err *err)
+int rewrite_all(const char *store_directory, int folder_fd, struct arena *arena, rewrite_list *rewrites,
+                struct err *err)
 {
     auto_store struct store store = STORE_NONE;
+    auto_tree struct tree named = {0};
     if (rewrites->count == 0)
         return 0;
     if (store_open(store_directory, &store, err) < 0)
@@ -112,8 +115,13 @@ int rewrite_all(const char *store_directory, struct arena *arena, rewrite_list *
     for (size_t i = 0; i < rewrites->count; i++) {
         if (rewrite_one(&store, arena, &rewrites->at[i], err) < 0)
             return -1;
+        struct entry entry = *rewrites->at[i].entry;
+        entry.path = arena_printf(arena, "%010zu", i); /* a file may be rewritten twice */
+        vec_push(&named.entries, entry);
     }
-    return store_flush(&store, err);
+    if (store_flush(&store, err) < 0)
+        return -1;
+    return tree_save(&named, folder_fd, RECORD_REWRITTEN, err);
 }
 
 void rewrites_free(rewrite_list *rewrites)

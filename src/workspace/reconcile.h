@@ -33,10 +33,11 @@ typedef VEC(struct rewrite) rewrite_list;
 
 /*
  * Puts the texts into the content store and makes their entries. An entry has the mode of the workspace's file,
- * unless the session changed the mode.
+ * unless the session changed the mode. A tree in the session's folder names the texts from now on: a person is asked before
+ * another one does, and a prune in between must not remove them.
  */
-int rewrite_all(const char *store_directory, struct arena *arena, rewrite_list *rewrites, struct err *err)
-    must_check;
+int rewrite_all(const char *store_directory, int folder_fd, struct arena *arena, rewrite_list *rewrites,
+                struct err *err) must_check;
 
 /* Puts a text into the store and makes its entry, with the path and mode of `like`. Others see it only after store_flush. */
 int entry_of_text(struct store *store, struct arena *arena, const struct entry *like, const struct buf *text,

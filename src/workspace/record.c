@@ -37,6 +37,9 @@ enum field {
     FIELD_OF,
     FIELD_WORKSPACE,
     FIELD_PREFIX,
+    FIELD_BOOT, /* builds before 2026-12 do not save this and what follows */
+    FIELD_CLOCK_BEGAN,
+    FIELD_CLOCK_ENDED,
     FIELDS
 };
 
@@ -51,6 +54,18 @@ static void add_moment(struct buf *out, struct timespec moment)
     buf_add_char(out, '\0');
 }
 
+void record_begin(struct record *record)
+{
+    clock_gettime(CLOCK_REALTIME, &record->began);
+    clock_ends_begin(&record->clock);
+}
+
+void record_end(struct record *record)
+{
+    clock_gettime(CLOCK_REALTIME, &record->ended);
+    clock_ends_end(&record->clock);
+}
+
 int record_save(int folder_fd, const struct record *record, struct err *err)
 {
     auto_buf struct buf out = {0};
@@ -63,6 +78,9 @@ int record_save(int folder_fd, const struct record *record, struct err *err)
     add_field(&out, record->of ? record->of : "");
     add_field(&out, record->workspace);
     add_field(&out, record->prefix ? record->prefix : "");
+    add_field(&out, record->clock.boot);
+    add_moment(&out, record->clock.began);
+    add_moment(&out, record->clock.ended);
     const struct new_file file = {
         .temporary = "about.new", .bytes = out.bytes, .size = out.size, .mode = 0600};
     return replace_file(folder_fd, "about", &file) < 0
@@ -140,7 +158,10 @@ int record_load(int folder_fd, struct arena *arena, struct record *ret_record, s
         .of = arena_str(arena, fields[FIELD_OF]),
         .workspace = arena_str(arena, fields[FIELD_WORKSPACE]),
         .prefix = arena_str(arena, fields[FIELD_PREFIX]),
+        .clock = {.began = read_moment(fields[FIELD_CLOCK_BEGAN]),
+                  .ended = read_moment(fields[FIELD_CLOCK_ENDED])},
     };
+    snprintf(ret_record->clock.boot, sizeof(ret_record->clock.boot), "%s", fields[FIELD_BOOT]);
     return 1;
 }
 
@@ -245,8 +266,9 @@ bool record_has_note(int folder_fd, const char *note)
 void record_forget(int folder_fd)
 {
     /* `about` first: without it there is no session, and prune removes the rest. */
-    static const char *const files[] = {"about",     "start",      "before",          "after",
-                                        "about.new", "copy-start", RECORD_UNFINISHED, RECORD_WHOLE};
+    static const char *const files[] = {"about",         "start",      "before",          "after",
+                                        "about.new",     "copy-start", RECORD_UNFINISHED, RECORD_REWRITTEN,
+                                        RECORD_REPORTED, RECORD_WHOLE};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

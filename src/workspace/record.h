@@ -6,6 +6,8 @@
  *   before, after   the paths that the session changed, as partial trees
  *   checkpoints     what the workspace contained during the run (checkpoint.h)
  *   unfinished      of an undo: it has left something
+ *   reported        that it could not be repaired for want of memory, processes or room, which is tried again at each command
+ *   rewritten       texts that were merged, or made of hunks, as a tree that keeps them in the store: the next apply may use them
  *   whole           of an undo that was reversed: it had taken back its session as a whole
  *   upper, work     the layers of an overlay, until `upper` has been read into `after`
  */
@@ -13,9 +15,12 @@
 
 #include "base/names.h"
 #include "content/store.h"
+#include "workspace/clock_steps.h"
 #include "workspace/compare.h"
 
 #define RECORD_UNFINISHED "unfinished"
+#define RECORD_REWRITTEN  "rewritten"
+#define RECORD_REPORTED   "reported"
 #define RECORD_WHOLE      "whole"
 
 #define RECORD_MODES(X)                                                                                      \
@@ -43,6 +48,7 @@ struct record {
     enum record_mode mode;
     enum record_state state;
     struct timespec began, ended;
+    struct clock_ends clock;
     const char *workspace; /* absolute */
     const char *prefix;    /* the directory of the workspace that the trees are about; "" for all of it */
     const char *of;        /* the session that was applied or undone, or the branch; "" for another run */
@@ -51,6 +57,10 @@ struct record {
 
 const char *record_mode_name(enum record_mode mode);
 const char *record_state_name(enum record_state state);
+
+/* The run begins, or ends, now. */
+void record_begin(struct record *record);
+void record_end(struct record *record);
 
 int record_save(int folder_fd, const struct record *record, struct err *err) must_check;
 

@@ -1,4 +1,4 @@
-#include "workspace/reflogs.h"
+#include "workspace/repo_texts.h"
 
 #include <string.h>
 #include <sys/stat.h>

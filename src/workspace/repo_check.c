@@ -6,10 +6,10 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "git/branch.h"
 #include "git/index.h"
 #include "git/judge.h"
 #include "git/objects.h"
+#include "git/refs.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "workspace/future.h"
@@ -132,18 +132,13 @@ static const char *why_packed(void *context, const char *line)
 {
     const struct lookup *lookup = context;
     struct git_position position;
-    bool is_peeled = *line == '^';
-    const char *space = strchrnul(line, ' ');
-    const char *digits =
-        arena_copy(lookup->future->arena, line + is_peeled, (size_t)(space - line) - is_peeled);
     if (*line == '#')
         return NULL;
-    if (!git_position_parse(digits, &position) ||
-        (is_peeled ? *space != '\0' : !*space || !git_ref_is_sound(space + 1)))
+    if (!git_packed_line_parse(bytes_of(line, strlen(line)), &position))
         return unreadable;
-    if (leads_astray(lookup->findings, digits))
+    if (leads_astray(lookup->findings, position.digits))
         return leads_to_damage;
-    return future_has_object(lookup->future, lookup->objects, digits) ? NULL : names_missing_commit;
+    return future_has_object(lookup->future, lookup->objects, position.digits) ? NULL : names_missing_commit;
 }
 
 static const char *why_content(struct check *check, const struct inner *inner, const struct change *change)
@@ -353,7 +348,7 @@ static const char *why_broken(struct check *check, const struct inner *inner, co
     bool is_ref = text_starts_with(inner->name, "refs/");
     if (!is_position(inner) || (is_ref && is_directory))
         return NULL;
-    return is_ref && !git_ref_is_sound(inner->name) ? "git would not take that for the name of a branch"
+    return is_ref && !git_ref_is_sound(inner->name) ? "this is not a valid branch name"
                                                     : why_content(check, inner, change);
 }
 

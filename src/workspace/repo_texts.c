@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
-#include "git/branch.h"
+#include "git/refs.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
 

@@ -61,7 +61,7 @@ int workspace_open(const char *path, struct err *err)
         return err_sys(err, errno, "cannot open the workspace %s", path);
     err_set(err, "cannot open the workspace %s: it is, or lies behind, a symbolic link", path);
     return err_hint(
-        err, "look who put the link there: what a session knows is of the folder that was there before");
+        err, "find out who put the link there: sessions belong to the directory that was there before");
 }
 
 bool scan_is_same_file(const struct entry *a, const struct entry *b)
@@ -302,7 +302,7 @@ static int check_bounds(const struct walk *walk, size_t more, struct err *err)
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (timespec_order(now, walk->request->deadline) > 0)
-            return err_sys(err, ETIME, "it takes too long to look through");
+            return err_sys(err, ETIME, "looking through it takes too long");
     }
     return 0;
 }

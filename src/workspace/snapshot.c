@@ -58,7 +58,7 @@ static int put_steady(struct store *store, int fd, struct arena *arena, struct e
             return 0;
         }
     }
-    return err_sys(err, ESTALE, "%s changes all the time", entry->path);
+    return err_sys(err, ESTALE, "%s keeps changing", entry->path);
 }
 
 int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,

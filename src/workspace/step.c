@@ -224,7 +224,7 @@ static int take_name_locked(struct step *step, struct err *err)
         if (!is_locked)
             failed(step, err);
         step_remove_temporary(step);
-        return is_locked ? leave_alone(step, "git is at work there, or a lock of its own is left") : -1;
+        return is_locked ? leave_alone(step, "git is running there, or left a lock file") : -1;
     }
     struct entry now = {0};
     int found = scan_entry(replacement->top_fd, step->change->path, replacement->arena, &now, err);
@@ -302,7 +302,7 @@ static int take_place(struct step *step, struct err *err)
     if (exchange(step) < 0)
         return failed(step, err);
     step_remove_temporary(step);
-    return is_full ? leave_alone(step, "the folder still holds something else") : -1;
+    return is_full ? leave_alone(step, "the directory still has other files") : -1;
 }
 
 int step_take_name(struct step *step, struct err *err)
@@ -344,7 +344,7 @@ int step_remove_old(struct step *step, struct err *err)
     if (unlinkat(step->parent_fd, name, is_directory ? AT_REMOVEDIR : 0) == 0 || errno == ENOENT)
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST)
-        return leave_alone(step, "the folder still holds something else");
+        return leave_alone(step, "the directory still has other files");
     return failed(step, err);
 }
 
@@ -361,7 +361,7 @@ int step_begin(struct step *step, size_t number, bool has_temporary, struct err 
         if (is_missing && !change->after)
             return 1;
         if (is_missing)
-            return leave_alone(step, "the folder that held it is gone"), 1;
+            return leave_alone(step, "its directory no longer exists"), 1;
         return failed(step, err);
     }
     if (git_has_lock(change->path) && strlen(step->name) + sizeof(".lock") <= sizeof(step->lock))

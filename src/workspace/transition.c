@@ -86,11 +86,11 @@ static struct decision decide(const struct transition *transition, const struct 
         decision.course = COURSE_DONE;
     } else if (judged->judgement == JUDGED_DENIED) {
         decision.course = COURSE_HELD;
-        decision.why = "its folder was closed to you: try again, or open it first (chmod u+rwx)";
+        decision.why = "you have no access to its directory: open it (chmod u+rwx), and try again";
     } else if (change->after && S_ISREG(change->after->mode) && change->after->content != CONTENT_STORED &&
                change->what & (CHANGE_ADDED | CHANGE_CONTENT | CHANGE_KIND)) {
         decision.course = COURSE_HELD;
-        decision.why = "its content was not kept: it was too large, or could not be read";
+        decision.why = "its content is not in the snapshot: it was too large, or could not be read";
     } else if (judged->judgement == JUDGED_CONFLICT && !transition->overwrites) {
         decision.course = COURSE_CONFLICT;
         decision.why = conflict_text(judged);
@@ -155,7 +155,7 @@ static int save_present(struct store *store, int top_fd, struct arena *arena, co
                     return -1;
                 /* The file that is overwritten must be the file that the person decided about. */
                 if (!scan_is_same_file(&now, &decision->judged.now))
-                    return err_sys(err, ESTALE, "%s was changed at this moment, so that nothing was done",
+                    return err_sys(err, ESTALE, "%s was changed at this moment, so nothing was done",
                                    change->path);
             }
             vec_push(&ret_from->entries, now);
@@ -290,7 +290,7 @@ static int carry_out(struct execution *execution, int folder_fd, struct record *
         give_up(folder_fd, record);
         err_hint(err, "nothing was changed: what was done has been taken back");
     } else {
-        err_hint(err, "some files are done and others not; the next bawn command finishes it");
+        err_hint(err, "some files are done and others are not; the next bawn command finishes the rest");
     }
     vec_free(&ignored.left_alone);
     return -1;

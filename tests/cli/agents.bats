@@ -121,7 +121,7 @@ is() {
     [[ $output == *"there is no profile 'agent/clade' (did you mean 'agent/claude'?)"* ]]
     run "$BAWN" show --agent
     [ "$status" = 2 ]
-    [[ $output == *'--agent wants the name of an agent after it'* ]]
+    [[ $output == *'--agent needs the name of an agent after it'* ]]
 }
 
 @test "every profile that is shipped holds together, whichever is named" {
@@ -143,11 +143,11 @@ is() {
 @test "toolchains are those that the workspace uses" {
     run "$BAWN" show -- bash
     [[ ${lines[0]} != *toolchain/* ]]
-    [[ $output == *"note: no profile is made for 'bash': the base policy holds."* ]]
+    [[ $output == *"note: no profile for bash; using the base policy."* ]]
     touch Cargo.toml requirements-dev.txt
     run "$BAWN" show -- bash
     [[ ${lines[0]} == *toolchain/python*toolchain/rust* ]]
-    [[ $output == *"note: no profile is made for 'bash': base, toolchain/python, toolchain/rust hold."* ]]
+    [[ $output == *"note: no profile for bash; using base, toolchain/python, toolchain/rust."* ]]
     run "$BAWN" show -- claude
     [[ ${lines[0]} == *toolchain/rust*agent/claude* ]]
     [[ $output == *index.crates.io* ]]
@@ -278,15 +278,15 @@ on_path() {
 @test "sift takes only the files that bawn knows" {
     touch "$HOME/.npmrc" "$HOME/.netrc"
     run "$BAWN" show --sift "$HOME/.npmrc" -- bash
-    [[ $output == *'settings without their secrets'* ]]
+    [[ $output == *'without secrets (sifted)'* ]]
     run "$BAWN" show --sift "$HOME/.netrc" -- bash
     [ "$status" = 2 ]
-    [[ $output == *'bawn does not know which part of this file is harmless'* ]]
+    [[ $output == *'bawn does not know which settings of this file are secret'* ]]
     run "$BAWN" why "$HOME/.npmrc" -- bash
     [[ $output == *'seal'* ]]
     touch package.json
     run "$BAWN" why "$HOME/.npmrc" -- bash
-    [[ $output == *'its settings come in, its secrets do not'* ]]
+    [[ $output == *'without its secrets (sifted)'* ]]
 }
 
 @test "what a profile tells the agent beside its arguments is said, and stands behind its name" {
@@ -296,7 +296,7 @@ echo "$# $*"
 EOF
     chmod +x "$HOME/bin/codex"
     run "$BAWN" show -- codex
-    [[ $output == *'note: codex gets -c sandbox_mode=danger-full-access (agent/codex.bawn:'* ]]
+    [[ $output == *'note: bawn starts codex with -c sandbox_mode=danger-full-access (agent/codex.bawn:'* ]]
     mkdir "$HOME/.codex"
     echo 'developer_instructions = "mine"' >"$HOME/.codex/config.toml"
     run "$BAWN" --net off --read "$HOME/bin" -- codex exec 'a b'
@@ -352,7 +352,7 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     CORP='' run "$BAWN" --net off --env 'CORP?=theirs' -- sh -c 'echo "${CORP-none}"'
     [ -z "$output" ]
     run "$BAWN" why --env 'CORP?=theirs' '$CORP'
-    [[ $output == '$CORP is passed on with your value, or else with that of a rule.'* ]]
+    [[ $output == '$CORP is passed on with your value, or with that of a rule if you have none.'* ]]
     run "$BAWN" why --env 'CORP*?=theirs' '$CORP'
     [ "$status" = 2 ]
     run "$BAWN" why --env '?=theirs' '$CORP'
@@ -403,11 +403,11 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     cd sub
     run "$BAWN" init
     [ "$status" = 0 ]
-    [ "$output" = '~/app/.bawn is written. All of it is comments: take out the # before what you want.' ]
+    [ "$output" = '~/app/.bawn was written. All rules in it are comments: remove the # before those that you want.' ]
     cd ..
     [ "$(grep -vc '^#\|^$' .bawn)" = 0 ]
     grep -q '^# hide     .env  secrets/$' .bawn
-    grep -q 'in use without being named: toolchain/rust' .bawn
+    grep -q 'used automatically: toolchain/rust' .bawn
     # What it proposes is the language: every line is right once the # is gone.
     grep -E '^# (hide|read|flag|refuse|limit|use|connect|host-port|env) ' .bawn | sed 's/^# //' >rules.bawn
     [ "$(wc -l <rules.bawn)" = 9 ]
@@ -416,7 +416,7 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     before=$(cat .bawn)
     run "$BAWN" init
     [ "$status" = 2 ]
-    [[ $output == *'.bawn is there already'* ]]
+    [[ $output == *'.bawn exists already'* ]]
     [ "$before" = "$(cat .bawn)" ]
 }
 
@@ -469,7 +469,7 @@ no gemini'
         lint-staged.config.mjs sub/commitlint.config.js .roomodes .continuerules .aiassistant/rules/x.md .mcp.json .bazeliskrc \
         .bazelversion .readthedocs.yaml bitrise.yml; do
         run "$BAWN" why "./$path"
-        [[ $output == *"at the end of the run you decide about what changed there"* ]] || {
+        [[ $output == *"you decide about changes at the end of the run"* ]] || {
             echo "$path: $output"
             return 1
         }

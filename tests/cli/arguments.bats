@@ -17,11 +17,23 @@ teardown() {
 @test "--help fits a screen and names every verb" {
     run "$BAWN" --help
     [ "$status" -eq 0 ]
-    [ "${#lines[@]}" -le 40 ]
+    [ "$(wc -l <<<"$output")" -le 24 ]
     for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
     for verb in run show why check trust home diff apply discard sessions log undo profiles doctor help; do
-        [[ "$output" == *"    $verb "* ]]
+        [[ "$output" == *"  $verb "* ]]
     done
+    [[ "$output" == *"bawn claude "* && "$output" == *" --branch "* ]]
+}
+
+@test "the page of every verb, and that of the rules, fits a screen" {
+    count=0
+    for word in rules $("$BAWN" --help | grep -oE '[a-z][a-z-]*' | sort -u); do
+        "$BAWN" help "$word" >"$HOME/page" 2>/dev/null || continue
+        count=$((count + 1))
+        [ "$(wc -l <"$HOME/page")" -le 24 ] || { echo "$word has too many lines"; false; }
+        ! grep -E '^.{81}' "$HOME/page"
+    done
+    [ "$count" -ge 24 ]
 }
 
 @test "without any argument the help is shown" {
@@ -129,7 +141,7 @@ teardown() {
         '--unshare-net=--net off' '-v=--write' '--add-dir=--write' '--setenv=--env'; do
         run "$BAWN" "${pair%%=*}" x -- zed
         [ "$status" -eq 2 ]
-        [[ "$output" == *"Here it is ${pair#*=}"* ]]
+        [[ "$output" == *"In bawn it is ${pair#*=}"* ]]
     done
     run "$BAWN" --dangerously-skip-permissions claude
     [ "$status" -eq 2 ]
@@ -139,7 +151,7 @@ teardown() {
 @test "a flag without its object is an error" {
     run "$BAWN" show --read
     [ "$status" -eq 2 ]
-    [ "$output" = 'bawn: --read wants PATH after it.' ]
+    [ "$output" = 'bawn: --read needs PATH after it.' ]
     run "$BAWN" show --json=yes
     [ "$status" -eq 2 ]
     [ "$output" = 'bawn: --json takes no value.' ]
@@ -176,7 +188,7 @@ teardown() {
     mkdir gone && cd gone && rmdir "$HOME/app/gone"
     run "$BAWN" show
     [ "$status" -eq 2 ]
-    [[ "$output" == *"change into one that exists"* || "$output" == *"Change into one that exists"* ]]
+    [[ "$output" == *"change to a directory that exists"* || "$output" == *"Change to a directory that exists"* ]]
 }
 
 @test "without HOME the account's home is used" {

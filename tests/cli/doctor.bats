@@ -34,15 +34,15 @@ inside() {
         [[ "$output" == *"A run works here"* ]]
     else
         [ "$status" -eq 1 ]
-        [[ "$output" == *"A run would be refused here"* ]]
+        [[ "$output" == *"bawn would refuse to run here"* ]]
     fi
 }
 
 @test "one line a wall, in their order" {
     run "$BAWN" doctor
     [[ "${lines[0]}" == "Linux $(uname -r) on $(uname -m), as "* ]]
-    walls=$(grep -oE '^(files|processes|kernel interfaces|network|limits|root) +(ok|weaker|cannot hold) ' <<<"$output" |
-        sed -E 's/ +(ok|weaker|cannot hold) $//')
+    walls=$(grep -oE '^(files|processes|kernel interfaces|network|limits|root) +(ok|weaker|missing) ' <<<"$output" |
+        sed -E 's/ +(ok|weaker|missing) $//')
     [ "$walls" = $'files\nprocesses\nkernel interfaces\nnetwork\nlimits\nroot' ]
 }
 
@@ -88,10 +88,10 @@ inside() {
 @test "no user namespaces: refused by doctor and by a run" {
     inside 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$BAWN" doctor'
     [ "$status" -eq 1 ]
-    [[ "$output" == *"files              cannot hold  user namespaces are turned off: user.max_user_namespaces is 0"* ]]
+    [[ "$output" == *"files              missing      user namespaces are turned off: user.max_user_namespaces is 0"* ]]
     [[ "$output" == *"    sudo sysctl -w user.max_user_namespaces=15000"* ]]
     [[ "$output" == *"/etc/sysctl.d/60-bawn.conf"* ]]
-    [[ "$output" == *"network            cannot hold  needs what the files need"* ]]
+    [[ "$output" == *"network            missing      needs the same as files"* ]]
     [[ "$output" == *"kernel interfaces  ok "* ]]
     inside 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$BAWN" --net off -- true'
     [ "$status" -eq 125 ]
@@ -103,7 +103,7 @@ inside() {
     inside 'mount --bind /dev/null /proc/version && as_user "$BAWN" doctor'
     [ "$status" -eq 1 ]
     [[ "$output" == *"files              "[ow]* ]]
-    [[ "$output" == *"processes          cannot hold  a /proc of its own cannot be mounted"*"Operation not permitted"* ]]
+    [[ "$output" == *"processes          missing      cannot mount a new /proc"*"Operation not permitted"* ]]
     inside 'mount --bind /dev/null /proc/version && as_user "$BAWN" --net off -- true'
     [ "$status" -eq 125 ]
     [[ "$output" == *"/proc"* ]]
@@ -122,5 +122,5 @@ inside() {
     run "$BAWN" --net off --read "$BAWN" -- "$BAWN" doctor
     [ "$status" -eq 1 ]
     [[ "$output" == *", inside bawn"* ]]
-    [[ "$output" == *"this is a bawn sandbox already"* ]]
+    [[ "$output" == *"this is already a bawn sandbox"* ]]
 }

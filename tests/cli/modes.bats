@@ -29,7 +29,7 @@ on_terminal() {
     run "$BAWN" --net off --full-access -- touch ran
     [ "$status" -eq 2 ]
     [ "${#lines[@]}" -eq 1 ]
-    [[ "$output" == *"Add --i-know if that is what you want"* ]]
+    [[ "$output" == *"Pass --i-know, too"* ]]
     [ ! -e ran ]
 }
 
@@ -60,7 +60,7 @@ on_terminal() {
     run "$BAWN" -- true
     rm .bawn
     [ "$status" -eq 125 ]
-    [[ "$output" == *"\`limit files\` leaves too few for the walls themselves"* ]]
+    [[ "$output" == *"\`limit files\` is too small for bawn itself"* ]]
     [[ "$output" != *"--degrade"* ]]
 }
 
@@ -68,7 +68,7 @@ on_terminal() {
     needs_walls
     run "$BAWN" --full-access --i-know -- "$BAWN" allow example.com
     [ "$status" -ne 0 ]
-    [[ "$output" == *"what runs in a sandbox cannot give itself more. Say it in a terminal of your own."* ]]
+    [[ "$output" == *"a command in a sandbox cannot give itself more access. Run this in a terminal outside."* ]]
     "$BAWN" -- sh -c 'until test -e go; do sleep 0.05; done' 3>&- &
     until "$BAWN" sessions | grep -q running; do sleep 0.05; done
     run "$BAWN" allow example.com
@@ -112,9 +112,9 @@ while not os.path.exists("go"): time.sleep(0.05)' 3>&- &
 @test "each wall that is given up is said on a terminal, and in a pipe nothing is" {
     needs_walls
     on_terminal --full-access --i-know -- true
-    [[ "$output" == *"note: --full-access gives up a wall: whatever you can read and write"* ]]
+    [[ "$output" == *"note: --full-access gives up a wall: the command can read and write whatever you can"* ]]
     on_terminal --nested -- true
-    [[ "$output" == *"note: --nested gives up a wall: files are held by mounts alone"* ]]
+    [[ "$output" == *"note: --nested gives up a wall: only mounts protect files"* ]]
     on_terminal -- true
     [[ "$output" != *"gives up"* ]]
     run "$BAWN" --net off --full-access --i-know -- true
@@ -128,7 +128,7 @@ while not os.path.exists("go"): time.sleep(0.05)' 3>&- &
     run unshare --mount sh -c 'mount -t tmpfs tmpfs /etc && mkdir /etc/bawn && echo "lock net off" >/etc/bawn/policy.bawn &&
         exec "$BAWN" --full-access --i-know -- touch ran'
     [ "$status" -eq 125 ]
-    [[ "$output" == *"the administrator has locked this, and --full-access would undo it"* ]]
+    [[ "$output" == *"the administrator locked this, and --full-access would override it"* ]]
     [ ! -e ran ]
 }
 
@@ -140,13 +140,13 @@ while not os.path.exists("go"): time.sleep(0.05)' 3>&- &
             run unshare --mount sh -c 'mount -t ramfs ramfs "$HOME/app" && cd "$HOME/app" && "$@"; echo "status $?"' sh "$@"
     }
     on_ramfs "$BAWN" --net off -- true
-    [[ "$output" == *"root inside cannot be kept apart from root outside for "*"--degrade=root gives the wall up"*"status 125" ]]
+    [[ "$output" == *"root inside would be root outside for "*"--degrade=root runs without this wall"*"status 125" ]]
     on_ramfs "$BAWN" --net off --degrade=seccomp -- true
     [[ "$output" == *"status 125" ]]
     on_ramfs "$BAWN" --net off --degrade=root -- sh -c 'touch made && cat /etc/shadow; echo x > /proc/sys/kernel/core_pattern'
     [[ "$output" == *"/etc/shadow: No such file or directory"*"Read-only file system"*"status "[12] ]]
     on_ramfs "$BAWN" show --degrade=root -- true
-    [[ "$output" == *"note: --degrade=root: where this wall cannot be raised, root inside is root outside"* ]]
+    [[ "$output" == *"note: --degrade=root: if this machine lacks the wall, root inside is root outside"* ]]
 }
 
 @test "a limit of memory that nothing holds: refused, or given up by name" {
@@ -158,7 +158,7 @@ while not os.path.exists("go"): time.sleep(0.05)' 3>&- &
     fi
     run "$BAWN" --net off --limit memory=1G -- touch ran
     [ "$status" -eq 125 ]
-    [[ "$output" == *"the limit of memory cannot be held here"*"--degrade=memory goes on without the limit"* ]]
+    [[ "$output" == *"the memory limit cannot be enforced"*"--degrade=memory runs without the limit"* ]]
     [ ! -e ran ]
     run "$BAWN" --net off --limit memory=1G --degrade=memory -- touch ran
     [ "$status" -eq 0 ]

@@ -20,9 +20,9 @@ teardown() {
 @test "doctor tells what an older Landlock does not judge, and that a run works" {
     run "$older" doctor
     [ "$status" -eq 0 ]
-    [[ "$output" == *"files              weaker       Landlock version 1 does not judge truncation,"* ]]
-    [[ "$output" == *"processes          weaker       namespaces alone keep signals and abstract sockets inside: --net open"* ]]
-    [[ "$output" == *"A run works here, with what is weaker said above."* ]]
+    [[ "$output" == *"files              weaker       Landlock version 1 does not control truncation,"* ]]
+    [[ "$output" == *"processes          weaker       only namespaces keep signals and abstract sockets inside, so --net open"* ]]
+    [[ "$output" == *"A run works here; weaker walls are listed above."* ]]
 }
 
 @test "a run works as doctor says" {
@@ -35,7 +35,7 @@ teardown() {
 @test "the host's network, in which nothing keeps its abstract sockets away, is refused unless the wall is given up" {
     run "$older" --net open -- echo inside
     [ "$status" -eq 125 ]
-    [[ "$output" == *"in the host's network this kernel lets the command reach the host's abstract sockets"* ]]
+    [[ "$output" == *"with the host's network, this kernel lets the command reach the host's abstract sockets"* ]]
     run "$older" --net open --degrade=landlock -- echo inside
     [ "$status" -eq 0 ]
     run "$BAWN" --net open -- echo inside
@@ -72,9 +72,9 @@ teardown() {
     export OLDER_LAST_CALL=440 # Linux 5.10: neither mount_setattr nor Landlock
     run "$older" doctor
     [ "$status" -eq 1 ]
-    [[ "$output" == *"files              cannot hold  mounting in a namespace fails here: Function not implemented"* ]]
+    [[ "$output" == *"files              missing      mounting in a namespace fails here: Function not implemented"* ]]
     run "$older" --net off -- touch ran
     [ "$status" -eq 125 ]
-    [[ "$output" == *"cannot restrict a mount: Function not implemented."*"This takes Linux 5.13 or later."* ]]
+    [[ "$output" == *"cannot restrict a mount: Function not implemented."*"Use Linux 5.13 or later."* ]]
     [ ! -e ran ]
 }

@@ -1,5 +1,7 @@
 # The verbs on the real file system, as root or an ordinary user, with the shipped policy.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
     HOME=$(mktemp -d)
     export HOME
@@ -46,7 +48,7 @@ teardown() {
 @test "show --brief tells the agent what holds" {
     run "$BAWN" show --brief -- claude
     [ "$status" -eq 0 ]
-    [[ "$output" == *"on purpose"* ]]
+    [[ "$output" == *"do not work around it"* ]]
     [[ "$output" == *"$HOME/app"* ]]
     [[ "$output" == *"api.anthropic.com:443"* ]]
     run "$BAWN" show --brief --net off
@@ -153,7 +155,7 @@ teardown() {
     run script -qec "\"$BAWN\" trust" /dev/null <<<n
     [[ "$output" == *"Trust it? [y/N]"*"Not trusted"* ]]
     run script -qec "\"$BAWN\" trust" /dev/null <<<y
-    [[ "$output" == *"Trusted, as long as"* ]]
+    [[ "$output" == *"Trusted until its content changes"* ]]
     run "$BAWN" why --json "$HOME/data"
     [[ "$output" == *'"decision": "read"'* ]]
     [ "$(stat -c %a "$HOME/.local/share/bawn/trust/"*)" = 600 ]
@@ -169,7 +171,7 @@ teardown() {
 }
 
 @test "trust: a policy with terminal escapes cannot forge what is shown" {
-    printf 'read "/\x1b[2K\rnothing: it only tightens"\n' >"$HOME/app/.bawn"
+    printf 'read "/\x1b[2K\rnothing: it only takes access away"\n' >"$HOME/app/.bawn"
     run "$BAWN" trust --yes
     [ "$status" -eq 0 ]
     [[ "$output" != *$'\e'* ]]
@@ -246,8 +248,8 @@ teardown() {
     [[ "${lines[2]}" == *"end"*"status 0 after "*" ms" ]]
     run "$BAWN" log --verify
     [ "$status" -eq 0 ]
-    [[ "${lines[0]}" == "app-1: 3 records, each follows from the one before" ]]
-    [[ "${lines[1]}" == "the last has the chain "* ]]
+    [[ "${lines[0]}" == "app-1: 3 records, hash chain intact" ]]
+    [[ "${lines[1]}" == "last hash: "* ]]
     [[ "$(<"$HOME/.local/state/bawn/sessions/app-1/journal.jsonl")" == *"${lines[1]##* }\"}" ]]
     sed -i 's/"status":"0"/"status":"1"/' "$HOME/.local/state/bawn/sessions/app-1/journal.jsonl"
     run "$BAWN" log app-1 --verify
@@ -280,5 +282,34 @@ teardown() {
     done
     run "$BAWN" show
     [ "$status" -eq 2 ]
-    [[ "$output" == *"name one with --workspace"* ]]
+    [[ "$output" == *"pass --workspace DIR"* ]]
+}
+
+@test "publish without a running session names the flag for the next one" {
+    run "$BAWN" publish 8080:3000
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"no session is running"* ]]
+    [[ "$output" == *"--publish PORT CMD"* ]]
+    [[ "$output" != *allow* ]]
+}
+
+@test "allow localhost names --host-port, and writes nothing" {
+    run "$BAWN" allow --always localhost:5432
+    [ "$status" -eq 2 ]
+    [[ "$output" == *"localhost is the sandbox's own"* ]]
+    [[ "$output" == *"--host-port 5432"* ]]
+    [ ! -e "$HOME/.config/bawn/policy.bawn" ]
+    "$BAWN" allow --always db.example:5432 # the control: another host is written down
+    grep -q 'connect db.example:5432' "$HOME/.config/bawn/policy.bawn"
+}
+
+@test "shell-init: no agent on PATH is said on standard error, and nothing is printed for the shell" {
+    run --separate-stderr env PATH=/nonexistent "$BAWN" shell-init bash
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"no agent on your PATH"* ]]
+    mkdir -p "$HOME/bin" && printf '#!/bin/sh\n' >"$HOME/bin/claude" && chmod +x "$HOME/bin/claude" # the control
+    run --separate-stderr env PATH="$HOME/bin" "$BAWN" shell-init bash
+    [[ "$output" == "claude() {"* ]]
+    [ -z "$stderr" ]
 }

@@ -77,7 +77,7 @@ print(type(socket.create_server(("127.0.0.1", 5432))).__name__)""")
                         f"{['ECONNREFUSED'] * 2}\nsocket\n"), done
     assert host.came == own.came == 0
     whys = {(event["host"], event["why"]) for event in session.events("refused")}
-    assert (labs.METADATA6, "a rule for a network does not mean what is special in it; name the address") in whys, whys
+    assert (labs.METADATA6, "a rule for a network does not cover special addresses in it; name the address") in whys, whys
     assert ("2001:db8:2::5", "is not on the list of hosts") in whys, whys
 
 
@@ -230,13 +230,13 @@ for name in (b"--help", b"-x", b"evil"):
 
 
 @test
-def the_end_tells_what_was_not_reached_and_offers_one_line_for_all_of_it(session):
+def the_end_tells_what_was_not_reached_and_offers_each_host_by_itself(session):
     names = " ".join(f"host{i}.test" for i in range(14))
     said = session.on_terminal(["connect allowed.test:1", "connect corp.test", "connect *.test:9000"], "sh", "-c",
                                f"for name in {names}; do curl -s -m 5 https://$name.example/; done; curl -s http://allowed.test:1/; curl -s corp.test:9000")
     assert "refused   host0.test.example is not on the list of hosts\n" in said and "and 7 more\n" in said, said
-    everything = " ".join(f"{name}.example" for name in names.split())
-    assert f"bawn allow --always {everything}  from now on\n" in said, said
+    offered = [line.strip() for line in said.splitlines() if "bawn allow" in line]
+    assert offered == [("next      " if i == 0 else "") + f"bawn allow --always host{i}.test.example  from now on" for i in range(4)], said
     assert "failed    allowed.test:1 Connection refused\n" in said, said
     assert session.run(["connect allowed.test"], "curl", "-s", "https://other.test/").err == ""  # in a pipe bawn adds no byte
 
@@ -297,6 +297,8 @@ def a_host_is_allowed_while_the_command_runs(session):
     assert say('exchange("other.test", 9000, b"x")') == "EAI-2"
     done = bawn(session, "allow", "other.test:9000", "allowed.test:5432", f"{labs.PRIVATE}:9000")
     assert done.returncode == 0, done
+    name = session.work.name + "-1"
+    assert done.stdout == f"Allowed other.test:9000 for {name}.\nAllowed allowed.test:5432 for {name}.\nAllowed {labs.PRIVATE}:9000 for {name}.\n", done
     assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"
     assert say('exchange("allowed.test", 5432, b"x")') == "b'xthe end'"
     assert say(f'exchange("{labs.PRIVATE}", 9000, b"x")') == "b'xthe end'"
@@ -307,6 +309,25 @@ def a_host_is_allowed_while_the_command_runs(session):
     process.wait()
     gone = bawn(session, "allow", "other.test")
     assert gone.returncode == 2 and "no session is running" in gone.stderr, gone
+
+
+@test
+def in_a_workspace_with_one_session_nobody_is_asked_which(session):
+    """Two sessions run; one of them in this workspace. Elsewhere a name is still needed."""
+    process, say = waiting(session, ["connect allowed.test:9000"])
+    other = session.home / "other-project"
+    other.mkdir()
+    second = subprocess.Popen([BAWN, "--", "sh", "-c", "echo up; read line"], cwd=other, env=session.environment(), text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert second.stdout.readline() == "up\n"
+    done = bawn(session, "allow", "other.test:9000")
+    assert (done.returncode, done.stdout) == (0, f"Allowed other.test:9000 for {session.work.name}-1.\n"), done
+    assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"
+    elsewhere = subprocess.run([BAWN, "allow", "other.test"], cwd="/", env=session.environment(), text=True, capture_output=True, timeout=20)
+    assert elsewhere.returncode == 2 and "several sessions are running" in elsewhere.stderr, elsewhere
+    second.communicate("\n", timeout=20)
+    process.stdin.close()
+    process.wait()
 
 
 @test
@@ -415,7 +436,7 @@ def the_administrators_lock_is_not_opened_while_a_command_runs(session):
     (etc / "bawn/policy.bawn").write_text("lock refuse other.test\n")
     process, say = waiting(session, [], ["unshare", "--mount", "sh", "-c", f'mount --bind {etc} /etc && exec "$@"', "sh"])
     done = bawn(session, "allow", "other.test:9000")
-    assert done.returncode == 2 and "the administrator keeps other.test:9000 shut" in done.stderr, done
+    assert done.returncode == 2 and "the administrator refuses other.test:9000" in done.stderr, done
     assert say('exchange("other.test", 9000, b"x")') == "EAI-2"
     assert bawn(session, "allow", "allowed.test:9000").returncode == 0
     assert say('exchange("allowed.test", 9000, b"x")') == "b'xthe end'"
@@ -441,8 +462,10 @@ def a_host_is_allowed_for_good_and_the_policy_is_otherwise_as_it_was(session):
     policy.write_bytes(b"# mine \xff\nread   /opt\n\n# end without newline")
     done = bawn(session, "allow", "--always", "other.test:9000")
     assert done.returncode == 0, done
+    assert done.stdout == "Allowed other.test:9000 from now on: added `connect other.test:9000` to ~/.config/bawn/policy.bawn.\n", done
     assert policy.read_bytes() == b"# mine \xff\nread   /opt\n\n# end without newline\nconnect other.test:9000\n"
-    assert bawn(session, "allow", "--always", "other.test:9000").returncode == 0
+    again = bawn(session, "allow", "--always", "other.test:9000")
+    assert (again.returncode, again.stdout) == (0, "other.test:9000 was allowed already by `connect other.test:9000` in ~/.config/bawn/policy.bawn.\n"), again
     assert policy.read_bytes().count(b"connect") == 1
     assert session.python([], 'print(exchange("other.test", 9000, b"x"))').out == "b'xthe end'\n"
 
@@ -453,6 +476,7 @@ def a_port_is_published_while_the_command_runs(session):
     assert process.stdout.readline() == "listening\n"
     done = bawn(session, "publish", "8125:3000")
     assert done.returncode == 0, done
+    assert done.stdout == f"Published port 3000 of {session.work.name}-1 at 127.0.0.1:8125.\n", done
     assert ask(8125) == b"inside: hi"
     taken = bawn(session, "publish", "8125:3000")
     assert taken.returncode == 2 and "8125" in taken.stderr, taken

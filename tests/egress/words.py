@@ -97,7 +97,7 @@ for port in (443, 9000):
         print(attempt(lambda: exchange("allowed.test", port, whole[:size])))
 print(attempt(lambda: exchange("allowed.test", 9000, whole))[-7:])""")
     assert done.out == "ECONNRESET\n" * 6 + "b'the end'\n", done
-    assert {event["why"] for event in session.events("refused")} == {"its first words do not tell which host it is for"}
+    assert {event["why"] for event in session.events("refused")} == {"its first bytes do not name a host"}
 
 
 @test

@@ -266,7 +266,7 @@ class Sessions:
         if call != "landlock_create_ruleset":  # one that says 0 there hands out a descriptor, and fails later
             problems += self.refused(self.run(lies + self.bawn + [f"--degrade={wall}"] + command))
         run = self.run(lacks + self.bawn + command)
-        if f"--degrade={wall} gives the wall up" not in run.stderr:
+        if f"--degrade={wall} runs without this wall" not in run.stderr:
             problems.append(f"the refusal does not name the flag: {run.stderr.strip()!r}")
         return problems + self.refused(run)
 

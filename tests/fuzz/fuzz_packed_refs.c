@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "workspace/packed_refs.h"
+#include "workspace/repo_texts.h"
 
 static void check_edit(struct arena *arena, const struct packed_refs *refs)
 {

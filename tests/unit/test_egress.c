@@ -1,4 +1,4 @@
-/* The parsers of the network's helper: what strangers say, and what is made of it. */
+/* The parsers of the network helper: what strangers say, and what is made of it. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "machine.h"
 #include "unit.h"
 
-#include "git/branch.h"
+#include "git/refs.h"
 
 /* What is found for a tree: "dirs | links | outside | problem". */
 static const char *found(const char *root)

@@ -1,7 +1,6 @@
 /* Files of git's that are read without git: configuration, index, objects, refs. */
 #include <sys/mman.h>
 
-#include "git/branch.h"
 #include "git/config.h"
 #include "git/index.h"
 #include "git/objects.h"

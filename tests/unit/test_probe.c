@@ -135,9 +135,9 @@ TEST(a_zeroed_machine_can_hold_nothing)
     struct host_caps caps = {0};
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
-    SAYS("files              cannot hold");
-    SAYS("kernel interfaces  cannot hold");
-    SAYS("A run would be refused here");
+    SAYS("files              missing");
+    SAYS("kernel interfaces  missing");
+    SAYS("bawn would refuse to run here");
     free(answer.text);
 }
 
@@ -148,11 +148,11 @@ TEST(user_namespaces_turned_off)
     fails(&caps, TRIAL_USER_NAMESPACE, ENOSPC);
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
-    SAYS("files              cannot hold  user namespaces are turned off");
+    SAYS("files              missing      user namespaces are turned off");
     SAYS("    sudo sysctl -w user.max_user_namespaces=15000\n");
     SAYS_NOT("--degrade"); /* without namespaces there is no sandbox */
     SAYS("    echo 'user.max_user_namespaces = 15000' | sudo tee -a /etc/sysctl.d/60-bawn.conf\n");
-    SAYS("network            cannot hold  needs what the files need");
+    SAYS("network            missing      needs the same as files");
     free(answer.text);
 }
 
@@ -174,7 +174,7 @@ TEST(ubuntu_with_apparmor)
     fails(&caps, TRIAL_MOUNTS, EACCES); /* the namespace is made, and nothing may be done in it */
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
-    SAYS("AppArmor keeps user namespaces from programs without a profile");
+    SAYS("AppArmor denies user namespaces to programs without a profile");
     SAYS("'profile bawn \"/usr/bin/bawn\" flags=(unconfined) { userns, }' | sudo tee /etc/apparmor.d/bawn\n");
     SAYS("    sudo apparmor_parser -r /etc/apparmor.d/bawn\n");
     SAYS("    sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n");
@@ -218,7 +218,7 @@ TEST(docker)
     answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
     SAYS("files              ok ");
-    SAYS("processes          cannot hold  a /proc of its own cannot be mounted");
+    SAYS("processes          missing      cannot mount a new /proc");
     SAYS("systempaths=unconfined");
     free(answer.text);
 }
@@ -230,8 +230,8 @@ TEST(landlock_is_missing_or_old)
     fails(&caps, TRIAL_LANDLOCK, ENOSYS);
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
-    SAYS("files              cannot hold  this kernel has no Landlock");
-    SAYS("    bawn --degrade=landlock CMD  # goes on without it\n");
+    SAYS("files              missing      this kernel has no Landlock");
+    SAYS("    bawn --degrade=landlock CMD  # or go on without this wall\n");
     free(answer.text);
 
     fails(&caps, TRIAL_LANDLOCK, EOPNOTSUPP);
@@ -239,6 +239,13 @@ TEST(landlock_is_missing_or_old)
     answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
     SAYS("lsm=landlock,capability,yama,apparmor ");
+    SAYS("/etc/default/grub");
+    free(answer.text);
+
+    snprintf(caps.container, sizeof(caps.container), "Docker");
+    answer = ask(&caps, false);
+    SAYS("# start the kernel of the container's host with lsm=landlock,capability,yama,apparmor\n");
+    CHECK(!strstr(answer.text, "grub"));
     free(answer.text);
 
     static const struct {
@@ -246,9 +253,9 @@ TEST(landlock_is_missing_or_old)
         const char *says, *fix;
     } old[] = {
         {1, "truncation", "from 5.19 on"},
-        {2, "does not judge truncation, ", "Linux 6.10"},
-        {4, "does not judge control of devices", "Linux 6.10"},
-        {5, "namespaces alone keep signals", "Linux 6.12"},
+        {2, "does not control truncation, ", "Linux 6.10"},
+        {4, "does not control ioctl on devices", "Linux 6.10"},
+        {5, "only namespaces keep signals", "Linux 6.12"},
     };
     for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
         caps = perfect();
@@ -257,7 +264,7 @@ TEST(landlock_is_missing_or_old)
         CHECK_INT(answer.status, 0);
         SAYS(old[i].says);
         SAYS(old[i].fix);
-        SAYS("A run works here, with what is weaker said above.\n");
+        SAYS("A run works here; weaker walls are listed above.\n");
         free(answer.text);
     }
 }
@@ -268,7 +275,7 @@ TEST(root_needs_file_systems_that_map_ids)
     caps.uid = 0;
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 0);
-    SAYS("root               ok           root inside is an id outside that nobody has");
+    SAYS("root               ok           root inside is an unused id outside");
     free(answer.text);
 
     fails(&caps, TRIAL_MAPPED_MOUNTS, EINVAL);
@@ -277,7 +284,7 @@ TEST(root_needs_file_systems_that_map_ids)
     answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
     SAYS("at /srv/app: NFS cannot map ids (Invalid argument)");
-    SAYS("    bawn --degrade=root CMD  # goes on without it\n");
+    SAYS("    bawn --degrade=root CMD  # or go on without this wall\n");
     free(answer.text);
 }
 
@@ -288,8 +295,8 @@ TEST(root_of_a_user_namespace_only)
     fails(&caps, TRIAL_ID_MAP, EPERM);
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
-    SAYS("files              cannot hold  root is root of a user namespace only here");
-    SAYS("root               cannot hold  needs what the files need");
+    SAYS("files              missing      root here is root only of a user namespace");
+    SAYS("root               missing      needs the same as files");
     free(answer.text);
 }
 
@@ -300,14 +307,14 @@ TEST(limits_without_a_control_group_are_weaker_and_enough)
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 0);
     SAYS("limits             weaker");
-    SAYS("    bawn --degrade=memory CMD  # goes on without it\n");
+    SAYS("    bawn --degrade=memory CMD  # or go on without this wall\n");
     SAYS("    systemd-run --user --scope -p Delegate=yes -- bawn CMD\n");
     free(answer.text);
 
     caps = perfect();
     caps.cgroup_holds = false;
     answer = ask(&caps, false);
-    SAYS("your control group holds other processes too");
+    SAYS("your control group has other processes, too");
     free(answer.text);
 
     caps = perfect();
@@ -329,7 +336,7 @@ TEST(a_helper_for_cores_that_no_limit_keeps_away_is_named)
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 0);
     SAYS(
-        "limits             weaker       a control group of its own can limit memory and processes; a crash ");
+        "limits             weaker       an own control group limits memory and processes; a crash ");
     SAYS("    echo '* hard core unlimited' | sudo tee ");
     free(answer.text);
 }
@@ -356,7 +363,7 @@ TEST(inside_a_sandbox_of_bawn)
     fails(&caps, TRIAL_USER_NAMESPACE, EPERM);
     struct answer answer = ask(&caps, false);
     CHECK_INT(answer.status, 1);
-    SAYS("this is a bawn sandbox already");
+    SAYS("this is already a bawn sandbox");
     free(answer.text);
 }
 

@@ -33,6 +33,27 @@ TEST(files_are_known_by_the_end_of_their_path)
     CHECK(sifted_destination(SIFTED_NPM) == NULL);
 }
 
+TEST(paths_of_certificates_pass_and_certificates_and_keys_do_not)
+{
+    CHECK_STR(sifted(SIFTED_NPM, "cafile=/etc/corp/ca.pem\n"
+                                 "cert=\"-----BEGIN CERTIFICATE-----SECRET\"\n"
+                                 "key=/home/u/SECRET.pem\n"
+                                 "//a.test/:certfile=/home/u/SECRET.pem\n"),
+              "cafile = /etc/corp/ca.pem\n");
+    CHECK_STR(sifted(SIFTED_NPM, "cafile = ~/ca.pem ; SECRET\n"), "cafile = ~/ca.pem\n");
+    CHECK_STR(sifted(SIFTED_NPM, "cafile=${HOME}/ca.pem\n"), "cafile = ${HOME}/ca.pem\n");
+    CHECK_STR(
+        sifted(SIFTED_NPM, "cafile=SECRET\ncafile=https://me:SECRET@a.test/\ncafile=/SECRET@a.test//x\n"),
+        "");
+    CHECK_STR(sifted(SIFTED_PIP, "[global]\ncert = /etc/corp/ca.pem\nclient-cert = /home/u/SECRET.pem\n"),
+              "[global]\ncert = /etc/corp/ca.pem\n");
+    CHECK_STR(sifted(SIFTED_CARGO, "[http]\ncainfo = \"/etc/corp/ca.pem\"\nproxy = \"SECRET\"\n"),
+              "[http]\ncainfo = \"/etc/corp/ca.pem\"\n");
+    CHECK_STR(sifted(SIFTED_YARN_OLD, "cafile \"/etc/corp/ca.pem\"\n"), "cafile \"/etc/corp/ca.pem\"\n");
+    CHECK_STR(sifted(SIFTED_BUN, "[install]\ncafile = \"/etc/corp/ca.pem\"\nca = \"SECRET\"\n"),
+              "[install]\ncafile = \"/etc/corp/ca.pem\"\n");
+}
+
 TEST(comments_are_left_out)
 {
     CHECK_STR(sifted(SIFTED_NPM, "registry=https://a.test/ ; token: SECRET\n"

@@ -23,7 +23,7 @@ DAMAGE = {
                               "git prune-packed -q; for p in .git/objects/pack/*.pack; do chmod 644 $p; truncate -s -25 $p; done",
 }
 KEPT = re.compile("kept  .git/refs/heads/main: it (leads to an object that is missing or damaged|would stand at a commit that is not in the repository)")
-WAITS = "its commits change files that wait for your word: "
+WAITS = "its commits change files that need your approval: "
 
 
 def host_git(project):
@@ -88,8 +88,8 @@ def test_asked(place):
     for answer, commits in (("n", "one\n"), ("y", "two\none\n")):
         project = repository(place, f"asked-{answer}")
         project.inside(f"echo evil >CLAUDE.md; git add .; {ME} commit -qm two", "--review")
-        printed, _ = place.terminal(project.path, ("apply",), ("Apply this all the same?", b"n\n"),
-                                    ("Apply the commits all the same?", answer.encode() + b"\n"), ("Apply what", b"y\n"))
+        printed, _ = place.terminal(project.path, ("apply",), ("Apply this anyway?", b"n\n"),
+                                    ("Apply the commits anyway?", answer.encode() + b"\n"), ("Apply what", b"y\n"))
         assert WAITS in printed and "(CLAUDE.md)" in printed, printed
         same((answer, project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), (answer, commits, False))
 
@@ -111,12 +111,12 @@ def test_reviewed(place):
     terminal.answer("Apply the repository's changes", "y")
     terminal.answer("Apply CLAUDE.md", "n")
     shown = terminal.answer("Apply 1, throw away 0, leave 1 waiting", "y")
-    assert "You take the commits, and leave out files that they change" in shown, shown
+    assert "You apply commits, but not all files that they change" in shown, shown
     terminal.end()
     same((project.git("log", "--format=%s"), (project.path / "CLAUDE.md").exists()), ("two\none\n", False))
 
 
-@claim("apply: commits that git could not look at wait, and --allow-risky takes them")
+@claim("apply: commits that git could not look at wait; --allow-risky takes them, and says that they were not checked")
 def test_unchecked(place):
     scratch.need("git")
     project = repository(place, "unchecked")
@@ -126,5 +126,31 @@ def test_unchecked(place):
     said = project.bawn("apply", status=1)
     assert "risky, because: its commits could not be checked: git failed" in said, said
     shallow.unlink()
-    project.bawn("apply")
+    same("not checked" in project.bawn("apply"), False)  # the control
     same(project.git("log", "--format=%s"), "two\none\n")
+    project.inside(f"echo more >>a; {ME} commit -qam three", "--review")
+    shallow.write_text("junk\n")
+    said = project.bawn("apply", "--allow-risky")
+    assert "bawn: the commits are not checked: git failed" in said, said
+    shallow.unlink()
+    same(project.git("log", "--format=%s"), "three\ntwo\none\n")
+
+
+@claim("apply: a branch of a submodule does not go to a damaged commit either, and its commits wait with flagged files (control: sound ones go)")
+def test_submodule(place):
+    scratch.need("git")
+    library = repository(place, "library")
+    acts = {"damaged": "c=$(git rev-parse --git-path objects)/$(git rev-parse HEAD:a | sed 's,..,&/,'); chmod 644 $c; echo junk >$c",
+            "flagged": "git switch -qc side; echo evil >CLAUDE.md; git add .; " + f"{ME} commit -qm side; git switch -q main", "sound": ":"}
+    for name, act in acts.items():
+        project = repository(place, f"submodule-{name}")
+        project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library.path, "lib")
+        project.git("commit", "-qm", "lib")
+        module = Project(place, f"submodule-{name}/lib")  # which has the same files
+        before = module.git("for-each-ref")
+        project.inside(f"cd lib; echo two >>a; {ME} commit -qam two; {act}", "--review")
+        said = project.bawn("apply", *(["--allow-risky"] if name == "damaged" else []), status=int(name != "sound"))
+        same((name, host_git(module)), (name, [0, 0, 0, 0]))
+        same((name, module.git("for-each-ref") == before), (name, name != "sound"))
+        same((name, "kept  .git/modules/lib/refs/heads/main: it leads to an object that is missing or damaged" in said), (name, name == "damaged"))
+        same((name, f"{WAITS}" in said and "(lib/CLAUDE.md)" in said), (name, name == "flagged"))

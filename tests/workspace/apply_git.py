@@ -53,7 +53,7 @@ def junk_in_the_place_of_refs(place):
                    "echo 'ref: refs/heads/none' >.git/refs/heads/led", "--review")
     is_held_back(project, ("HEAD", JUNK), ("refs/heads/work", JUNK), ("packed-refs", JUNK), ("refs/heads/linked", JUNK),
                  ("refs/heads/led", "the branch that it names is not there"),
-                 ("refs/heads/x.lock", "git would not take that for the name of a branch"))
+                 ("refs/heads/x.lock", "this is not a valid branch name"))
     project = repository(place, "no-repository")
     project.inside("rm .git/HEAD; rm -r .git/refs", "--review")
     is_held_back(project, ("HEAD", "without it there would be no repository"))

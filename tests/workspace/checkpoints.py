@@ -129,7 +129,7 @@ def test_refused(place):
                   ("--checkpoint", "1m", "--review"), ("--checkpoint", "1m", "--read-only"),
                   ("--checkpoint", "1m", "--branch", "x")):
         same(place.run("true", cwd=project.path, flags=flags).returncode, 2)
-    assert "no run to go back in" in project.bawn("undo", "--to", "04:45", status=2)
+    assert "has checkpoints" in project.bawn("undo", "--to", "04:45", status=2)
     project.inside("echo x >>a")
     for wrong in ("4:45", "24:00", "04:60", "2026-02-30T04:45", "20", "20x", "", "04:45 "):
         assert "is not a time" in project.bawn("undo", "--to", wrong, status=2), wrong

@@ -24,7 +24,7 @@ def project_with(place, name, theirs, ours):
 def test_other_lines(place):
     project = project_with(place, "merge", text(l2="theirs"), text(l15="mine"))
     said = project.bawn("apply", status=1)
-    assert "t: it was changed since, in other lines (--merge joins both)" in said, said
+    assert "t: it was changed since, in other lines (--merge merges both)" in said, said
     same(project.read("t"), text(l15="mine"))
     project.bawn("apply", "--merge")
     same(project.read("t"), text(l2="theirs", l15="mine"))
@@ -33,6 +33,14 @@ def test_other_lines(place):
     same(project.read("t"), text(l15="mine"))
     project.bawn("apply", "--merge")
     same(project.read("t"), text(l2="theirs", l15="mine"))
+
+
+@claim("conflict: a merged text outlasts a prune between the question and its answer")
+def test_prune_in_between(place):
+    project = project_with(place, "merge-prune", text(l2="theirs"), text(l15="mine"))
+    said, status = place.terminal(project.path, ["apply", "--merge"], ("[y", b"", lambda: project.bawn("undo", "--prune")), ("", b"y\n"))
+    same((status, project.read("t")), (0, text(l2="theirs", l15="mine")))
+    assert "1 file applied" in said, said
 
 
 @claim("conflict: the same lines are shown three ways, refused by --merge, and written with marks on request")

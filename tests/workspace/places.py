@@ -22,7 +22,7 @@ def test_home(place):
     project.write(".bawn", "flag special\n")
     project.inside("echo x >>a; echo x >special", "--review")
     assert "from-home-1" in there(place, place.home, "sessions", "--all")
-    same(there(place, place.home, "sessions"), "No session has been run here.\n")
+    same(there(place, place.home, "sessions"), "No session has run here.\n")
     same(there(place, place.home, "undo", "--list"), "Nothing can be undone here.\n")
     assert "freed." in there(place, place.home, "undo", "--prune")
     same(there(place, place.home, "home", "list"), "No command has run here yet.\n")
@@ -50,7 +50,7 @@ def test_another_workspace(place):
     same([project.read("a"), (project.path / "special").exists()], ["one\nx\n", False])
     shutil.rmtree(project.path)
     said = there(place, other.path, "diff", "judged-1", status=2)
-    assert "is not there any more" in said and "bawn discard judged-1" in said, said
+    assert "no longer exists" in said and "bawn discard judged-1" in said, said
     assert "discarded" in there(place, other.path, "discard", "judged-1")
 
 

@@ -53,7 +53,7 @@ def test_prune_by_size(place):
     project.bawn("apply", "by-size-1", "--yes")
     same((project.path / "waits").stat().st_size, 3000000)
     kept.write_text("age none\nsize 1K\n")
-    assert "still more than is to be kept" not in project.bawn("undo", "--prune")
+    assert "more than the limit" not in project.bawn("undo", "--prune")
     project.inside("head -c 100000 /dev/urandom >more")  # the end of a run prunes by itself
     assert "by-size" in project.bawn("undo", "--list")
     project.bawn("undo")
@@ -96,7 +96,7 @@ def test_snapshot_too_large(place):
     project.write("big", "x" * 300000)
     done = place.run("sh", "-c", "echo ran", cwd=project.path, flags=("--net", "off", "--limit", "snapshot=64K"))
     same((done.returncode, done.stdout), (0, b"ran\n"))
-    assert b"will not bring back" in done.stderr and b"big" in done.stderr, done.stderr
+    assert b"cannot restore the content" in done.stderr and b"big" in done.stderr, done.stderr
 
 
 @claim("undo: the limit of 50 sessions is counted a workspace, and a run that forgets some names them")

@@ -137,10 +137,10 @@ def test_gone_at_the_end(place):
         run = started(project, "echo inside >>a; echo up; read line", *flags, stderr=subprocess.PIPE)
         os.rename(project.path, project.path.with_name("moved-away"))
         said = run.communicate(b"\n", timeout=PATIENCE)[1]
-        assert b"is not written down yet" in said, said
+        assert b"are not recorded yet" in said, said
         os.rename(project.path.with_name("moved-away"), project.path)
         text = project.bawn("diff")
-        assert f"could not write down the end of the session away-{verb}-1" in text and "+inside" in text, text
+        assert f"could not record the end of the session away-{verb}-1" in text and "+inside" in text, text
         project.bawn(verb)
         same((verb, project.read("a")), (verb, want))
 
@@ -170,7 +170,7 @@ def test_commit(place):
     branch = project.path / (".git/" + project.git("symbolic-ref", "HEAD").strip() + ".lock")
     lock.touch()
     branch.touch()
-    assert "git is at work there" in project.bawn("apply", status=1)
+    assert "git is running there" in project.bawn("apply", status=1)
     same(project.git("log", "--format=%s").split(), ["two", "one"])
     lock.unlink()
     branch.unlink()

@@ -1,4 +1,5 @@
 """What only root can set up: owners, mounts, other file systems, a workspace that is partly another's."""
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -7,6 +8,7 @@ import tempfile
 import scratch
 import undo_git
 from lab import MAPPED
+from stranded import change_about
 from scratch import PATIENCE, Project, same
 
 claim = scratch.Claims()
@@ -54,6 +56,40 @@ def test_memory(place):
         same([project.read("a"), project.read("n"), (project.path / "n").stat().st_uid], ["one\nx\n", "new\n", 0])
 
 
+@claim("a disk that stays full in the middle of an apply: files are old or new, that is said once, other commands go on; with room it is finished")
+def test_stays_full(place):
+    folder = place.folder("work/stays-full")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=True)
+    try:
+        project = Project(place, "stays-full")
+        old, new = "old\n" * 50000, "new\n" * 50000
+        project.write("a", old)
+        project.inside(f"echo small >a; yes new | head -n 50000 >x", "--review")
+        project.bawn("apply", "--yes")
+        # As if it had been killed when one file was done, and others had taken the room: neither way can be gone to its end.
+        (folder / "x").unlink()
+        change_about(project, "stays-full-2", state="replacing")
+        with open(folder / "filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while True:
+                filler.write(bytes(4096))
+        first = project.bawn("sessions", "--repair", status=125)
+        assert "No space left on device. Some files are done and others not: make room" in first, first
+        for words in (("sessions",), ("log", "stays-full-1"), ("diff", "stays-full-1"), ("sessions",)):
+            said = project.bawn(*words)
+            same((words, "No space left" in said, words[0] != "sessions" or "replacing" in said), (words, False, True))
+        same((project.read("a"), (folder / "x").exists()), ("small\n", False))
+        other = Project(place, "not-full")  # another workspace
+        same(other.inside("echo changed >a; cat a"), "changed\n")
+        (folder / "filler").unlink()
+        said = project.bawn("sessions")
+        assert "the apply that it was at is finished now" in said, said
+        same((project.read("a"), project.read("x")), ("small\n", new))
+        project.bawn("undo", "--yes")
+        same((project.read("a"), (folder / "x").exists()), (old, False))
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
 @claim("a mount inside the workspace, which an overlay would show empty, is refused under review")
 def test_mount_inside(place):
     for name in ("mounted", "mounted, with a space"):
@@ -62,7 +98,7 @@ def test_mount_inside(place):
         done = subprocess.run(["unshare", "--mount", "sh", "-c", script, place.bawn], cwd=project.path,
                               env=place.environment, capture_output=True, text=True, check=False)
         same((name, done.returncode), (name, 125))
-        assert f"{project.path}/b is a mount inside the workspace" in done.stderr, done.stderr
+        assert f"{project.path}/b is a mount in the workspace" in done.stderr, done.stderr
 
 
 @claim("where bawn's folder lies on an overlay, what is written goes elsewhere, is said to, and is applied")
@@ -77,7 +113,7 @@ def test_state_on_overlay(place):
         find {folder}/m -name elsewhere; ls -d /var/tmp/bawn-layer-* 2>/dev/null"""
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=project.path, env=place.environment, check=False,
                           capture_output=True, text=True, timeout=PATIENCE)
-    assert "takes no overlay" in done.stderr and "bawn-layer-" in done.stderr, done.stderr
+    assert "does not support overlays" in done.stderr and "bawn-layer-" in done.stderr, done.stderr
     same([line for line in done.stdout.splitlines() if line in ("one", "x") or "elsewhere" in line or "layer" in line],
          ["one", "one", "x"])
 

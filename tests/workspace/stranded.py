@@ -22,12 +22,15 @@ def folder_of(project, name):
     return type(project.path)(state) / "bawn/sessions" / name
 
 
+FIELDS = ("mode", "state", "began", "ended", "changes", "of", "workspace", "prefix", "boot", "up_began", "up_ended")
+
+
 def change_about(project, name, **fields):
-    """Sets fields of a session's record: mode, state, began, ended, changes."""
+    """Sets fields of a session's record. `up_…`: how long the machine had been up at both ends."""
     about = folder_of(project, name) / "about"
     values = about.read_bytes().split(b"\0")
     for field, value in fields.items():
-        values[("mode", "state", "began", "ended", "changes").index(field)] = value.encode()
+        values[FIELDS.index(field)] = value.encode()
     about.write_bytes(b"\0".join(values))
 
 
@@ -116,6 +119,31 @@ def test_clock_checkpoints(place):
     same(project.looks(), looks)
 
 
+def moved(project, name, fields, seconds):
+    """Changes times in the record of a run, as if the clock had been stepped."""
+    values = dict(zip(FIELDS, (folder_of(project, name) / "about").read_bytes().split(b"\0")))
+    change_about(project, name, **{field: f"{int(values[field].split(b'.')[0]) + seconds}.0" for field in fields})
+
+
+@claim("undo --to says by how much the clock was set forward, during the run, and either way since it ended; else it says nothing")
+def test_clock_forward(place):
+    for name, fields, seconds, words in (
+            ("steady", [], 0, []),
+            ("forward", ["began"], -3600, ["the clock was set forward by 1 hour during forward-1"]),
+            ("later", ["up_began", "up_ended"], 3600, ["the clock was set forward by 1 hour since later-1 ended"]),
+            ("earlier", ["up_began", "up_ended"], -7200, ["the clock was set back by 2 hours since earlier-1 ended"])):
+        project = Project(place, name)
+        run = Checkpointed(project)
+        run.step("echo early >b/c")
+        looks = run.step("echo middle >b/c")
+        run.run.stdin.write(b"echo late >b/c\n")
+        run.end()
+        moved(project, f"{name}-1", fields, seconds)
+        text = project.bawn("undo", "--to", run.times()[-1], "--yes")
+        same([text.count(line) for line in words] + [text.count("the clock was")], [1] * len(words) + [len(words)])
+        same(project.looks(), looks)
+
+
 @claim("undo after a run that changed nothing does not bring back what the last undo took away, unless that is named")
 def test_no_redo(place):
     project = Project(place, "redo")
@@ -161,7 +189,7 @@ def test_closed_folder(place):
     (project.path / "b").chmod(0)
     project.inside("chmod 755 b; echo new >b/new; echo changed >a", "--review")
     text = project.bawn("apply", "--yes", status=1)
-    assert "b/new: its folder was closed to you" in text and "2 files applied" in text, text
+    assert "b/new: you have no access to its directory" in text and "2 files applied" in text, text
     project.bawn("apply", "--yes")
     same([project.read("a"), project.read("b/new"), project.read("b/c")], ["changed\n", "new\n", "two\n"])
 
@@ -189,7 +217,7 @@ def test_read_only_store(place):
     assert "+shown" in project.bawn("diff")
     shutil.rmtree(folder / "bawn/snapshots/trees", ignore_errors=True)
     (folder / "bawn/snapshots/index").chmod(0)
-    assert "cannot be read from the store" in project.bawn("diff")
+    assert "cannot be read from the snapshots" in project.bawn("diff")
 
 
 def limited(place, project, which, soft, *words):

@@ -1,5 +1,5 @@
 /*
- * Undo and prune, ended at each system call that could change something: killed, or told that the disk is full. Whatever the call,
+ * Undo and prune, ended at each system call that could change something: killed, or told that the disk is full, once or from then on. Whatever the call,
  * every file is then either old or new, and the next command finishes the work or has taken it back; nothing that waits
  * has lost a content. And undo, met by an editor that saves files at such a call: what it saved stays.
  */
@@ -83,9 +83,23 @@ static int receive_fd(int socket_fd)
     return fd;
 }
 
-enum fault { FAULT_KILL, FAULT_FULL, FAULT_SAVE };
+enum fault { FAULT_KILL, FAULT_FULL, FAULT_STAYS_FULL, FAULT_SAVE };
 
 static void save_all(void);
+
+/* On a full disk something can be removed, and what is no file of the disk can be written. */
+static bool needs_room(const struct seccomp_notif *notice)
+{
+    char link[64], target[4096];
+    int call = notice->data.nr;
+    if (call == SYS_unlinkat || call == SYS_fchmod || call == SYS_fchmodat || call == SYS_fsync || call == SYS_fdatasync)
+        return false;
+    if (call != SYS_write && call != SYS_pwrite64)
+        return true;
+    snprintf(link, sizeof(link), "/proc/%u/fd/%llu", notice->pid, (unsigned long long)notice->data.args[0]);
+    ssize_t size = readlink(link, target, sizeof(target) - 1);
+    return size > 0 && strncmp(target, place.base, strlen(place.base)) == 0;
+}
 
 /* Lets calls pass until the n-th, which gets the fault. Returns whether there was an n-th. */
 static bool supervise(pid_t child, int listener, unsigned long number, enum fault fault)
@@ -101,15 +115,17 @@ static bool supervise(pid_t child, int listener, unsigned long number, enum faul
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) < 0)
             continue;
         struct seccomp_notif_resp answer = {.id = notice.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-        if (++seen == number) {
+        if (++seen > number && fault == FAULT_STAYS_FULL && needs_room(&notice))
+            answer = (struct seccomp_notif_resp){.id = notice.id, .error = -ENOSPC};
+        if (seen == number) {
             happened = true;
             if (fault == FAULT_KILL) {
                 kill(-child, SIGKILL);
                 return true;
             }
-            if (fault == FAULT_FULL)
+            if (fault == FAULT_FULL || (fault == FAULT_STAYS_FULL && needs_room(&notice)))
                 answer = (struct seccomp_notif_resp){.id = notice.id, .error = -ENOSPC};
-            else
+            else if (fault == FAULT_SAVE)
                 save_all();
         }
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0)
@@ -159,6 +175,7 @@ static void put_away(void)
 
 static VEC(char *) saved;
 static size_t saved_in_all;
+static size_t left_half_done; /* and finished later */
 
 static void save(const char *path)
 {
@@ -318,6 +335,46 @@ static bool one_fault(uint64_t seed, unsigned long number, enum fault fault)
     return good && happened;
 }
 
+/* The next bawn command, which may fail. */
+static int try_to_finish(struct err *err)
+{
+    struct arena arena = {0};
+    struct record record;
+    struct replaced replaced = {0};
+    int result = record_load(work.folder_fd, &arena, &record, err);
+    record.name = "fault-1";
+    if (result == 1 && record.state == STATE_REPLACING)
+        result = transition_finish(place.store, work.folder_fd, &arena, &record, &replaced, err);
+    vec_free(&replaced.left_alone);
+    arena_free(&arena);
+    return result < 0 ? -1 : 0;
+}
+
+/* Nothing can be written from the n-th call on, nor by the next command, nor by the one after it; then there is room. */
+static bool one_that_stays_full(uint64_t seed, unsigned long number, enum fault fault)
+{
+    if (!CHECK(prepare(seed)))
+        return false;
+    int status = 0;
+    size_t kept;
+    bool happened = run_with_fault(undo, number, fault, &status), good = CHECK(every_file_is_old_or_new());
+    for (int i = 0; i < 2; i++) {
+        run_with_fault(try_to_finish, 1, fault, &status);
+        good = CHECK(WIFEXITED(status)) && CHECK(every_file_is_old_or_new()) && good;
+    }
+    int state = finish(&kept);
+    struct described now;
+    describe_contents(place.tree, &now);
+    good = good && CHECK_INT(kept, 0) &&
+           CHECK_STR(first_difference(state == STATE_DONE ? &work.was : &work.became, &now), NULL);
+    described_free(&now);
+    left_half_done += state == STATE_DONE && happened;
+    if (!good)
+        printf("# seed %" PRIu64 ", full from call %lu on, state %d\n", seed, number, state);
+    put_away();
+    return good && happened;
+}
+
 /* Returns false when there was no n-th call any more, or a check failed. */
 static bool one_save(uint64_t seed, unsigned long number, enum fault fault)
 {
@@ -457,6 +514,12 @@ TEST(killed_at_every_call_that_writes)
 TEST(a_full_disk_at_every_call_that_writes)
 {
     every_call(FAULT_FULL, one_fault);
+}
+
+TEST(a_disk_that_stays_full_from_every_call_that_writes_on)
+{
+    every_call(FAULT_STAYS_FULL, one_that_stays_full);
+    CHECK(left_half_done > 0);
 }
 
 TEST(what_is_saved_at_a_call_that_writes_stays)

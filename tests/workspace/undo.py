@@ -30,7 +30,7 @@ def test_many_names(place):
         os.link(project.path / "program", project.path / f"name-{number}")
     before = project.looks()
     done = place.run("sh", "-ec", "rm name-* program", cwd=project.path, flags=("--net", "off", "--limit", "snapshot=16M"))
-    same([done.returncode, b"will not bring back" in done.stderr], [0, False])
+    same([done.returncode, b"cannot restore the content" in done.stderr], [0, False])
     project.bawn("undo")
     same(project.looks(), before)
 
@@ -149,6 +149,18 @@ def test_overlap(place):
     text = project.bawn("undo", "overlap-2", status=125)
     assert "overlap-1" in text, text
     same(project.read("a"), "inside\n")
+
+
+@claim("undo: a run that began later and still runs is named as that, and undo works once it has ended")
+def test_later_run(place):
+    project = Project(place, "later")
+    project.inside("echo inside >a")
+    other = started(project, "echo up; read line")
+    text = project.bawn("undo", "later-1", status=125)
+    assert "later-2 is still running" in text and "at the same time" not in text, text
+    other.communicate(b"\n", timeout=PATIENCE)
+    project.bawn("undo", "later-1")
+    same(project.read("a"), "one\n")
 
 
 @claim("undo: a commit made by the run is undone, its objects stay, and git finds nothing wrong")

@@ -171,7 +171,7 @@ def test_commit(place):
     terminal.answer("Apply a", "y")
     terminal.answer("Apply 2, throw away 0, leave 0 waiting", "y")
     said = terminal.end()
-    assert "cannot be taken: .git/refs/heads/main: it would stand at a commit that is not in the repository" in said, said
+    assert "cannot be applied: .git/refs/heads/main: it would stand at a commit that is not in the repository" in said, said
     same([project.git("log", "--format=%s"), project.read("a")], ["two\none\n", "one\nx\nx\n"])
     assert "waiting" in project.bawn("sessions"), project.bawn("sessions")
 

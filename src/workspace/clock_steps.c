@@ -1,0 +1,63 @@
+#include "workspace/clock_steps.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/timespec.h"
+
+static void read_boot(char *ret_boot, size_t capacity)
+{
+    auto_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, ret_boot, capacity - 1);
+    ret_boot[size > 0 ? size : 0] = '\0';
+    ret_boot[strcspn(ret_boot, "\n")] = '\0';
+}
+
+static bool is_same_boot(const struct clock_ends *ends)
+{
+    char boot[sizeof(ends->boot)];
+    read_boot(boot, sizeof(boot));
+    return *boot && strcmp(boot, ends->boot) == 0;
+}
+
+void clock_ends_begin(struct clock_ends *ret_ends)
+{
+    *ret_ends = (struct clock_ends){0};
+    read_boot(ret_ends->boot, sizeof(ret_ends->boot));
+    clock_gettime(CLOCK_BOOTTIME, &ret_ends->began);
+}
+
+/* A run that was killed is ended by another bawn, perhaps after the machine was started anew. */
+void clock_ends_end(struct clock_ends *ends)
+{
+    if (is_same_boot(ends))
+        clock_gettime(CLOCK_BOOTTIME, &ends->ended);
+    else
+        *ends = (struct clock_ends){0};
+}
+
+static int64_t difference(struct timespec shown_first, struct timespec shown_last, struct timespec first,
+                          struct timespec last)
+{
+    enum { LEAST = 2 };
+    int64_t seconds =
+        (int64_t)(shown_last.tv_sec - shown_first.tv_sec) - (int64_t)(last.tv_sec - first.tv_sec);
+    return seconds < LEAST && seconds > -LEAST ? 0 : seconds;
+}
+
+int64_t clock_step_during(const struct clock_ends *ends, struct timespec began, struct timespec ended)
+{
+    return ends->ended.tv_sec ? difference(began, ended, ends->began, ends->ended) : 0;
+}
+
+int64_t clock_step_since(const struct clock_ends *ends, struct timespec ended)
+{
+    struct timespec shown, now;
+    if (!ends->ended.tv_sec || !is_same_boot(ends))
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &shown);
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return difference(ended, shown, ends->ended, now);
+}
