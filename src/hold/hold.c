@@ -293,8 +293,6 @@ static void decide_fallen(struct hold *hold, const struct frozen *frozen)
 
 void hold_fell(struct hold *hold, size_t operation)
 {
-    if (hold_opened_is_hidden(hold, operation))
-        return;
     struct frozen *frozen = frozen_at(hold, operation);
     struct operation fallen = hold_operation(hold, operation);
     const char *notice =

@@ -62,7 +62,7 @@ static bool take_stock(struct pins *pins)
         enum pin_state state = pins->repin.states[i];
         bool is_frozen = operation.kind == OP_FREEZE, is_gone = state == PIN_MISSING;
         any_again |= state == PIN_AGAIN;
-        if (state == PIN_AGAIN)
+        if (state == PIN_AGAIN && !hold_opened_is_hidden(pins->hold, i))
             hold_fell(pins->hold, i);
         if (state != PIN_LOST && !(is_gone && is_frozen))
             continue; /* a hidden or read-only path that is gone shows nothing; the watch reports when it comes back */

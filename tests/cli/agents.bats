@@ -537,9 +537,9 @@ says() {
 }
 
 @test "a program whose interpreter the sandbox does not show: bawn names that" {
-    printf '#!%s/none/python\n' "$HOME" >"$HOME/bin/script"
-    chmod +x "$HOME/bin/script"
-    says 127 "cannot run script: " --net off --read "$HOME/bin" script
+    printf '#!%s/none/python\n' "$HOME" >"$HOME/bin/own-script"
+    chmod +x "$HOME/bin/own-script"
+    says 127 "cannot run own-script: " --net off --read "$HOME/bin" own-script
     [[ "$output" == *"the interpreter that its first line names"* ]]
 }
 
