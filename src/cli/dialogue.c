@@ -246,7 +246,7 @@ static void show(const struct world *world, const struct dialogue *dialogue, con
     vec_each (const struct decision, decision, decisions) {
         if (!change_is_shown(&decision->judged.change))
             continue;
-        if (decision->course == COURSE_CONFLICT || decision->course == COURSE_HELD) {
+        if (decision->course < COURSE_GO || decision->course == COURSE_SKIPPED) {
             add_left(&out, &style, decision->judged.change.path, decision->why);
             conflict_add(&out, &style, decision->details ? decision->details : "");
         }

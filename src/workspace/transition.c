@@ -83,6 +83,9 @@ static struct decision decide(const struct transition *transition, const struct 
                  positions_repository_stays(transition, change->path);
     if (judged->judgement == JUDGED_AS_AFTER || keeps) {
         decision.course = COURSE_DONE;
+    } else if (transition->keeps_refs && !change->after && tree_is_skipped(change->before)) {
+        decision.course = COURSE_SKIPPED;
+        decision.why = "snapshots leave it out, because a build or a package manager makes it again";
     } else if (judged->judgement == JUDGED_DENIED) {
         decision.course = COURSE_HELD;
         decision.why = "you have no access to its directory: open it (chmod u+rwx), and try again";

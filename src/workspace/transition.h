@@ -13,6 +13,7 @@ enum course {
     COURSE_HELD,     /* left alone for another reason */
     COURSE_GO,
     COURSE_DROPPED, /* given up: the workspace's file stays */
+    COURSE_SKIPPED, /* a directory that snapshots leave out: it stays, and that is as it should be */
     COURSE_DONE,    /* nothing to do */
 };
 

@@ -10,6 +10,17 @@ from scratch import PATIENCE, Project, same
 claim = scratch.Claims()
 
 
+@claim("undo: a folder that a build or a package manager makes again stays, is named, and is no failure")
+def test_made_again(place):
+    project = repository(place, "made-again")
+    for manifest, folder in (("Cargo.toml", "target"), ("package.json", "node_modules")):
+        project.write(manifest, "")
+        project.inside(f"mkdir -p {folder}/deep; echo x >{folder}/deep/o; echo y >new")
+        said = project.bawn("undo")
+        assert f"kept  {folder}: snapshots leave it out" in said and "1 file taken back" in said, said
+        same([(project.path / "new").exists(), (project.path / folder / "deep/o").exists()], [False, True])
+
+
 @claim("undo: what a live run changed is as it was, to the nanosecond, and a second undo reverses it")
 def test_live_run(place):
     project = Project(place, "undo")
