@@ -134,10 +134,10 @@ def test_log_has_status(place):
     project = Project(place, "log-status")
     project.inside("echo x >>a")
     project.bawn("undo")
-    assert "status 0, 1 file" in project.bawn("log", "log-status-2"), project.bawn("log", "log-status-2")
+    assert "status 0, files changed: 1" in project.bawn("log", "log-status-2"), project.bawn("log", "log-status-2")
     project.inside("echo y >>b/c", "--review")
     project.bawn("apply")
-    assert "status 0, 1 file" in project.bawn("log", "log-status-4"), project.bawn("log", "log-status-4")
+    assert "status 0, files changed: 1" in project.bawn("log", "log-status-4"), project.bawn("log", "log-status-4")
 
 
 @claim("sessions: runs that changed nothing are counted, --all lists them, and a terminal explains the states")
