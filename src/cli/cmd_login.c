@@ -55,15 +55,16 @@ static const char usual_browser[] = "/usr/bin/xdg-open";
 /* The agent finds this script as its browser. It passes the address to bawn. */
 static const char messenger[] = "#!/bin/sh\n"
                                 "for page; do :; done\n" /* the last argument; flags may precede it */
-                                "printf '%s\\n' \"$page\" >\"${0%/*}/pages\"\n";
+                                "printf '%s\\n' \"$page\" >\"${0%/*}/../pages\"\n";
 
 /* Makes the script and the pipe for its addresses. */
 static int login_prepare(struct login *login, struct err *err)
 {
     auto_fd int folder_fd = open_directory_at(AT_FDCWD, login->folder);
-    auto_fd int file_fd = folder_fd < 0 ? -1
-                                        : openat(folder_fd, "xdg-open",
-                                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
+    auto_fd int file_fd =
+        folder_fd < 0 || mkdirat(folder_fd, "bin", 0700) < 0
+            ? -1
+            : openat(folder_fd, "bin/xdg-open", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     ssize_t size = (ssize_t)strlen(messenger);
     if (file_fd < 0 || write(file_fd, messenger, (size_t)size) != size ||
         mkfifoat(folder_fd, "pages", 0600) < 0)
@@ -321,8 +322,8 @@ static char **run_environment(const struct world *world, const struct login *log
         if (!is_own)
             vec_push(&variables, world->caller.environment[i]);
     }
-    vec_push(&variables, arena_printf(login->arena, "BROWSER=%s/xdg-open", login->folder));
-    vec_push(&variables, arena_printf(login->arena, "PATH=%s:%s", login->folder, path ? path : ""));
+    vec_push(&variables, arena_printf(login->arena, "BROWSER=%s/bin/xdg-open", login->folder));
+    vec_push(&variables, arena_printf(login->arena, "PATH=%s/bin:%s", login->folder, path ? path : ""));
     vec_push(&variables, "TERM=dumb");
     vec_push(&variables, "NO_COLOR=1");
     vec_push(&variables, NULL);

@@ -49,13 +49,17 @@ static const char *workspace_of(const struct listed *listed)
     return listed->has_record ? listed->record.workspace : listed->glance.workspace;
 }
 
-/* A run that ended and changed nothing: there is nothing to apply or undo. A review whose changes were discarded had some. */
+/*
+ * A run that ended and changed nothing: there is nothing to apply or undo. One that was refused something or opened a decoy is worth a
+ * look, and a review whose changes were discarded had some.
+ */
 static bool left_nothing(const struct listed *listed)
 {
     const struct record *record = &listed->record;
     bool was_discarded =
         listed->has_record && record->mode == RECORD_REVIEW && record->state == STATE_DISCARDED;
-    return !listed->is_running && !listed->is_unrepaired && !listed->glance.was_killed && !was_discarded &&
+    return !listed->is_running && !listed->is_unrepaired && !listed->glance.was_killed &&
+           !listed->glance.refusal && !was_discarded &&
            (!listed->has_record || (record->changes == 0 && record_is_over(record)));
 }
 

@@ -499,7 +499,7 @@ def what_one_session_is_given_no_other_has(session):
         second.stdin.flush()
         return second.stdout.readline().strip()
 
-    done = bawn(session, "allow", "other.test:9000")
+    done = subprocess.run([BAWN, "allow", "other.test:9000"], cwd=session.home, env=session.environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "several sessions are running" in done.stderr, done
     assert bawn(session, "allow", "@work-1", "other.test:9000").returncode == 0
     assert say('exchange("other.test", 9000, b"x")') == "b'xthe end'"

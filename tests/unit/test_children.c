@@ -93,7 +93,7 @@ TEST(a_process_whose_first_thread_has_ended_is_no_dead_one)
     auto_fd int fd = process_open(child);
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/stat", child);
-    for (char state = 'R'; state != 'Z'; usleep(1000)) {
+    for (char state = 'R'; state != 'Z'; nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL)) {
         FILE *file = fopen(path, "re");
         REQUIRE(file != NULL);
         REQUIRE(fscanf(file, "%*d %*s %c", &state) == 1);
