@@ -42,7 +42,7 @@ def test_ago(place):
 
 @claim("undo: its message counts files, and directories and git's own files apart")
 def test_counts(place):
-    project = repository(place, "counts")
+    project = repository(place, "counted")
     project.inside("echo 2 >a; mkdir -p n/m; echo x >n/m/f; git add a; "
                    "git -c user.name=t -c user.email=t@example.com commit -qm y")
     text = project.bawn("undo")
