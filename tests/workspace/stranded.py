@@ -130,7 +130,7 @@ def test_clock_forward(place):
     for name, fields, seconds, words in (
             ("steady", [], 0, []),
             ("forward", ["began"], -3600, ["the clock was set forward by 1 hour during forward-1"]),
-            ("later", ["up_began", "up_ended"], 3600, ["the clock was set forward by 1 hour since later-1 ended"]),
+            ("ahead", ["up_began", "up_ended"], 3600, ["the clock was set forward by 1 hour since ahead-1 ended"]),
             ("earlier", ["up_began", "up_ended"], -7200, ["the clock was set back by 2 hours since earlier-1 ended"])):
         project = Project(place, name)
         run = Checkpointed(project)
