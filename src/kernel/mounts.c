@@ -26,7 +26,11 @@ static const unsigned tree_flags =
 static int open_tree_with(int dirfd, const char *path, unsigned flags, struct err *err)
 {
     int fd = (int)syscall(SYS_open_tree, dirfd, path, flags);
-    return fd < 0 ? err_sys(err, errno, "cannot open %s to show it in the sandbox", path) : fd;
+    if (fd >= 0)
+        return fd;
+    err_sys(err, errno, "cannot open %s to show it in the sandbox", *path ? path : "a file or a directory");
+    /* A run has a descriptor open for each thing that it shows. */
+    return err->errnum == EMFILE ? err_hint(err, "raise the limit of open files: ulimit -n 1024") : -1;
 }
 
 int mount_open_tree(int dirfd, const char *path, struct err *err)
