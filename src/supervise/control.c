@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "kernel/passing.h"
+#include "kernel/ports.h"
 
 #define CONTROL_NAME "control"
 
