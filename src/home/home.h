@@ -46,6 +46,7 @@ struct sync {
     int fd;       /* readable when a file changed; -1: nothing is watched */
     int timer_fd; /* readable when it is time to look again */
     int root_fd, home_fd, state_fd;
+    const char *home; /* path of the private home, for messages; NULL: it is removed at the end */
     struct journal *journal;
     unsigned told;     /* records in the journal so far */
     unsigned patience; /* milliseconds until an unreadable file is looked at again */
@@ -60,8 +61,8 @@ int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int st
 int sync_ready(void *self, short events, struct err *err);
 int sync_due(void *self, short events, struct err *err);
 
-/* Carries over what the command wrote last. */
-void sync_end(struct sync *sync);
+/* Carries over what the command wrote last. Fails if the command left something in a file's place that is no file. */
+int sync_end(struct sync *sync, struct err *err) must_check;
 
 /* --- home.c --- */
 

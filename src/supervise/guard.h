@@ -60,7 +60,7 @@ struct guard {
     int timer_fd;
     struct timespec began_at; /* as the kernel dates files */
     uint64_t sockets;         /* the digest of the host's in these trees, when they were looked at last */
-    char open_trees[4096];
+    char open_trees[OPEN_TREES_SIZE];
 };
 
 /* Before the launch; `launched` is filled in afterwards. The guard must not move until its end. */
