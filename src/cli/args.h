@@ -61,6 +61,8 @@
     VALUED(SINCE, "--since", since, "a length of time", false)                                               \
     VALUED(REPORT, "--report", report, "a file", false)                                                      \
     VALUED(GREP, "--grep", grep, "a text", false)                                                            \
+    VALUED(BECAUSE, "--because", because, "a text", false)                                                   \
+    VALUED(WAIT, "--wait", wait, "a length of time", false)                                                  \
     VALUED(ON_EXIT, "--on-exit", on_exit, "a command", false)                                                \
     SET(REVIEW_ALL) /* --review=all */                                                                       \
     SET(POLICY)     /* all rule flags: --read, --net … */
@@ -112,6 +114,7 @@ struct args {
     const char *agent;   /* --agent; NULL: found from the command */
     const char *on_exit; /* --on-exit; NULL: none */
     const char *since, *grep, *report;
+    const char *because, *wait; /* of `bawn ask` */
     const char *checkpoint;      /* --checkpoint … */
     uint64_t checkpoint_seconds; /* … in seconds; 0: none */
     const char *to;              /* --to; NULL: the beginning */

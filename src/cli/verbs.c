@@ -440,6 +440,48 @@ const struct verb_entry verb_table[] = {
                  "  bawn publish 8080:3000\n",
     },
     {
+        .name = "ask",
+        .run = cmd_ask,
+        .flags = FLAG(BECAUSE) | FLAG(WAIT),
+        .words = "connect HOST[:PORT] | publish PORT",
+        .summary = "inside: ask for more",
+        .usage = "bawn ask [--because TEXT] [--wait TIME] connect HOST[:PORT] | publish PORT\n"
+                 "\n"
+                 "For programs inside: ask the person outside for a host or a port, and wait for\n"
+                 "the answer. Exit status 0 granted, 3 refused, 4 nobody answered. Without words:\n"
+                 "what can be asked for.\n"
+                 "\n"
+                 "  --because TEXT  why, in your own words\n"
+                 "  --wait TIME     how long to wait; 5m\n"
+                 "\n"
+                 "  bawn ask --because 'the docs are there' connect docs.example.com\n",
+    },
+    {
+        .name = "requests",
+        .run = cmd_requests,
+        .summary = "questions from inside",
+        .usage = "bawn requests\n"
+                 "\n"
+                 "List the open questions of all running sessions, and how to answer each.\n"
+                 "\n"
+                 "  bawn requests\n"
+                 "  bawn answer app-1/2 session\n",
+    },
+    {
+        .name = "answer",
+        .run = cmd_answer,
+        .words = "[SESSION/]ID session|always|no|never",
+        .summary = "answer such a question",
+        .usage = "bawn answer [SESSION/]ID session|always|no|never\n"
+                 "\n"
+                 "Answer a question of a program inside. `session` gives it until the run ends,\n"
+                 "`always` adds a rule to your policy, too; `no` refuses it for this run, `never`\n"
+                 "adds a rule that refuses it.\n"
+                 "\n"
+                 "  bawn answer 2 session\n"
+                 "  bawn answer app-1/2 never\n",
+    },
+    {
         .name = "doctor",
         .run = cmd_doctor,
         .flags = FLAG(JSON),
