@@ -1,4 +1,4 @@
-/* The table of verbs. Any other word begins the command to run. */
+/* The table of verbs. Any other word begins the command to run. Some long pages of help are in the file of their verb. */
 #include "cli/commands.h"
 
 /* The last entry has no name. The first is the default. */
@@ -461,23 +461,7 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(REPORT) | FLAG(RECORD_EXEC),
         .takes_command = true,
         .summary = "attack the sandbox",
-        .usage = "bawn prove [--json] [--report FILE] [MODE]...\n"
-                 "                  [--RULE OBJECT]... [-- CMD...]\n"
-                 "\n"
-                 "Try about 250 attacks in the sandbox that CMD would get with these flags, and\n"
-                 "report the results. bawn judges from outside whether a secret leaked, a file\n"
-                 "changed, a server was reached or a process was killed. Each attack is first\n"
-                 "tried without a sandbox, on decoys; if it fails there, too, it is reported as\n"
-                 "not applicable, never as held. Exit status 1 if an attack escaped. See\n"
-                 "docs/PROVE.md.\n"
-                 "\n"
-                 "  --json         print the results as JSON\n"
-                 "  --report FILE  write the results as one HTML page, too\n"
-                 "  --log-exec     attack a sandbox that records programs; it has one filter more\n"
-                 "\n"
-                 "  bawn prove\n"
-                 "  bawn prove --agent claude\n"
-                 "  bawn prove --net off --read ~/datasets -- make\n",
+        .usage = prove_usage,
     },
     {
         .name = "help",
