@@ -99,7 +99,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help'
+    local verbs='run show why check export init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help'
     local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -150,7 +150,9 @@ _bawn() {
         cur=${whole#*=}
     fi
 
-    if [[ -n $value_of ]]; then
+    if [[ $verb == export && $value_of == --to ]]; then
+        _bawn_values 'bwrap claude codex docker nono seatbelt srt systemd'
+    elif [[ -n $value_of ]]; then
         _bawn_flag_takes "$value_of" && [[ -n $takes ]] && _bawn_values "$takes"
     elif [[ $whole == -* ]]; then
         local flags='--help'
@@ -159,6 +161,7 @@ _bawn() {
         run) flags+=" --version $around $rules" ;;
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
+        export) flags+=" --to --strict $rules" ;;
         trust) flags+=' --yes --revoke' ;;
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
@@ -185,7 +188,7 @@ _bawn() {
                 done < <(compgen -A command -- "$cur")
             fi
             ;;
-        run | show | prove)
+        run | show | export | prove)
             _bawn_command "${at[last]}"
             return
             ;;

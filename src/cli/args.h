@@ -53,11 +53,12 @@
     PLAIN(STAT, "--stat", NULL)                                                                              \
     PLAIN(NAME_ONLY, "--name-only", NULL)                                                                    \
     PLAIN(ALLOW_RISKY, "--allow-risky", NULL)                                                                \
+    PLAIN(STRICT, "--strict", NULL)                                                                          \
     VALUED(AGENT, "--agent", agent, "the name of an agent", false)                                           \
     VALUED(BRANCH, "--branch", branch, "the name of a branch", false)                                        \
     VALUED(NOTIFY, "--notify", notify, "a command", true)                                                    \
     VALUED(CHECKPOINT, "--checkpoint", checkpoint, "a length of time", false)                                \
-    VALUED(TO, "--to", to, "a time", false)                                                                  \
+    VALUED(TO, "--to", to, "a time or a format", false)                                                      \
     VALUED(SINCE, "--since", since, "a length of time", false)                                               \
     VALUED(REPORT, "--report", report, "a file", false)                                                      \
     VALUED(GREP, "--grep", grep, "a text", false)                                                            \
@@ -114,7 +115,7 @@ struct args {
     const char *since, *grep, *report;
     const char *checkpoint;      /* --checkpoint … */
     uint64_t checkpoint_seconds; /* … in seconds; 0: none */
-    const char *to;              /* --to; NULL: the beginning */
+    const char *to;              /* --to: a time of undo (NULL: the beginning), or a format of export */
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* argv, ended by NULL */

@@ -16,7 +16,7 @@ static const char examples[] =
     "  bawn --read DIR claude     let it read DIR; `bawn help rules` lists all rules\n"
     "  bawn -- CMD...             run CMD, if CMD is also a bawn verb\n"
     "\n"
-    "Verbs, as in `bawn VERB ...`:\n";
+    "Verbs; `bawn VERB --help` explains one, `man bawn` everything:\n";
 
 static const char rules[] =
     "Rules as flags (man 5 bawn-policy), for run, show, why, check and prove:\n"
@@ -60,7 +60,6 @@ static void print_overview(const struct world *world, const struct verb_entry *v
         else
             fprintf(world->out, "  %-10s %s\n", left->name, left->summary);
     }
-    fputs("\n`bawn VERB --help` explains a verb, `man bawn` everything.\n", world->out);
 }
 
 static int print_verb(const struct world *world, const struct verb_entry *verb)

@@ -96,6 +96,14 @@ const struct verb_entry verb_table[] = {
                  "  bawn check -- claude\n",
     },
     {
+        .name = "export",
+        .run = cmd_export,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(TO) | FLAG(STRICT),
+        .takes_command = true,
+        .summary = "the policy for other tools",
+        .usage = export_usage,
+    },
+    {
         .name = "init",
         .run = cmd_init,
         .summary = "write a first .bawn file",
