@@ -10,22 +10,10 @@
 #include "base/path.h"
 #include "translate/export.h"
 
-/* '/' sorts before every other character, so that a directory comes just before its entries. */
-static int compare_paths(const char *a, const char *b)
-{
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
-    int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
-    return left - right;
-}
-
 static int compare_mounts(const void *a, const void *b)
 {
     const struct mount *left = a, *right = b;
-    int result = compare_paths(left->path, right->path);
+    int result = path_compare(left->path, right->path);
     if (result)
         return result;
     return left->order < right->order ? -1 : 1;
