@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help
+                if test $verb = first; and contains -- $word run show why check export init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help
                     set verb $word
                 else if contains -- $verb first run show prove
                     set from $i
@@ -75,6 +75,7 @@ complete -c bawn -n '__bawn_at first' -a run -d 'Run CMD in the sandbox'
 complete -c bawn -n '__bawn_at first' -a show -d 'What CMD may write, read and reach here'
 complete -c bawn -n '__bawn_at first' -a why -d 'Which rule decides a path, host or variable'
 complete -c bawn -n '__bawn_at first' -a check -d 'Find mistakes in policies'
+complete -c bawn -n '__bawn_at first' -a export -d 'Print the policy for another tool'
 complete -c bawn -n '__bawn_at first' -a trust -d "Let a repository's .bawn grant access"
 complete -c bawn -n '__bawn_at first' -a home -d 'Files in the private home'
 complete -c bawn -n '__bawn_at first' -a held -d 'Files that bawn moved aside'
@@ -89,6 +90,12 @@ complete -c bawn -n '__bawn_at first' -a redo -d 'Bring back what an undo took b
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List or print profiles'
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Open a running session's port on this machine"
+complete -c bawn -n '__bawn_at first' -a requests -d 'Questions of programs inside'
+complete -c bawn -n '__bawn_at first' -a answer -d 'Answer such a question'
+complete -c bawn -n '__bawn_at answer' -a 'session always no never'
+complete -c bawn -n '__bawn_at ask' -a 'connect publish'
+complete -c bawn -n '__bawn_at ask' -l because -x -d 'Why'
+complete -c bawn -n '__bawn_at ask' -l wait -x -a '1m 5m 1h' -d 'How long to wait'
 complete -c bawn -n '__bawn_at first' -a init -d 'Write a first .bawn file'
 complete -c bawn -n '__bawn_at first' -a login -d 'Log in to an agent, with your browser'
 complete -c bawn -n '__bawn_at first' -a shell-init -d 'Shell functions that run agents in bawn'
@@ -108,7 +115,7 @@ complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | str
 complete -c bawn -n '__bawn_at login' -a '(__bawn_agents)'
 complete -c bawn -n '__bawn_at shell-init' -a 'bash zsh fish'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help rules'
+complete -c bawn -n '__bawn_at help' -a 'run show why check export init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help rules'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -130,6 +137,8 @@ complete -c bawn -n '__bawn_at apply' -l theirs -d 'Overwrite your changes'
 complete -c bawn -n '__bawn_at undo redo' -l force -d 'Overwrite your changes'
 complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget old sessions'
 complete -c bawn -n '__bawn_at undo' -l to -x -a '10m 1h 2h' -d 'Go back to a checkpoint'
+complete -c bawn -n '__bawn_at export' -l to -x -a 'bwrap claude codex docker nono seatbelt srt systemd' -d 'The format'
+complete -c bawn -n '__bawn_at export' -l strict -d 'Print nothing if a refusal would be lost'
 complete -c bawn -n '__bawn_at undo' -l list -d 'List what can be undone'
 complete -c bawn -n '__bawn_at sessions' -l all -d 'Sessions of every workspace'
 complete -c bawn -n '__bawn_at sessions' -l repair -d 'Try again to repair killed sessions'
@@ -137,6 +146,7 @@ complete -c bawn -n '__bawn_at log' -l denied -d 'Only what was refused'
 complete -c bawn -n '__bawn_at log' -l net -d 'Only the network'
 complete -c bawn -n '__bawn_at log' -l files -d 'Only files and decoys'
 complete -c bawn -n '__bawn_at log' -l exec -d 'Only processes'
+complete -c bawn -n '__bawn_at log' -l asked -d 'Only questions from inside'
 complete -c bawn -n '__bawn_at log' -l since -x -a '10m 1h 2h 1d' -d 'Only the last 2h, 30m ...'
 complete -c bawn -n '__bawn_at log' -l grep -x -d 'Only lines that contain a text'
 complete -c bawn -n '__bawn_at log' -l report -r -F -d 'Write an HTML page'
@@ -156,7 +166,7 @@ complete -c bawn -n '__bawn_at first run' -l notify -d 'Report at once when a de
 complete -c bawn -n '__bawn_at first run' -l keep-flagged -d 'Accept changes of flagged files without asking'
 
 # Rules as flags.
-set -l rules '__bawn_at first run show why check prove'
+set -l rules '__bawn_at first run show why check export prove'
 complete -c bawn -n $rules -l read-only -d 'Let CMD write nothing of the host'
 complete -c bawn -n $rules -l review -d 'Keep changes aside until you apply them'
 complete -c bawn -n $rules -l discard -d 'Throw changes away at the end'

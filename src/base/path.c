@@ -18,6 +18,17 @@ bool path_is_inside(const char *path, const char *directory)
     return strncmp(path, directory, size) == 0 && path[size] == '/';
 }
 
+int path_compare(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
+    int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
+    return left - right;
+}
+
 size_t path_depth(const char *path)
 {
     size_t depth = 0;

@@ -13,7 +13,9 @@ enum { PATH_LONGEST = 4096 }; /* as the kernel's PATH_MAX, with the NUL */
 
 bool path_is_beneath(const char *path, const char *ancestor); /* true for equal paths too */
 bool path_is_inside(const char *path,
-                    const char *directory);             /* false for equal paths; both may be relative */
+                    const char *directory); /* false for equal paths; both may be relative */
+/* As strcmp, but '/' sorts before every other character, so that a directory comes just before its entries. */
+int path_compare(const char *a, const char *b);
 size_t path_depth(const char *path);                    /* "/" is 0, "/usr/bin" is 2 */
 size_t path_parent_size(const char *path, size_t size); /* "/a/b" → 2, "/a" → 1, "/" → 0 */
 /* The next folder of a list such as PATH's, which may be "", and moves on behind it; NULL at its end, and of a list that is NULL. */

@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/attr.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "policy/policy.h"
@@ -83,9 +83,9 @@ enum reply { REPLY_GRANTED, REPLY_REFUSED, REPLY_OPEN };
 
 struct decided {
     enum reply reply;
-    const char *sentence;      /* for REPLY_GRANTED and REPLY_REFUSED: why */
-    unsigned id;               /* of the question; 0: it never became one */
-    bool is_new;               /* REPLY_OPEN: it was not asked before */
+    const char *sentence; /* for REPLY_GRANTED and REPLY_REFUSED: why */
+    unsigned id;          /* of the question; 0: it never became one */
+    bool is_new;          /* REPLY_OPEN: it was not asked before */
 };
 
 /*

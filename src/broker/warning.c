@@ -23,8 +23,8 @@ static bool differ_by_one(const char *a, const char *b)
 static const struct host_object *lookalike(const struct policy *policy, const char *name)
 {
     vec_each (const struct rule, rule, &policy->rules) {
-        if (rule->verb == VERB_CONNECT && rule->host.kind != HOST_ADDRESS && policy_rule_counts(policy, rule) &&
-            differ_by_one(rule->host.name, name))
+        if (rule->verb == VERB_CONNECT && rule->host.kind != HOST_ADDRESS &&
+            policy_rule_counts(policy, rule) && differ_by_one(rule->host.name, name))
             return &rule->host;
     }
     return NULL;
@@ -44,10 +44,12 @@ static bool is_private(const uint8_t address[16])
 const char *warning_of_host(struct arena *arena, const struct policy *policy, const struct host_object *host)
 {
     if (host->kind == HOST_ADDRESS)
-        return is_private(host->address) ? "the address is one of your own network or of this machine's provider"
-                                         : "this is an address and no name: nothing says whose it is";
+        return is_private(host->address)
+                   ? "the address is one of your own network or of this machine's provider"
+                   : "this is an address and no name: nothing says whose it is";
     if (text_starts_with(host->name, "xn--") || strstr(host->name, ".xn--"))
         return "the name has letters of another alphabet, which can look like others";
     const struct host_object *like = lookalike(policy, host->name);
-    return like ? arena_printf(arena, "the name differs by one letter from %s, which is allowed", like->name) : "";
+    return like ? arena_printf(arena, "the name differs by one letter from %s, which is allowed", like->name)
+                : "";
 }

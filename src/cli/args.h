@@ -22,6 +22,7 @@
     PLAIN(LOG_NET, "--net", NULL) /* a rule for other verbs */                                               \
     PLAIN(LOG_FILES, "--files", NULL)                                                                        \
     PLAIN(LOG_EXEC, "--exec", NULL)                                                                          \
+    PLAIN(LOG_ASKED, "--asked", NULL)                                                                        \
     PLAIN(PLAN, "--plan", NULL)                                                                              \
     PLAIN(BRIEF, "--brief", NULL)                                                                            \
     PLAIN(ALL, "--all", NULL)                                                                                \
@@ -53,11 +54,12 @@
     PLAIN(STAT, "--stat", NULL)                                                                              \
     PLAIN(NAME_ONLY, "--name-only", NULL)                                                                    \
     PLAIN(ALLOW_RISKY, "--allow-risky", NULL)                                                                \
+    PLAIN(STRICT, "--strict", NULL)                                                                          \
     VALUED(AGENT, "--agent", agent, "the name of an agent", false)                                           \
     VALUED(BRANCH, "--branch", branch, "the name of a branch", false)                                        \
     VALUED(NOTIFY, "--notify", notify, "a command", true)                                                    \
     VALUED(CHECKPOINT, "--checkpoint", checkpoint, "a length of time", false)                                \
-    VALUED(TO, "--to", to, "a time", false)                                                                  \
+    VALUED(TO, "--to", to, "a time or a format", false)                                                      \
     VALUED(SINCE, "--since", since, "a length of time", false)                                               \
     VALUED(REPORT, "--report", report, "a file", false)                                                      \
     VALUED(GREP, "--grep", grep, "a text", false)                                                            \
@@ -99,7 +101,7 @@ struct verb_entry {
     const char *words;   /* placeholder of its words; NULL: it takes none */
     bool repairs;        /* it deals with sessions: killed ones are repaired first */
     bool takes_command;  /* the remaining words are a command to run */
-    const char *summary; /* for `bawn --help` */
+    const char *summary; /* for `bawn --help`; NULL: it is for programs inside, and not listed */
     const char *usage;   /* for `bawn VERB --help` */
 };
 
@@ -117,7 +119,7 @@ struct args {
     const char *because, *wait; /* of `bawn ask` */
     const char *checkpoint;      /* --checkpoint … */
     uint64_t checkpoint_seconds; /* … in seconds; 0: none */
-    const char *to;              /* --to; NULL: the beginning */
+    const char *to;              /* --to: a time of undo (NULL: the beginning), or a format of export */
     VEC(struct argument) rules;
     VEC(const char *) words;
     char **typed;               /* argv, ended by NULL */

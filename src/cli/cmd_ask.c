@@ -7,6 +7,17 @@
 #include "report/time_text.h"
 #include "supervise/asking.h"
 
+const char ask_usage[] = "bawn ask [--because TEXT] [--wait TIME] connect HOST[:PORT] | publish PORT\n"
+                         "\n"
+                         "For programs inside: ask the person outside for a host or a port, and wait for\n"
+                         "the answer. Exit status 0 granted, 3 refused, 4 nobody answered. Without words:\n"
+                         "what can be asked for.\n"
+                         "\n"
+                         "  --because TEXT  why, in your own words\n"
+                         "  --wait TIME     how long to wait; 5m\n"
+                         "\n"
+                         "  bawn ask --because 'the docs are there' connect docs.example.com\n";
+
 enum { EXIT_WAS_REFUSED = 3, EXIT_NOBODY_ANSWERED = 4, PATIENCE = 300 };
 
 static int explain(const struct world *world)
@@ -38,7 +49,8 @@ int cmd_ask(const struct world *world, const struct args *args)
     if (reply < 0)
         return say_err(world, &err);
     if (reply == '\0') {
-        fputs("nobody answered: nobody has answered yet. The question stays open; ask again later.\n", world->out);
+        fputs("nobody answered: nobody has answered yet. The question stays open; ask again later.\n",
+              world->out);
         return EXIT_NOBODY_ANSWERED;
     }
     fprintf(world->out, "%.*s: %s.\n", (int)strcspn(sentence, " "), sentence,

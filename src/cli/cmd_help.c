@@ -16,7 +16,7 @@ static const char examples[] =
     "  bawn --read DIR claude     let it read DIR; `bawn help rules` lists all rules\n"
     "  bawn -- CMD...             run CMD, if CMD is also a bawn verb\n"
     "\n"
-    "Verbs, as in `bawn VERB ...`:\n";
+    "Verbs; `bawn VERB --help` explains one, `man bawn` everything:\n";
 
 static const char rules[] =
     "Rules as flags (man 5 bawn-policy), for run, show, why, check and prove:\n"
@@ -47,20 +47,22 @@ static const char rules[] =
 /* Two columns, each read downwards. */
 static void print_overview(const struct world *world, const struct verb_entry *verbs)
 {
+    const struct verb_entry *listed[64];
     size_t count = 0;
-    while (verbs[count].name)
-        count++;
+    for (const struct verb_entry *verb = verbs; verb->name; verb++) {
+        if (verb->summary)
+            listed[count++] = verb;
+    }
     size_t rows = (count + 1) / 2;
     fputs(examples, world->out);
     for (size_t row = 0; row < rows; row++) {
-        const struct verb_entry *left = &verbs[row];
-        if (row + rows < count)
-            fprintf(world->out, "  %-10s %-27s  %-10s %s\n", left->name, left->summary, left[rows].name,
-                    left[rows].summary);
+        const struct verb_entry *left = listed[row], *right = row + rows < count ? listed[row + rows] : NULL;
+        if (right)
+            fprintf(world->out, "  %-10s %-27s  %-10s %s\n", left->name, left->summary, right->name,
+                    right->summary);
         else
             fprintf(world->out, "  %-10s %s\n", left->name, left->summary);
     }
-    fputs("\n`bawn VERB --help` explains a verb, `man bawn` everything.\n", world->out);
 }
 
 static int print_verb(const struct world *world, const struct verb_entry *verb)

@@ -21,6 +21,24 @@
 #include "session/load.h"
 #include "session/run.h"
 
+const char prove_usage[] = "bawn prove [--json] [--report FILE] [MODE]...\n"
+                           "                  [--RULE OBJECT]... [-- CMD...]\n"
+                           "\n"
+                           "Try about 250 attacks in the sandbox that CMD would get with these flags, and\n"
+                           "report the results. bawn judges from outside whether a secret leaked, a file\n"
+                           "changed, a server was reached or a process was killed. Each attack is first\n"
+                           "tried without a sandbox, on decoys; if it fails there, too, it is reported as\n"
+                           "not applicable, never as held. Exit status 1 if an attack escaped. See\n"
+                           "docs/PROVE.md.\n"
+                           "\n"
+                           "  --json         print the results as JSON\n"
+                           "  --report FILE  write the results as one HTML page, too\n"
+                           "  --log-exec     attack a sandbox that records programs; it has one filter more\n"
+                           "\n"
+                           "  bawn prove\n"
+                           "  bawn prove --agent claude\n"
+                           "  bawn prove --net off --read ~/datasets -- make\n";
+
 enum { EXIT_ESCAPED = 1 };
 
 /* Context for both sides of the battery. */

@@ -9,7 +9,34 @@
 #include "cli/say.h"
 #include "supervise/control.h"
 
-enum field { FIELD_ID, FIELD_KIND, FIELD_OBJECT, FIELD_SECONDS, FIELD_PID, FIELD_PROGRAM, FIELD_WARNING, FIELD_BECAUSE, FIELD_COUNT };
+const char requests_usage[] = "bawn requests\n"
+                              "\n"
+                              "List the open questions of all running sessions, and how to answer each.\n"
+                              "\n"
+                              "  bawn requests\n"
+                              "  bawn answer app-1/2 session\n";
+
+const char answer_usage[] =
+    "bawn answer [SESSION/]ID session|always|no|never\n"
+    "\n"
+    "Answer a question of a program inside. `session` gives it until the run ends,\n"
+    "`always` adds a rule to your policy, too; `no` refuses it for this run, `never`\n"
+    "adds a rule that refuses it.\n"
+    "\n"
+    "  bawn answer 2 session\n"
+    "  bawn answer app-1/2 never\n";
+
+enum field {
+    FIELD_ID,
+    FIELD_KIND,
+    FIELD_OBJECT,
+    FIELD_SECONDS,
+    FIELD_PID,
+    FIELD_PROGRAM,
+    FIELD_WARNING,
+    FIELD_BECAUSE,
+    FIELD_COUNT
+};
 
 struct asked {
     const char *session;
@@ -66,8 +93,8 @@ int cmd_requests(const struct world *world, const struct args *args not_used)
     vec_each (const struct asked, asked, &list)
         print_asked(world, asked);
     if (list.count)
-        fprintf(world->out, "Answer with `bawn answer %s/%s session`, or always, no, never.\n", list.at[0].session,
-                list.at[0].fields[FIELD_ID]);
+        fprintf(world->out, "Answer with `bawn answer %s/%s session`, or always, no, never.\n",
+                list.at[0].session, list.at[0].fields[FIELD_ID]);
     else
         fputs("No question is open.\n", world->out);
     vec_free(&list);
@@ -75,8 +102,8 @@ int cmd_requests(const struct world *world, const struct args *args not_used)
 }
 
 /* The question that a word names: SESSION/ID, or ID if one session has it. NULL after saying what is wrong. */
-static const struct asked *find_named(const struct world *world, struct loaded *loaded, const asked_list *list,
-                                      const char *word)
+static const struct asked *find_named(const struct world *world, struct loaded *loaded,
+                                      const asked_list *list, const char *word)
 {
     const struct asked *found = NULL;
     const char *slash = strrchr(word, '/');
@@ -99,7 +126,8 @@ static const struct asked *find_named(const struct world *world, struct loaded *
 }
 
 /* Tells the session first: a rule for later is written only once the answer counts. */
-static int answer(const struct world *world, struct loaded *loaded, const struct asked *asked, const char *word)
+static int answer(const struct world *world, struct loaded *loaded, const struct asked *asked,
+                  const char *word)
 {
     bool is_yes = strcmp(word, "session") == 0 || strcmp(word, "always") == 0;
     bool is_rule = strcmp(word, "always") == 0 || strcmp(word, "never") == 0;
@@ -107,13 +135,14 @@ static int answer(const struct world *world, struct loaded *loaded, const struct
     bool is_host = strcmp(kind, "connect") == 0;
     if (is_rule && !is_host)
         return say_bad_input(world, "a port is published for one session only", "answer `session` or `no`");
-    int status = running_tell(world, loaded, asked->session,
-                              arena_printf(&loaded->arena, "answer %s %s", asked->fields[FIELD_ID],
-                                           is_yes ? "session" : "no"));
+    int status = running_tell(
+        world, loaded, asked->session,
+        arena_printf(&loaded->arena, "answer %s %s", asked->fields[FIELD_ID], is_yes ? "session" : "no"));
     if (status == EXIT_FINE && is_rule)
         status = policy_line_add(world, loaded, is_yes ? "connect" : "refuse", object);
     if (status == EXIT_FINE)
-        fprintf(world->out, "%s %s %s for %s.\n", is_yes ? "Granted" : "Refused", kind, object, asked->session);
+        fprintf(world->out, "%s %s %s for %s.\n", is_yes ? "Granted" : "Refused", kind, object,
+                asked->session);
     return status;
 }
 

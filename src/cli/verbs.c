@@ -1,4 +1,4 @@
-/* The table of verbs. Any other word begins the command to run. */
+/* The table of verbs. Any other word begins the command to run. Some long pages of help are in the file of their verb. */
 #include "cli/commands.h"
 
 /* The last entry has no name. The first is the default. */
@@ -94,6 +94,14 @@ const struct verb_entry verb_table[] = {
                  "  bawn check\n"
                  "  bawn check .bawn ~/.config/bawn/policy.bawn\n"
                  "  bawn check -- claude\n",
+    },
+    {
+        .name = "export",
+        .run = cmd_export,
+        .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(TO) | FLAG(STRICT),
+        .takes_command = true,
+        .summary = "the policy for other tools",
+        .usage = export_usage,
     },
     {
         .name = "init",
@@ -322,29 +330,10 @@ const struct verb_entry verb_table[] = {
         .run = cmd_log,
         .repairs = true,
         .flags = FLAG(DENIED) | FLAG(VERIFY) | FLAG(JSON) | FLAG(FOLLOW) | FLAG(LOG_NET) | FLAG(LOG_FILES) |
-                 FLAG(LOG_EXEC) | FLAG(SINCE) | FLAG(GREP) | FLAG(REPORT),
+                 FLAG(LOG_EXEC) | FLAG(LOG_ASKED) | FLAG(SINCE) | FLAG(GREP) | FLAG(REPORT),
         .words = "SESSION",
         .summary = "what a session did",
-        .usage = "bawn log [SESSION] [--denied] [--net] [--files] [--exec] [--since TIME]\n"
-                 "                [--grep TEXT] [--follow] [--json]\n"
-                 "       bawn log [SESSION] --report FILE | --verify\n"
-                 "\n"
-                 "Show the journal of a session. Without SESSION: the latest of this workspace.\n"
-                 "\n"
-                 "  --denied       only what was refused, not reached or held aside, and decoys\n"
-                 "  --net          only the network; combine with --files and --exec\n"
-                 "  --files        only flagged files and opened decoys\n"
-                 "  --exec         only processes\n"
-                 "  --since TIME   only the last 90s, 30m, 2h, 1d\n"
-                 "  --grep TEXT    only lines that contain TEXT, ignoring case\n"
-                 "  --follow       keep printing until the session ends\n"
-                 "  --report FILE  write everything as one HTML page; - is standard output\n"
-                 "  --verify       check the hash chain; exit status 1 if it is broken\n"
-                 "  --json         print JSON; with --follow one object per line\n"
-                 "\n"
-                 "  bawn log\n"
-                 "  bawn log my-app-3 --denied --since 2h\n"
-                 "  bawn log --report run.html\n",
+        .usage = log_usage,
     },
     {
         .name = "undo",
@@ -444,42 +433,20 @@ const struct verb_entry verb_table[] = {
         .run = cmd_ask,
         .flags = FLAG(BECAUSE) | FLAG(WAIT),
         .words = "connect HOST[:PORT] | publish PORT",
-        .summary = "inside: ask for more",
-        .usage = "bawn ask [--because TEXT] [--wait TIME] connect HOST[:PORT] | publish PORT\n"
-                 "\n"
-                 "For programs inside: ask the person outside for a host or a port, and wait for\n"
-                 "the answer. Exit status 0 granted, 3 refused, 4 nobody answered. Without words:\n"
-                 "what can be asked for.\n"
-                 "\n"
-                 "  --because TEXT  why, in your own words\n"
-                 "  --wait TIME     how long to wait; 5m\n"
-                 "\n"
-                 "  bawn ask --because 'the docs are there' connect docs.example.com\n",
+        .usage = ask_usage,
     },
     {
         .name = "requests",
         .run = cmd_requests,
-        .summary = "questions from inside",
-        .usage = "bawn requests\n"
-                 "\n"
-                 "List the open questions of all running sessions, and how to answer each.\n"
-                 "\n"
-                 "  bawn requests\n"
-                 "  bawn answer app-1/2 session\n",
+        .summary = "questions of `bawn ask`",
+        .usage = requests_usage,
     },
     {
         .name = "answer",
         .run = cmd_answer,
         .words = "[SESSION/]ID session|always|no|never",
         .summary = "answer such a question",
-        .usage = "bawn answer [SESSION/]ID session|always|no|never\n"
-                 "\n"
-                 "Answer a question of a program inside. `session` gives it until the run ends,\n"
-                 "`always` adds a rule to your policy, too; `no` refuses it for this run, `never`\n"
-                 "adds a rule that refuses it.\n"
-                 "\n"
-                 "  bawn answer 2 session\n"
-                 "  bawn answer app-1/2 never\n",
+        .usage = answer_usage,
     },
     {
         .name = "doctor",
@@ -503,23 +470,7 @@ const struct verb_entry verb_table[] = {
         .flags = FLAG(POLICY) | FLAGS_MODES | FLAG(JSON) | FLAG(REPORT) | FLAG(RECORD_EXEC),
         .takes_command = true,
         .summary = "attack the sandbox",
-        .usage = "bawn prove [--json] [--report FILE] [MODE]...\n"
-                 "                  [--RULE OBJECT]... [-- CMD...]\n"
-                 "\n"
-                 "Try about 250 attacks in the sandbox that CMD would get with these flags, and\n"
-                 "report the results. bawn judges from outside whether a secret leaked, a file\n"
-                 "changed, a server was reached or a process was killed. Each attack is first\n"
-                 "tried without a sandbox, on decoys; if it fails there, too, it is reported as\n"
-                 "not applicable, never as held. Exit status 1 if an attack escaped. See\n"
-                 "docs/PROVE.md.\n"
-                 "\n"
-                 "  --json         print the results as JSON\n"
-                 "  --report FILE  write the results as one HTML page, too\n"
-                 "  --log-exec     attack a sandbox that records programs; it has one filter more\n"
-                 "\n"
-                 "  bawn prove\n"
-                 "  bawn prove --agent claude\n"
-                 "  bawn prove --net off --read ~/datasets -- make\n",
+        .usage = prove_usage,
     },
     {
         .name = "help",

@@ -88,10 +88,10 @@ struct order {
  * share of a processor.
  */
 #define HANDED_LIST(X)                                                                                       \
-    X(HANDED_USER, 'u')     /* the user namespace */                                                         \
-    X(HANDED_MOUNTS, 'm')   /* the mount namespace */                                                        \
-    X(HANDED_DECOYS, 'd')   /* the folder that holds the decoys, O_PATH; none with full access */            \
-    X(HANDED_LISTENER, 'x') /* of executions (kernel/exec_notice.h), with log_exec */                        \
+    X(HANDED_USER, 'u')      /* the user namespace */                                                        \
+    X(HANDED_MOUNTS, 'm')    /* the mount namespace */                                                       \
+    X(HANDED_DECOYS, 'd')    /* the folder that holds the decoys, O_PATH; none with full access */           \
+    X(HANDED_LISTENER, 'x')  /* of executions (kernel/exec_notice.h), with log_exec */                       \
     X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening; none with full access */
 
 enum handed {

@@ -29,21 +29,9 @@ static void add_fixed(struct plan *plan)
                                       .source = request->fresh_home ? NULL : plan_home(plan->policy, agent)});
 }
 
-/* '/' sorts before every other character, so that a directory comes just before its entries. */
-static int compare_paths(const char *a, const char *b)
-{
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    int left = *a == '/' ? 1 : (unsigned char)*a + (*a != '\0');
-    int right = *b == '/' ? 1 : (unsigned char)*b + (*b != '\0');
-    return left - right;
-}
-
 static int compare_places(const void *a, const void *b)
 {
-    return compare_paths((*(struct placed *const *)a)->path, (*(struct placed *const *)b)->path);
+    return path_compare((*(struct placed *const *)a)->path, (*(struct placed *const *)b)->path);
 }
 
 static bool is_tree(enum access access)

@@ -126,8 +126,9 @@ static int asker_comes(void *self, short events not_used, struct err *err not_us
 void asking_begin(struct asking *asking, int listen_fd, struct network *network, struct journal *journal,
                   struct loop *loop)
 {
-    asking->broker = (struct broker){
-        .arena = &network->arena, .policy = network->plan->policy, .net = network->mode ? network->mode : "off"};
+    asking->broker = (struct broker){.arena = &network->arena,
+                                     .policy = network->plan->policy,
+                                     .net = network->mode ? network->mode : "off"};
     asking->network = network;
     asking->journal = journal;
     asking->loop = loop;
@@ -194,8 +195,8 @@ int asking_answer(struct asking *asking, const char *id, const char *word, unsig
         return -1;
     char seconds[24];
     snprintf(seconds, sizeof(seconds), "%" PRId64, seconds_now() - question->asked_at);
-    journal_event(asking->journal, "answered", "id", id, "answer", word, "object", question->object, "seconds",
-                  seconds);
+    journal_event(asking->journal, "answered", "id", id, "answer", word, "object", question->object,
+                  "seconds", seconds);
     tell_askers(asking, question);
     return 0;
 }

@@ -43,4 +43,5 @@ int asking_answer(struct asking *asking, const char *id, const char *word, unsig
 
 /* The client inside: sends a line and waits. Returns the first letter of the reply, '\0' if nobody answered in time, or -1. */
 enum { ASKING_LONGEST = 2048 };
-int asking_ask(const char *line, int seconds, char ret_sentence[ASKING_LONGEST + 1], struct err *err) must_check;
+int asking_ask(const char *line, int seconds, char ret_sentence[ASKING_LONGEST + 1], struct err *err)
+    must_check;
