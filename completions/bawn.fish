@@ -92,6 +92,7 @@ complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a
 complete -c bawn -n '__bawn_at first' -a publish -d "Open a running session's port on this machine"
 complete -c bawn -n '__bawn_at first' -a requests -d 'Questions of programs inside'
 complete -c bawn -n '__bawn_at first' -a answer -d 'Answer such a question'
+complete -c bawn -n '__bawn_at first' -a ask -d 'Inside: ask for a host or a port'
 complete -c bawn -n '__bawn_at answer' -a 'session always no never'
 complete -c bawn -n '__bawn_at ask' -a 'connect publish'
 complete -c bawn -n '__bawn_at ask' -l because -x -d 'Why'
