@@ -55,6 +55,32 @@ void dialogue_fit_directories(decision_list *decisions)
     }
 }
 
+/* Is it a new directory above a path that was named? */
+static bool is_above_named(const struct choice *choice, const struct change *change)
+{
+    bool is_made = !change->before && change->after && S_ISDIR(change->after->mode);
+    for (size_t i = 0; is_made && i < choice->paths.count; i++) {
+        if (path_is_inside(choice->paths.at[i], change->path))
+            return !choose_has_path(choice, change->path);
+    }
+    return false;
+}
+
+bool dialogue_must_make(const struct choice *choice, const decision_list *decisions, size_t number)
+{
+    const struct change *change = &decisions->at[number].judged.change;
+    if (!is_above_named(choice, change))
+        return false;
+    for (size_t i = number + 1; i < decisions->count; i++) {
+        const struct decision *inner = &decisions->at[i];
+        if (!path_is_inside(inner->judged.change.path, change->path))
+            break;
+        if (inner->course == COURSE_GO && choose_has_path(choice, inner->judged.change.path))
+            return true;
+    }
+    return false;
+}
+
 /* Leaves out changes outside the named paths, and changes that need approval. */
 static void choose_changes(const struct choice *choice, const struct dialogue *dialogue,
                            decision_list *decisions)
@@ -62,7 +88,8 @@ static void choose_changes(const struct choice *choice, const struct dialogue *d
     vec_each (struct decision, decision, decisions) {
         const struct change *change = &decision->judged.change;
         bool is_shown = change_is_shown(change);
-        if (!choose_has_path(choice, change->path) || (choice->paths.count && !is_shown)) {
+        bool is_chosen = choose_has_path(choice, change->path) || is_above_named(choice, change);
+        if (!is_chosen || (choice->paths.count && !is_shown)) {
             decision->course = COURSE_DONE;
             continue;
         }
@@ -73,6 +100,11 @@ static void choose_changes(const struct choice *choice, const struct dialogue *d
             decision->course = COURSE_HELD;
             decision->why = why;
         }
+    }
+    for (size_t i = 0; i < decisions->count; i++) {
+        if (is_above_named(choice, &decisions->at[i].judged.change) &&
+            !dialogue_must_make(choice, decisions, i))
+            decisions->at[i].course = COURSE_DONE;
     }
 }
 

@@ -59,4 +59,7 @@ int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *
 
 /* A new directory is not made if nothing in it is; an old one is not removed if a file in it stays. */
 void dialogue_fit_directories(decision_list *decisions);
+
+/* Is it a new directory that is not named, above a named path that goes? */
+bool dialogue_must_make(const struct choice *choice, const decision_list *decisions, size_t number);
 void dialogue_free(struct dialogue *dialogue);
