@@ -4,7 +4,6 @@
 #include "cli/dialogue.h"
 #include "cli/review.h"
 #include "cli/say.h"
-#include "cli/waiting.h"
 
 static enum conflicts conflicts_of(const struct args *args)
 {

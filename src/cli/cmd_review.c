@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/review.h"
 #include "cli/say.h"
-#include "cli/waiting.h"
 #include "report/summary.h"
 
 /* The named session, else the one that waits, else the latest live run with changes. */

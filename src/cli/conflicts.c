@@ -1,4 +1,4 @@
-#include "cli/conflicts.h"
+#include "cli/dialogue.h"
 
 #include "cli/say.h"
 #include "report/patch.h"

@@ -1,4 +1,4 @@
-#include "home/sync.h"
+#include "home/home.h"
 
 #include <errno.h>
 #include <fcntl.h>
