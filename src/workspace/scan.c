@@ -6,16 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
+#include "workspace/attributes.h"
 
 enum {
     /*
@@ -91,61 +90,6 @@ struct entry scan_entry_of(const struct stat *status, const char *path)
         .linked_to = "",
         .attributes = "",
     };
-}
-
-/* --- extended attributes ------------------------------------------------------------------------------------------ */
-
-enum { ATTRIBUTES_LARGEST = 64 * 1024 };
-
-/* Other attributes belong to the kernel or need root. Those of overlayfs are not part of the file. */
-static bool is_restorable(const char *name)
-{
-    return (text_starts_with(name, "user.") && !text_starts_with(name, "user.overlay.")) ||
-           text_starts_with(name, "system.posix_acl_");
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void add_attribute(struct buf *out, int fd, const char *name)
-{
-    char *value = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
-    ssize_t size = fgetxattr(fd, name, value, ATTRIBUTES_LARGEST);
-    if (size >= 0) {
-        uint32_t value_size = (uint32_t)size;
-        buf_add(out, name, strlen(name) + 1);
-        buf_add(out, (const char *)&value_size, sizeof(value_size));
-        buf_add(out, value, value_size);
-    }
-    free(value);
-}
-
-void scan_attributes(int fd, struct arena *arena, struct entry *entry)
-{
-    char few[1024], *names = few;
-    ssize_t size = flistxattr(fd, names, sizeof(few));
-    if (size < 0 && errno == ERANGE) {
-        names = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
-        size = flistxattr(fd, names, ATTRIBUTES_LARGEST);
-    }
-    VEC(const char *) found = {0};
-    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
-        if (is_restorable(name))
-            vec_push(&found, name);
-    }
-    if (found.count) {
-        qsort(found.at, found.count, sizeof(*found.at), compare_texts);
-        auto_buf struct buf out = {0};
-        for (size_t i = 0; i < found.count; i++)
-            add_attribute(&out, fd, found.at[i]);
-        entry->attributes = arena_copy(arena, buf_text(&out), out.size);
-        entry->attributes_size = (uint32_t)out.size;
-    }
-    vec_free(&found);
-    if (names != few)
-        free(names);
 }
 
 /* --- one directory ------------------------------------------------------------------------------------------------ */
@@ -364,7 +308,7 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
         return leave_out(walk, path, own, why, err);
     }
     if (is_new)
-        scan_attributes(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
+        attributes_read(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
     bool is_closed = false;
     int result = check_bounds(walk, children.count, err);
     for (size_t i = 0; i < children.count && result == 0 && !is_closed; i++) {
@@ -450,7 +394,7 @@ static void add_known(int top_fd, const struct scan_request *request, bool times
         now.content = tree_is_skipped(was) ? CONTENT_LEFT_OUT : CONTENT_NONE;
         auto_fd int fd = is_same ? -1 : open_beneath(top_fd, was->path, O_RDONLY | O_DIRECTORY, 0);
         if (fd >= 0)
-            scan_attributes(fd, &scan->tree.arena, &now);
+            attributes_read(fd, &scan->tree.arena, &now);
     }
     scan->differing += !is_same;
     vec_push(&scan->tree.entries, now);

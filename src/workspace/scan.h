@@ -81,9 +81,6 @@ struct entry scan_entry_of(const struct stat *status, const char *path);
 int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
     must_check;
 
-/* Reads the extended attributes of an open file, as far as they can be restored. */
-void scan_attributes(int fd, struct arena *arena, struct entry *entry);
-
 /* Are inode, mode, owner, size and times the same? */
 bool scan_is_same_file(const struct entry *a, const struct entry *b);
 

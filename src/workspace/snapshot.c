@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
+#include "workspace/attributes.h"
 #include "workspace/scan.h"
 
 static struct timespec deadline_in(uint64_t milliseconds)
@@ -53,7 +54,7 @@ static int put_steady(struct store *store, int fd, struct arena *arena, struct e
         after = scan_entry_of(&status, entry->path);
         if (result == 0 && scan_is_same_file(&now, &after)) {
             now.content = CONTENT_STORED;
-            scan_attributes(fd, arena, &now);
+            attributes_read(fd, arena, &now);
             *entry = now;
             return 0;
         }

@@ -12,6 +12,7 @@
 #include "base/timespec.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
+#include "workspace/attributes.h"
 #include "workspace/judge.h"
 #include "workspace/scan.h"
 
@@ -33,7 +34,7 @@ static int set_attributes(int fd, const struct entry *entry, bool is_new)
     struct arena arena = {0};
     struct entry now = {.attributes = ""};
     if (!is_new)
-        scan_attributes(fd, &arena, &now);
+        attributes_read(fd, &arena, &now);
     int result = 0;
     for (const char *at = now.attributes, *end = at + now.attributes_size; at < end;) {
         uint32_t size;
