@@ -1,7 +1,8 @@
 /*
  * Walks a directory tree and makes a struct tree of it. A file with the same size, times and inode as in an earlier
  * walk counts as unchanged and is not read. The exception are file systems whose times do not change with each write
- * (`times_tell` in kernel/beneath.h). Other files are listed as fresh. Nothing is written.
+ * (`times_tell` in kernel/beneath.h). Other files are listed as fresh. Nothing is written. Directories in which nothing
+ * has changed are not even listed (unchanged.h).
  *
  * The tree may be hostile: symlinks are not followed, names are any bytes, and entries, depth and time are bounded.
  */
@@ -66,13 +67,6 @@ int workspace_open(const char *path, struct err *err);
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
     must_check;
 
-/*
- * As scan_tree, but looks only at the paths of `start`: for a tree that has become too large to walk. Unchanged
- * entries are borrowed from `start`.
- */
-int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
-    must_check;
-
 /* Makes an entry without content from the result of stat(). */
 struct stat;
 struct entry scan_entry_of(const struct stat *status, const char *path);
@@ -83,6 +77,12 @@ int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *
 
 /* Are inode, mode, owner, size and times the same? */
 bool scan_is_same_file(const struct entry *a, const struct entry *b);
+
+/* Is the file the same, and was it not written since that walk, as far as its times tell? */
+bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
+
+/* Takes over what the earlier walk knew of an unchanged file. */
+void scan_inherit(struct arena *arena, const struct entry *from, struct entry *entry);
 
 void scan_free(struct scan *scan);
 #define auto_scan __attribute__((cleanup(scan_free)))

@@ -15,6 +15,7 @@
 #include "kernel/beneath.h"
 #include "kernel/process.h"
 #include "workspace/attributes.h"
+#include "workspace/known.h"
 #include "workspace/scan.h"
 
 static struct timespec deadline_in(uint64_t milliseconds)
@@ -215,6 +216,18 @@ static int look(struct store *store, int top_fd, const struct scan_request *how,
                : snapshot_contents(store, top_fd, &known, scan, most_bytes, err);
 }
 
+/* The directory around a path has a name without an entry. */
+static void drop_wholeness(struct tree *tree, const char *path)
+{
+    struct arena arena = {0};
+    const char *slash = strrchr(path, '/');
+    const struct entry *around =
+        slash ? tree_find(tree, arena_copy(&arena, path, (size_t)(slash - path))) : NULL;
+    if (around)
+        tree->entries.at[around - tree->entries.at].is_whole = false;
+    arena_free(&arena);
+}
+
 /* Drops the entry of a file of bawn's own. A directory into which somebody has put something stays. */
 static void drop_own(struct tree *tree, const char *workspace, const struct own_file *file)
 {
@@ -226,6 +239,7 @@ static void drop_own(struct tree *tree, const char *workspace, const struct own_
     size_t at = (size_t)(entry - tree->entries.at), rest = tree->entries.count - at - 1;
     if (rest && path_is_inside(entry[1].path, entry->path))
         return;
+    drop_wholeness(tree, entry->path);
     memmove(&tree->entries.at[at], &tree->entries.at[at + 1], rest * sizeof(*entry));
     tree->entries.count--;
 }
