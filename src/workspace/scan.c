@@ -72,9 +72,14 @@ bool scan_is_same_file(const struct entry *a, const struct entry *b)
            timespec_is_same(a->changed, b->changed);
 }
 
+bool scan_is_from_before(const struct tree *walked, const struct entry *entry)
+{
+    return timespec_between(entry->changed, walked->taken) > TICK_NANOSECONDS;
+}
+
 bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
 {
-    return scan_is_same_file(was, now) && timespec_between(now->changed, before->taken) > TICK_NANOSECONDS &&
+    return scan_is_same_file(was, now) && scan_is_from_before(before, now) &&
            !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
 }
 
@@ -374,14 +379,12 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, const
 
 /* --- an unchanged directory --------------------------------------------------------------------------------------- */
 
-/* Adds the entry of the earlier walk. */
+/* Adds the entry of the earlier walk, and borrows its strings. */
 static void add_same(struct walk *walk, const struct entry *before)
 {
     struct scan *scan = walk->scan;
     struct entry entry = *before;
-    entry.path = arena_str(&scan->tree.arena, before->path);
-    entry.target = entry.linked_to = entry.attributes = ""; /* none of its strings is borrowed */
-    scan_inherit(&scan->tree.arena, before, &entry);
+    entry.linked_to = "";
     if (!S_ISDIR(entry.mode) && entry.links > 1)
         note_hard_link(walk, &entry);
     scan->differing += strcmp(before->linked_to, entry.linked_to) != 0;
@@ -454,6 +457,8 @@ int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_s
     struct walk walk = {.top_fd = top_fd, .request = request, .scan = ret_scan, .system = system_of(top_fd)};
     clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
     walk.listing = must_realloc(NULL, LISTING_SIZE, 1);
+    if (request->before)
+        vec_reserve(&ret_scan->tree.entries, request->before->entries.count + 1);
     unchanged_find(top_fd, request, &walk.unchanged);
     int result = walk_directory(&walk, "", SIZE_MAX, NULL, err);
     unchanged_free(&walk.unchanged);

@@ -41,13 +41,14 @@ void skips_free(struct skips *skips);
 enum { SCAN_MOST_ENTRIES = 2000000 };
 
 struct scan_request {
-    const struct tree *before; /* an earlier walk; may be NULL */
+    const struct tree *before; /* an earlier walk, of which the new tree borrows strings; may be NULL */
     const struct skips *skips; /* may be NULL */
     const struct tree *
         start; /* the first walk of this session: directories that it left out are left out again; may be NULL */
     size_t most_entries;       /* 0: SCAN_MOST_ENTRIES */
     struct timespec deadline;  /* of CLOCK_MONOTONIC; zero: none */
     struct progress *progress; /* may be NULL */
+    bool trusts_objects; /* git's objects are as they were where no name in their directory has changed */
 };
 
 struct scan {
@@ -80,6 +81,9 @@ bool scan_is_same_file(const struct entry *a, const struct entry *b);
 
 /* Is the file the same, and was it not written since that walk, as far as its times tell? */
 bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
+
+/* Is the last change of the file from before that walk? */
+bool scan_is_from_before(const struct tree *walked, const struct entry *entry);
 
 /* Takes over what the earlier walk knew of an unchanged file. */
 void scan_inherit(struct arena *arena, const struct entry *from, struct entry *entry);

@@ -288,7 +288,8 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
                                .skips = request->skips,
                                .most_entries = request->most_entries,
                                .deadline = deadline_in(request->most_milliseconds),
-                               .progress = request->progress};
+                               .progress = request->progress,
+                               .trusts_objects = !request->start};
     if (look_for_others(request, &store, top_fd, &how, &scan, err) < 0)
         return -1;
     bool is_new = !before || scan.differing;
@@ -301,6 +302,9 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     if ((is_new && tree_save(&scan.tree, trees_fd, name, err) < 0) ||
         save_for_session(request, trees_fd, name, &scan.tree, err) < 0)
         return -1;
+    scan.tree.mapped = cached.mapped; /* its strings are borrowed */
+    scan.tree.mapped_size = cached.mapped_size;
+    cached.mapped = NULL;
     *ret_tree = scan.tree;
     scan.tree = (struct tree){0};
     return scan.was_denied;

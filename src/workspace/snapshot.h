@@ -28,10 +28,11 @@ struct snapshot_request {
     uint64_t most_bytes;        /* that may be added to the store; the largest files are left out */
     uint64_t most_milliseconds; /* 0: no limit */
     size_t most_entries;        /* 0: two million */
-    const struct tree *start;   /* the tree at the start of this session; NULL: this is the start */
-    int folder_fd;              /* the session's folder, in which the tree is saved, or -1 … */
-    const char *name;           /* … and the name of the tree there */
-    struct progress *progress;  /* may be NULL */
+    const struct tree *
+        start; /* the tree at the start of this session, of which the new one borrows strings; NULL: this is the start */
+    int folder_fd;             /* the session's folder, in which the tree is saved, or -1 … */
+    const char *name;          /* … and the name of the tree there */
+    struct progress *progress; /* may be NULL */
     /* Adds the files of bawn's own. Called before the walk and after it: other runs make and remove theirs meanwhile. */
     void (*add_own_files)(void *context, own_file_list *files); /* may be NULL */
     void *context;

@@ -37,6 +37,8 @@ struct saved_entry {
 
 int tree_order(const char *a, const char *b)
 {
+    if (a == b) /* one tree has borrowed the path from the other */
+        return 0;
     while (*a && *a == *b)
         a++, b++;
     /* A slash sorts before every other byte, so that a directory's entries follow it immediately. */

@@ -8,7 +8,8 @@
  *      stamps a directory with the time whenever a name in it is made, removed or replaced, and no program can set that time.
  *      So the names in it are those of the earlier walk, and it need not be listed.
  *   2. Every name in it had an entry (`is_whole`). Sockets have none, and they must be found.
- *   3. Every file in it is unchanged, too: each is looked at. Directories in it are judged by themselves.
+ *   3. Every file in it is unchanged, too: each is looked at. Directories in it are judged by themselves. At the start of a
+ *      run, git's loose objects are not looked at: they are taken over from the earlier walk (`trusts_objects`).
  *   4. It lies on the file system of the top, and that is one that keeps times as finely as 1. needs.
  *
  * Whatever is not known to be unchanged is looked at in the ordinary way, by the walk.

@@ -1,10 +1,12 @@
 """Later walks: a directory that is as the last walk found it is not listed again. Whatever changed in one is found all the same."""
 import errno
+import os
 import subprocess
 import time
 
 import scratch
 from scratch import Project, same, until
+from undo_git import history
 
 claim = scratch.Claims()
 DIRECTORIES = 60  # with 50 files each: enough for threads
@@ -81,6 +83,61 @@ def test_between_runs(place):
         same([what, project.bawn("diff", "--name-only")], [what, "a\n"])
         project.bawn("undo")
         assert project.looks() == before, what
+
+
+def settled_history(place, name):
+    """A repository with loose objects, old times, and a run behind it. Returns also one of its objects."""
+    project = history(place, name)
+    settle()
+    project.inside("true")
+    return project, sorted(project.path.glob(".git/objects/[0-9a-f]?/*"))[0]
+
+
+def damage(path):
+    """Writes into the file and leaves its folder as it is, and the file's size and time."""
+    was = path.stat()
+    path.chmod(0o600)
+    with open(path, "r+b") as file:
+        file.write(b"X")
+    path.chmod(was.st_mode & 0o777)
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
+@claim("later walks: an object that a run wrote in its place is as before, although the start did not look at it")
+def test_object_in_run(place):
+    project, victim = settled_history(place, "object-in-run")
+    before = project.looks()
+    name = victim.relative_to(project.path)
+    project.inside(f"touch -r {name} t; chmod u+w {name}; printf X | dd of={name} conv=notrunc status=none; chmod 444 {name}; "
+                   f"touch -r t {name}; rm t")
+    assert victim.read_bytes()[:1] == b"X"
+    project.bawn("undo")
+    same(project.looks(), before)
+
+
+@claim("later walks: an object that the host wrote in its place before a run is no change of that run")
+def test_object_before_run(place):
+    project, victim = settled_history(place, "object-before")
+    damage(victim)
+    settle()
+    project.inside("true")
+    assert "Nothing can be undone" in project.bawn("undo", "--list")
+    before = project.looks()
+    project.inside("echo x >>a")
+    same(project.bawn("diff", "--name-only"), "a\n")
+    project.bawn("undo")
+    same(project.looks(), before)
+
+
+@claim("later walks: an object that a run removes is back, and so is its folder")
+def test_object_removed(place):
+    project, victim = settled_history(place, "object-removed")
+    before = {path: look for path, look in project.looks().items() if not path.startswith(".git/objects")}
+    content = victim.read_bytes()
+    project.inside(f"rm -rf {victim.parent.relative_to(project.path)}")
+    project.bawn("undo")
+    same(victim.read_bytes(), content)
+    same({path: look for path, look in project.looks().items() if not path.startswith(".git/objects")}, before)
 
 
 LISTEN = """
