@@ -35,44 +35,88 @@ static bool is_over(struct timespec deadline)
     return deadline.tv_sec && now.tv_sec > deadline.tv_sec;
 }
 
-/* A process may be writing the file: then it is read again, up to three times. */
+/* Reads the file as `now` describes it. Returns 1, or 0 if it is another one by the end. */
+static int put_as(struct store *store, int fd, struct arena *arena, struct entry now, struct entry *ret_entry,
+                  struct err *err)
+{
+    struct stat status;
+    int result = store_put(store, fd, now.size, now.allocated < now.size, &now.blob, err);
+    if (result < 0 && err->errnum != ESTALE)
+        return -1;
+    if (fstat(fd, &status) < 0)
+        return err_sys(err, errno, "cannot look at %s", now.path);
+    struct entry after = scan_entry_of(&status, now.path);
+    if (result < 0 || !scan_is_same_file(&now, &after))
+        return 0;
+    now.content = CONTENT_STORED;
+    attributes_read(fd, arena, &now);
+    *ret_entry = now;
+    return 1;
+}
+
+/*
+ * The walk has just looked at the file, and usually it is still that. If it is not, it is looked at and read again, up to three
+ * times: a process may be writing it.
+ */
 static int put_steady(struct store *store, int fd, struct arena *arena, struct entry *entry, struct err *err)
 {
     enum { TRIES = 3 };
+    if (put_as(store, fd, arena, *entry, entry, err) == 1)
+        return 0;
     for (int i = 0; i < TRIES; i++) {
         struct stat status;
         if (fstat(fd, &status) < 0)
             return err_sys(err, errno, "cannot look at %s", entry->path);
-        struct entry now = scan_entry_of(&status, entry->path), after;
+        struct entry now = scan_entry_of(&status, entry->path);
         now.linked_to = entry->linked_to;
         if (!S_ISREG(now.mode))
             return err_sys(err, ESTALE, "%s is not a file any more", entry->path);
-        int result = store_put(store, fd, now.size, now.allocated < now.size, &now.blob, err);
-        if (result < 0 && err->errnum != ESTALE)
-            return -1;
-        if (fstat(fd, &status) < 0)
-            return err_sys(err, errno, "cannot look at %s", entry->path);
-        after = scan_entry_of(&status, entry->path);
-        if (result == 0 && scan_is_same_file(&now, &after)) {
-            now.content = CONTENT_STORED;
-            attributes_read(fd, arena, &now);
-            *entry = now;
-            return 0;
-        }
+        int result = put_as(store, fd, arena, now, entry, err);
+        if (result != 0)
+            return result < 0 ? -1 : 0;
     }
     return err_sys(err, ESTALE, "%s keeps changing", entry->path);
 }
 
-int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
-                 struct err *err)
+/* Owns the descriptor; -1: the file could not be opened, for the reason in errno. */
+static int put_opened(struct store *store, int opened_fd, struct arena *arena, struct entry *entry,
+                      bool *was_denied, struct err *err)
 {
+    auto_fd int fd = opened_fd;
     entry->content = CONTENT_LEFT_OUT;
-    auto_fd int fd = open_beneath(top_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
     *was_denied |= fd < 0 && errno == EACCES;
     if (fd < 0)
         return 0; /* the file is gone, or belongs to another user */
     int result = put_steady(store, fd, arena, entry, err);
     return result < 0 && (err->errnum == ESTALE || err->errnum == EIO) ? 0 : result;
+}
+
+int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
+                 struct err *err)
+{
+    int fd = open_beneath(top_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
+    return put_opened(store, fd, arena, entry, was_denied, err);
+}
+
+/* The directory of the file that was opened last: in walk order, the next file usually lies there, too. */
+struct nearby {
+    int top_fd, fd;
+    const char *path; /* of a file in it; NULL: none */
+    size_t size;      /* of the directory's part of that path */
+};
+
+static int open_nearby(struct nearby *nearby, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t size = (size_t)(name - path);
+    bool is_there = nearby->path && nearby->size == size && memcmp(nearby->path, path, size) == 0;
+    if (!is_there) {
+        fd_close(nearby->fd);
+        nearby->fd = open_parent_beneath(nearby->top_fd, path, &name);
+        nearby->path = nearby->fd < 0 ? NULL : path;
+        nearby->size = size;
+    }
+    return nearby->fd < 0 ? -1 : open_beneath(nearby->fd, name, O_RDONLY | O_NONBLOCK, 0);
 }
 
 static int larger_first(const void *a, const void *b, void *entries)
@@ -145,7 +189,9 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
     if (check_doubted(store, top_fd, request, scan, err) < 0)
         return -1;
     leave_out_largest(scan, most_bytes);
-    for (size_t i = 0; i < scan->fresh.count; i++) {
+    struct nearby nearby = {.top_fd = top_fd, .fd = -1};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < scan->fresh.count; i++) {
         struct entry *entry = &scan->tree.entries.at[scan->fresh.at[i]];
         if (entry->content == CONTENT_LEFT_OUT)
             continue;
@@ -159,11 +205,13 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
         }
         progress_tell(request->progress, i, scan->fresh.count);
         if (i % 64 == 0 && is_over(request->deadline))
-            return err_sys(err, ETIME, "it takes too long to read");
-        if (snapshot_one(store, top_fd, &scan->tree.arena, entry, &scan->was_denied, err) < 0)
-            return -1;
+            result = err_sys(err, ETIME, "it takes too long to read");
+        else
+            result = put_opened(store, open_nearby(&nearby, entry->path), &scan->tree.arena, entry,
+                                &scan->was_denied, err);
     }
-    return store_flush(store, err);
+    fd_close(nearby.fd);
+    return result < 0 ? -1 : store_flush(store, err);
 }
 
 int snapshot_open_trees(const struct store *store, struct err *err)
