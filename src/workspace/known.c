@@ -18,7 +18,7 @@ static const char *still_linked_to(const struct tree *tree, const struct entry *
 static void add_known(int top_fd, const struct scan_request *request, bool times_do_tell,
                       const struct entry *was, struct entry now, struct scan *scan)
 {
-    bool is_same = scan_is_unchanged(request->start, was, &now);
+    bool is_same = look_is_unchanged(request->start, was, &now);
     size_t own = scan->tree.entries.count;
     now.linked_to = still_linked_to(&scan->tree, was, &now);
     if (is_same)

@@ -236,7 +236,7 @@ static bool counts_in_place(const struct tree *start, const struct change *chang
 {
     size_t store = store_size_of(change->path);
     /* The walk at the start does not look at every object, and may have missed an earlier change. */
-    if (is_loose(change->path + store) && scan_is_from_before(start, change->after))
+    if (is_loose(change->path + store) && look_is_from_before(start, change->after))
         return false;
     unsigned ignored = CHANGE_TIME;
     if (S_ISREG(change->after->mode) && is_derived(change->path + store))

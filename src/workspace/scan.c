@@ -17,14 +17,6 @@
 #include "workspace/attributes.h"
 #include "workspace/unchanged.h"
 
-enum {
-    /*
-     * The kernel stamps files with the time of its last tick. A file that changed this shortly before a walk may have
-     * changed again after it, with the same stamp.
-     */
-    TICK_NANOSECONDS = 20 * 1000 * 1000,
-};
-
 struct child {
     size_t name_at; /* offset in the names of the directory */
     const char *name;
@@ -63,46 +55,6 @@ int workspace_open(const char *path, struct err *err)
     err_set(err, "cannot open the workspace %s: it is, or lies behind, a symbolic link", path);
     return err_hint(
         err, "find out who put the link there: sessions belong to the directory that was there before");
-}
-
-bool scan_is_same_file(const struct entry *a, const struct entry *b)
-{
-    return a->mode == b->mode && a->size == b->size && a->inode == b->inode && a->uid == b->uid &&
-           a->gid == b->gid && timespec_is_same(a->modified, b->modified) &&
-           timespec_is_same(a->changed, b->changed);
-}
-
-bool scan_is_from_before(const struct tree *walked, const struct entry *entry)
-{
-    return timespec_between(entry->changed, walked->taken) > TICK_NANOSECONDS;
-}
-
-bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
-{
-    return scan_is_same_file(was, now) && scan_is_from_before(before, now) &&
-           !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
-}
-
-struct entry scan_entry_of(const struct stat *status, const char *path)
-{
-    return (struct entry){
-        .path = path,
-        .mode = status->st_mode,
-        .links = (uint32_t)status->st_nlink,
-        .uid = status->st_uid,
-        .gid = status->st_gid,
-        .size = S_ISREG(status->st_mode)   ? (uint64_t)status->st_size
-                : S_ISCHR(status->st_mode) ? status->st_rdev
-                                           : 0,
-        .allocated = (uint64_t)status->st_blocks * 512,
-        .inode = status->st_ino,
-        .device = status->st_dev,
-        .modified = status->st_mtim,
-        .changed = status->st_ctim,
-        .target = "",
-        .linked_to = "",
-        .attributes = "",
-    };
 }
 
 /* --- one directory ------------------------------------------------------------------------------------------------ */
@@ -224,9 +176,9 @@ static const struct entry *add_entry(struct walk *walk, const struct child *chil
                                      struct beside beside)
 {
     struct scan *scan = walk->scan;
-    struct entry entry = scan_entry_of(&child->status, path);
+    struct entry entry = look_entry(&child->status, path);
     const struct entry *before = earlier(walk, path);
-    bool is_same = before && scan_is_unchanged(walk->request->before, before, &entry);
+    bool is_same = before && look_is_unchanged(walk->request->before, before, &entry);
     if (!S_ISDIR(entry.mode) && entry.links > 1)
         note_hard_link(walk, &entry);
     bool is_doubted =
@@ -241,8 +193,11 @@ static const struct entry *add_entry(struct walk *walk, const struct child *chil
         vec_push(&scan->fresh, scan->tree.entries.count);
     if (S_ISDIR(entry.mode))
         entry.content = is_skipped(walk, before, path, beside) ? CONTENT_LEFT_OUT : CONTENT_NONE;
-    scan->differing +=
-        !is_same || before->content != entry.content || strcmp(before->linked_to, entry.linked_to) != 0;
+    if (!is_same && look_is_retimed(before, &entry))
+        vec_push(&scan->retimed, path);
+    else
+        scan->differing +=
+            !is_same || before->content != entry.content || strcmp(before->linked_to, entry.linked_to) != 0;
     vec_push(&scan->tree.entries, entry);
     return is_same ? before : NULL;
 }
@@ -485,7 +440,7 @@ int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *
         bool is_missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
         return is_missing ? 0 : err_sys(err, errno, "cannot look at %s", path);
     }
-    *ret_entry = scan_entry_of(&status, path);
+    *ret_entry = look_entry(&status, path);
     if (S_ISLNK(status.st_mode))
         ret_entry->target = read_target(parent, name, arena);
     return 1;
@@ -496,5 +451,6 @@ void scan_free(struct scan *scan)
     tree_free(&scan->tree);
     vec_free(&scan->fresh);
     vec_free(&scan->doubted);
+    vec_free(&scan->retimed);
     *scan = (struct scan){0};
 }

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/progress.h"
 #include "base/vec.h"
+#include "workspace/look.h"
 #include "workspace/tree.h"
 
 /*
@@ -55,8 +56,9 @@ struct scan {
     struct tree tree;
     VEC(size_t) fresh;   /* entries whose content must be read */
     VEC(size_t) doubted; /* entries that look unchanged, on a file system where that proves nothing */
-    size_t differing;    /* entries that are not the same in the earlier walk */
-    bool was_denied;     /* something could not be read because of its permissions */
+    size_t differing;    /* entries that are not the same in the earlier walk, without those of `retimed` */
+    VEC(const char *) retimed; /* paths of directories that differ in their times alone */
+    bool was_denied;           /* something could not be read because of its permissions */
 };
 
 /*
@@ -68,22 +70,9 @@ int workspace_open(const char *path, struct err *err);
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
     must_check;
 
-/* Makes an entry without content from the result of stat(). */
-struct stat;
-struct entry scan_entry_of(const struct stat *status, const char *path);
-
 /* Makes the entry of one path, without content. Returns 1, or 0 if the path does not exist. */
 int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
     must_check;
-
-/* Are inode, mode, owner, size and times the same? */
-bool scan_is_same_file(const struct entry *a, const struct entry *b);
-
-/* Is the file the same, and was it not written since that walk, as far as its times tell? */
-bool scan_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
-
-/* Is the last change of the file from before that walk? */
-bool scan_is_from_before(const struct tree *walked, const struct entry *entry);
 
 /* Takes over what the earlier walk knew of an unchanged file. */
 void scan_inherit(struct arena *arena, const struct entry *from, struct entry *entry);

@@ -15,6 +15,7 @@
 #include "kernel/beneath.h"
 #include "kernel/process.h"
 #include "workspace/attributes.h"
+#include "workspace/compare.h"
 #include "workspace/known.h"
 #include "workspace/scan.h"
 
@@ -45,8 +46,8 @@ static int put_as(struct store *store, int fd, struct arena *arena, struct entry
         return -1;
     if (fstat(fd, &status) < 0)
         return err_sys(err, errno, "cannot look at %s", now.path);
-    struct entry after = scan_entry_of(&status, now.path);
-    if (result < 0 || !scan_is_same_file(&now, &after))
+    struct entry after = look_entry(&status, now.path);
+    if (result < 0 || !look_is_same(&now, &after))
         return 0;
     now.content = CONTENT_STORED;
     attributes_read(fd, arena, &now);
@@ -67,7 +68,7 @@ static int put_steady(struct store *store, int fd, struct arena *arena, struct e
         struct stat status;
         if (fstat(fd, &status) < 0)
             return err_sys(err, errno, "cannot look at %s", entry->path);
-        struct entry now = scan_entry_of(&status, entry->path);
+        struct entry now = look_entry(&status, entry->path);
         now.linked_to = entry->linked_to;
         if (!S_ISREG(now.mode))
             return err_sys(err, ESTALE, "%s is not a file any more", entry->path);
@@ -232,17 +233,86 @@ void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE])
     text_hex(digest, sizeof(digest), ret_name);
 }
 
-/* The session's copy of the tree is a hard link of the cache, if possible. */
-static int save_for_session(const struct snapshot_request *request, int trees_fd, const char *name,
-                            const struct tree *tree, struct err *err)
+/* --- the start of a session --------------------------------------------------------------------------------------- */
+
+static const char start_name[] = "start", times_name[] = "start-times";
+
+enum { MOST_RETIMED = 256 };
+
+/* Does the cache stand for the tree, but for some directories' times? */
+static bool is_cached(const struct tree *before, const struct scan *scan)
 {
-    if (request->folder_fd < 0)
-        return 0;
-    unlinkat(request->folder_fd, request->name, 0);
-    if (linkat(trees_fd, name, request->folder_fd, request->name, 0) == 0)
-        return 0;
-    return tree_save(tree, request->folder_fd, request->name, err);
+    if (!before || scan->differing || scan->retimed.count > MOST_RETIMED)
+        return false;
+    for (size_t i = 0; i < scan->retimed.count; i++) {
+        const char *path = scan->retimed.at[i];
+        const struct entry *was = tree_find(before, path), *now = tree_find(&scan->tree, path);
+        if (!was || !now || (entries_differ(was, now) & ~(unsigned)CHANGE_TIME))
+            return false;
+    }
+    return true;
 }
+
+static int save_times(int folder_fd, const struct scan *scan, struct err *err)
+{
+    auto_tree struct tree retimed = {.taken = scan->tree.taken};
+    if (!scan->retimed.count)
+        return 0;
+    for (size_t i = 0; i < scan->retimed.count; i++) {
+        const struct entry *entry = tree_find(&scan->tree, scan->retimed.at[i]);
+        if (entry)
+            vec_push(&retimed.entries, *entry);
+    }
+    return tree_save(&retimed, folder_fd, times_name, err);
+}
+
+/* The session's copy of the tree is a hard link of the cache, if possible. */
+static int save_for_session(int folder_fd, int trees_fd, const char *name, const struct scan *scan,
+                            bool was_cached, struct err *err)
+{
+    if (folder_fd < 0)
+        return 0;
+    snapshot_forget_start(folder_fd);
+    /* The times first: without them the start would be taken for an earlier one. */
+    if (was_cached && save_times(folder_fd, scan, err) < 0)
+        return -1;
+    if (linkat(trees_fd, name, folder_fd, start_name, 0) == 0)
+        return 0;
+    return tree_save(&scan->tree, folder_fd, start_name, err);
+}
+
+int snapshot_load_start(int folder_fd, struct tree *ret_tree, struct err *err)
+{
+    auto_tree struct tree retimed = {0};
+    int found = tree_load(folder_fd, start_name, ret_tree, err);
+    if (found <= 0)
+        return found;
+    int has_times = tree_load(folder_fd, times_name, &retimed, err);
+    if (has_times < 0) {
+        tree_free(ret_tree);
+        return -1;
+    }
+    if (has_times)
+        ret_tree->taken = retimed.taken;
+    vec_each (const struct entry, entry, &retimed.entries) {
+        const struct entry *was = tree_find(ret_tree, entry->path);
+        if (!was)
+            continue;
+        struct entry *changed = &ret_tree->entries.at[was - ret_tree->entries.at];
+        changed->modified = entry->modified;
+        changed->changed = entry->changed;
+        changed->is_whole = false;
+    }
+    return 1;
+}
+
+void snapshot_forget_start(int folder_fd)
+{
+    unlinkat(folder_fd, start_name, 0);
+    unlinkat(folder_fd, times_name, 0);
+}
+
+/* --- taking one --------------------------------------------------------------------------------------------------- */
 
 /*
  * If the tree has become too large, the end of a run still looks at the files of its start. A command that fills a
@@ -340,7 +410,7 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
                                .trusts_objects = !request->start};
     if (look_for_others(request, &store, top_fd, &how, &scan, err) < 0)
         return -1;
-    bool is_new = !before || scan.differing;
+    bool was_cached = is_cached(before, &scan), is_new = !was_cached;
     /*
      * The file is removed first and not replaced: file systems may write a replacing file to the disk at once, and
      * its removal would wait for that. If the cache is lost in between, the next snapshot makes it again.
@@ -348,7 +418,7 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     if (is_new)
         unlinkat(trees_fd, name, 0);
     if ((is_new && tree_save(&scan.tree, trees_fd, name, err) < 0) ||
-        save_for_session(request, trees_fd, name, &scan.tree, err) < 0)
+        save_for_session(request->folder_fd, trees_fd, name, &scan, was_cached, err) < 0)
         return -1;
     scan.tree.mapped = cached.mapped; /* its strings are borrowed */
     scan.tree.mapped_size = cached.mapped_size;

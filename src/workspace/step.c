@@ -250,7 +250,7 @@ static bool is_what_was_found(const struct step *step)
     struct stat status;
     if (fstatat(step->parent_fd, step->temporary, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
-    struct entry old = scan_entry_of(&status, step->now.path);
+    struct entry old = look_entry(&status, step->now.path);
     return S_ISDIR(old.mode) ? S_ISDIR(step->now.mode)
                              : old.mode == step->now.mode && old.size == step->now.size &&
                                    timespec_is_same(old.modified, step->now.modified);

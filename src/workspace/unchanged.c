@@ -38,9 +38,9 @@ struct search {
 
 static bool is_same(const struct search *search, const struct entry *was, const struct stat *status)
 {
-    struct entry now = scan_entry_of(status, was->path);
+    struct entry now = look_entry(status, was->path);
     return now.device == search->device && was->device == now.device &&
-           scan_is_unchanged(search->request->before, was, &now);
+           look_is_unchanged(search->request->before, was, &now);
 }
 
 /* The size of the path of the object store that a directory such as .git/objects/ab lies in; 0 if it is none. */

@@ -5,6 +5,7 @@ import subprocess
 import time
 
 import scratch
+from lab import killed
 from scratch import Project, same, until
 from undo_git import history
 
@@ -83,6 +84,19 @@ def test_between_runs(place):
         same([what, project.bawn("diff", "--name-only")], [what, "a\n"])
         project.bawn("undo")
         assert project.looks() == before, what
+
+
+@claim("later walks: directories have their own times back after a killed run, although the tree was not written for them")
+def test_times_of_killed(place):
+    project = settled(place, "retimed")
+    for number in range(1, 4):  # the files stay, the times of their directories do not
+        project.write(f"d{number}/inner/new", "")
+        (project.path / f"d{number}/inner/new").unlink()
+    settle()
+    before = project.looks()
+    killed(project, "rm d1/inner/f1; rm -r d2/inner; echo x >d3/inner/f1; echo up; sleep 600")
+    project.bawn("undo")
+    same(project.looks(), before)
 
 
 def settled_history(place, name):
