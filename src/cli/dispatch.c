@@ -1,6 +1,6 @@
 /* From the command line to the function of a verb. */
 #include "cli/commands.h"
-#include "session/repair.h"
+#include "session/upkeep.h"
 
 int bawn_main(const struct world *world, int argument_count, char **arguments)
 {
