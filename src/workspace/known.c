@@ -1,4 +1,4 @@
-#include "workspace/known.h"
+#include "workspace/scan.h"
 
 #include <errno.h>
 #include <sys/stat.h>

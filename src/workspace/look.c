@@ -1,4 +1,4 @@
-#include "workspace/look.h"
+#include "workspace/scan.h"
 
 #include <sys/stat.h>
 

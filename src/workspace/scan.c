@@ -15,7 +15,6 @@
 #include "base/timespec.h"
 #include "kernel/beneath.h"
 #include "workspace/attributes.h"
-#include "workspace/unchanged.h"
 
 struct child {
     size_t name_at; /* offset in the names of the directory */

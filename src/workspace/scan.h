@@ -2,17 +2,18 @@
  * Walks a directory tree and makes a struct tree of it. A file with the same size, times and inode as in an earlier
  * walk counts as unchanged and is not read. The exception are file systems whose times do not change with each write
  * (`times_tell` in kernel/beneath.h). Other files are listed as fresh. Nothing is written. Directories in which nothing
- * has changed are not even listed (unchanged.h).
+ * has changed are not even listed (unchanged.c).
  *
  * The tree may be hostile: symlinks are not followed, names are any bytes, and entries, depth and time are bounded.
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/arena.h"
 #include "base/progress.h"
 #include "base/vec.h"
 #include "content/store.h"
-#include "workspace/look.h"
 #include "workspace/tree.h"
 
 /*
@@ -37,6 +38,24 @@ typedef bool skips_has_name(void *context, const char *name);
 bool skips_match(const struct skips *skips, const char *name, skips_has_name *has_name, void *context);
 
 void skips_free(struct skips *skips);
+
+/* --- one look at a file, and whether two looks saw the same (look.c) --- */
+
+/* Makes an entry without content from the result of stat(). */
+struct stat;
+struct entry look_entry(const struct stat *status, const char *path);
+
+/* Are inode, mode, owner, size and times the same? */
+bool look_is_same(const struct entry *a, const struct entry *b);
+
+/* Is the file the same, and was it not written since that walk, as far as its times tell? */
+bool look_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
+
+/* Is the last change of the file from before that walk? */
+bool look_is_from_before(const struct tree *walked, const struct entry *entry);
+
+/* Do two directories differ in their times at most? Their attributes are not compared. `was` may be NULL: no. */
+bool look_is_retimed(const struct entry *was, const struct entry *now);
 
 /* --- the walk --- */
 
@@ -80,6 +99,32 @@ void scan_inherit(struct arena *arena, const struct entry *from, struct entry *e
 
 void scan_free(struct scan *scan);
 #define auto_scan __attribute__((cleanup(scan_free)))
+
+/* --- a walk over the paths of an earlier one (known.c) --- */
+
+/*
+ * As scan_tree, but looks only at the paths of `start`: for a tree that has become too large to walk. Unchanged
+ * entries are borrowed from `start`.
+ */
+int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
+    must_check;
+
+/* --- which directories of an earlier walk are as they were (unchanged.c) --- */
+
+struct unchanged {
+    uint32_t *next;    /* for each entry of the earlier tree: the entry behind it and everything beneath it */
+    bool *directories; /* for each entry: is it an unchanged directory? */
+};
+
+/* Looks at the earlier tree of the request. Without one, nothing is unchanged. */
+void unchanged_find(int top_fd, const struct scan_request *request, struct unchanged *ret_unchanged);
+
+static inline bool unchanged_has(const struct unchanged *unchanged, size_t entry)
+{
+    return unchanged->directories && unchanged->directories[entry];
+}
+
+void unchanged_free(struct unchanged *unchanged);
 
 /* --- stream.c --- */
 

@@ -16,7 +16,6 @@
 #include "kernel/process.h"
 #include "workspace/attributes.h"
 #include "workspace/compare.h"
-#include "workspace/known.h"
 #include "workspace/scan.h"
 
 static struct timespec deadline_in(uint64_t milliseconds)
