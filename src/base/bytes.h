@@ -20,6 +20,18 @@ static inline bool bytes_known(struct bytes bytes)
     return bytes.at != NULL;
 }
 
+static inline bool bytes_start_with(struct bytes bytes, const char *start)
+{
+    size_t size = strlen(start);
+    return bytes.size >= size && memcmp(bytes.at, start, size) == 0;
+}
+
+/* What follows the first `size` bytes, of which there are as many. */
+static inline struct bytes bytes_after(struct bytes bytes, size_t size)
+{
+    return bytes_of(bytes.at + size, bytes.size - size);
+}
+
 /* Are both known, and the same? */
 static inline bool bytes_equal(struct bytes one, struct bytes two)
 {

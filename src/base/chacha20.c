@@ -1,4 +1,4 @@
-#include "base/chacha20.h"
+#include "base/hash.h"
 
 #include <string.h>
 

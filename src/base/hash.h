@@ -1,8 +1,12 @@
-/* BLAKE2b with 256 bits (RFC 7693): as strong as SHA-256, and several times faster where no instruction helps. */
+/* Hashes, and a cipher. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- blake2b --- */
+
+/* BLAKE2b with 256 bits (RFC 7693): as strong as SHA-256, and several times faster where no instruction helps. */
 
 enum { BLAKE2B_SIZE = 32, BLAKE2B_BLOCK = 128 };
 
@@ -23,3 +27,13 @@ void blake2b_end(struct blake2b *hash, unsigned char ret_digest[BLAKE2B_SIZE]);
 enum { SHA256_HEX_SIZE = 65 }; /* 64 digits and the NUL */
 
 void sha256_hex(const void *bytes, size_t size, char ret_hex[SHA256_HEX_SIZE]);
+
+/* --- chacha20 --- */
+
+/* The stream cipher ChaCha20 (RFC 8439). */
+
+enum { CHACHA20_KEY = 32 };
+
+/* Encrypts or decrypts. Never encrypt two plaintexts under the same (key, stream). A stream has at most 256 GiB. */
+void chacha20(const unsigned char key[CHACHA20_KEY], uint64_t stream, const void *from, size_t size,
+              void *ret_to);

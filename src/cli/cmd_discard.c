@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/dialogue.h"
 #include "cli/say.h"
-#include "cli/waiting.h"
 #include "kernel/beneath.h"
 #include "session/branch.h"
 #include "workspace/copy.h"

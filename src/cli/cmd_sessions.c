@@ -10,7 +10,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "report/event.h"
-#include "session/repair.h"
+#include "session/upkeep.h"
 #include "workspace/layers.h"
 
 struct listed {

@@ -1,4 +1,4 @@
-/* `bawn show`: shows the policy that applies here, as a listing, a plan, JSON or a briefing. */
+/* `bawn show`: shows the policy that applies here, on one screen, as a listing, a plan, JSON or a briefing. */
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "report/messages.h"
@@ -21,8 +21,10 @@ int cmd_show(const struct world *world, const struct args *args)
         plan_add_json(&loaded.plan, args->command, &out);
     else if (args->flags & FLAG(PLAN))
         plan_add_text(&loaded.plan, &out);
+    else if (args->flags & FLAG(ALL))
+        policy_add_listing(&loaded.plan, &style, &out);
     else
-        policy_add_listing(&loaded.plan, &style, args->flags & FLAG(ALL), &out);
+        policy_add_screen(&loaded.plan, &style, &out);
     put(world->out, &out);
     return EXIT_FINE;
 }

@@ -13,10 +13,8 @@
 #include "cli/dialogue.h"
 #include "cli/say.h"
 #include "cli/undo.h"
-#include "cli/undo_chain.h"
-#include "cli/waiting.h"
 #include "kernel/beneath.h"
-#include "session/pruning.h"
+#include "session/upkeep.h"
 #include "workspace/checkpoint.h"
 
 /* --- --to: back to a checkpoint ----------------------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/say.h"
-#include "cli/waiting.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
 #include "report/patch.h"

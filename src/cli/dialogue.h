@@ -31,7 +31,7 @@ struct dialogue {
     void *context;
     struct arrivals arrivals;      /* what an apply would bring into the repository */
     revision_list befores, afters; /* to the record of the applied session, made at the end */
-    revision_list applied;         /* whole changes that were applied; for waiting.h */
+    revision_list applied;         /* whole changes that were applied; for waiting.c */
     bool leaves;                   /* some changes are conflicts, or held back */
     bool is_complete;              /* result: no change was left alone, and no path was left out */
     bool has_run;                  /* result: files were changed */
@@ -60,3 +60,23 @@ int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *
 /* A new directory is not made if nothing in it is; an old one is not removed if a file in it stays. */
 void dialogue_fit_directories(decision_list *decisions);
 void dialogue_free(struct dialogue *dialogue);
+
+/* --- waiting.c --- */
+
+/*
+ * What of a review still waits. The record of a review has its changes as two trees, `before` and `after`. A change that was
+ * applied while others wait is the same in both from then on, and so is one that was discarded: `diff`, `sessions` and
+ * `discard` count the rest. Undoing an apply makes what it applied wait again, and nothing else.
+ */
+
+/* Adds to dialogue->applied what the decisions will apply. */
+void waiting_note_applied(struct dialogue *dialogue, const decision_list *decisions);
+
+/* An apply has left some changes: those in dialogue->applied do not wait any more. */
+void waiting_drop_applied(struct dialogue *dialogue);
+
+/* The apply that is chosen was undone: what it had applied of the review waits again. */
+void waiting_again(const struct world *world, const struct choice *choice, const char *review);
+
+/* Has a part of the review been applied, and not undone? */
+bool waiting_is_part(const struct choice *choice, const struct record *review);

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "kernel/process.h"
-#include "session/repair.h"
+#include "session/upkeep.h"
 
 /*
  * For programs: what this bawn is, and what it can be asked for. `build` is "static" where bawn-egress looks names up in /etc/hosts

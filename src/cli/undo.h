@@ -18,3 +18,26 @@ bool undo_is_possible(const struct record *record);
 
 /* `bawn undo --list`: the sessions of a workspace that can be undone, with their checkpoints. */
 int undo_list(const struct world *world, struct choice *choice);
+
+/* --- undo_chain.c --- */
+
+/*
+ * Undos of undos. An undo is of a run, of an apply, or of another undo, and each undo of an undo turns the effect round:
+ * the undo of a run takes back, the undo of that undo (a redo) brings back, the undo of a redo takes back again.
+ */
+
+/* The session of this name, among those of the workspace; NULL: it has been forgotten. */
+const struct record *undo_find_record(const struct choice *choice, const char *name);
+
+/* Does the undo bring back what another undo took back? */
+bool undo_is_redo(const struct choice *choice, const struct record *undo);
+
+/* The run or apply that the undo is about in the end. */
+const char *undo_origin(const struct choice *choice, const struct record *undo);
+
+/* The undo that `bawn redo` reverses: the named one, that of the named session, or the latest change here. Returns 0, or the exit status. */
+int redo_choose(const struct world *world, const struct choice *choice, const struct record *latest,
+                const struct record **ret_record);
+
+/* Sets the states after a session was taken back whole. */
+void undo_mark_chain(const struct choice *choice, const struct record *record);

@@ -1,4 +1,4 @@
-#include "cli/undo_chain.h"
+#include "cli/undo.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 
 #include "base/fd.h"
 #include "cli/say.h"
-#include "cli/undo_chain.h"
 
 /* If the record is an undo that left something of its session: that session. Otherwise NULL. */
 static const struct record *unfinished_by(const struct choice *choice, const struct record *record)

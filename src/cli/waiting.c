@@ -1,4 +1,4 @@
-#include "cli/waiting.h"
+#include "cli/dialogue.h"
 
 #include <stdlib.h>
 #include <string.h>

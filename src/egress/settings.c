@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "kernel/passing.h"
+#include "kernel/ports.h"
 
 enum { LARGEST_SETTINGS = 16 << 20, MOST_WORDS = 3 };
 

@@ -32,34 +32,15 @@ bool git_branch_is_sound(const char *name)
 
 bool git_position_parse(const char *text, struct git_position *ret_position)
 {
-    size_t digits = strspn(text, "0123456789abcdef");
-    if ((digits != 40 && digits != 64) || strcspn(text + digits, "\n") != 0 ||
-        (text[digits] && text[digits + 1]))
-        return false;
-    memcpy(ret_position->digits, text, digits);
-    ret_position->digits[digits] = '\0';
-    return true;
+    struct bytes rest = bytes_of(text, strlen(text));
+    return git_position_take_small(&rest, ret_position) &&
+           (rest.size == 0 || (rest.size == 1 && *rest.at == '\n'));
 }
 
 static bool read_small(int git_dir_fd, const char *path, size_t most, struct buf *ret_text)
 {
     auto_fd int fd = open_beneath(git_dir_fd, path, O_RDONLY | O_NONBLOCK, 0);
     return fd >= 0 && buf_read(ret_text, fd, most) == 0 && !memchr(buf_text(ret_text), '\0', ret_text->size);
-}
-
-bool git_packed_position(const char *packed, const char *ref, struct git_position *ret_position)
-{
-    for (const char *line = packed, *end; *line; line = *end ? end + 1 : end) {
-        end = strchrnul(line, '\n');
-        size_t digits = strspn(line, "0123456789abcdef"), size = strlen(ref);
-        if (line[digits] != ' ' || (size_t)(end - line) != digits + 1 + size ||
-            memcmp(line + digits + 1, ref, size) != 0 || digits > GIT_DIGITS_MOST)
-            continue;
-        char hash[GIT_DIGITS_MOST + 1] = "";
-        memcpy(hash, line, digits);
-        return git_position_parse(hash, ret_position);
-    }
-    return false;
 }
 
 bool git_branch_position(int git_dir_fd, const char *name, struct git_position *ret_position)
@@ -71,7 +52,7 @@ bool git_branch_position(int git_dir_fd, const char *name, struct git_position *
         return git_position_parse(buf_text(&text), ret_position);
     auto_buf struct buf packed = {0};
     return read_small(git_dir_fd, "packed-refs", GIT_PACKED_REFS_MOST, &packed) &&
-           git_packed_position(buf_text(&packed), ref, ret_position);
+           git_packed_position(bytes_of(buf_text(&packed), packed.size), ref, ret_position);
 }
 
 bool git_head_branch(int git_dir_fd, const char *head, char ret_name[GIT_NAME_MOST + 1])

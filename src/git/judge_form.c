@@ -9,17 +9,6 @@
 #include "git/judge.h"
 #include "git/refs.h"
 
-static bool starts_with(struct bytes text, const char *start)
-{
-    size_t size = strlen(start);
-    return text.size >= size && memcmp(text.at, start, size) == 0;
-}
-
-static struct bytes without(struct bytes text, size_t size)
-{
-    return bytes_of(text.at + size, text.size - size);
-}
-
 /* Takes a line off the text, without its newline. Returns false at the end, and where the last line has no newline. */
 static bool next_line(struct bytes *text, struct bytes *ret_line)
 {
@@ -27,28 +16,7 @@ static bool next_line(struct bytes *text, struct bytes *ret_line)
     if (!end)
         return false;
     *ret_line = bytes_of(text->at, (size_t)(end - text->at));
-    *text = without(*text, ret_line->size + 1);
-    return true;
-}
-
-/* The size of the hash at the front of a text, in digits: 40 or 64. 0: there is none. */
-static size_t digits_of(struct bytes text)
-{
-    size_t size = 0;
-    while (size < text.size && size <= GIT_DIGITS_MOST &&
-           (isdigit((unsigned char)text.at[size]) || (text.at[size] >= 'a' && text.at[size] <= 'f')))
-        size++;
-    return size == SHA1_DIGITS || size == GIT_DIGITS_MOST ? size : 0;
-}
-
-static bool take_position(struct bytes *text, struct git_position *ret_position)
-{
-    size_t size = digits_of(*text);
-    if (!size)
-        return false;
-    memcpy(ret_position->digits, text->at, size);
-    ret_position->digits[size] = '\0';
-    *text = without(*text, size);
+    *text = bytes_after(*text, ret_line->size + 1);
     return true;
 }
 
@@ -65,7 +33,7 @@ static bool component_is_sound(struct bytes name)
 /* git's check_refname_format(), for a ref below refs/. */
 static bool ref_is_sound(struct bytes ref)
 {
-    if (!starts_with(ref, "refs/") || ref.size >= GIT_REF_LARGEST || ref.at[ref.size - 1] == '.')
+    if (!bytes_start_with(ref, "refs/") || ref.size >= GIT_REF_LARGEST || ref.at[ref.size - 1] == '.')
         return false;
     for (size_t i = 0; i < ref.size; i++) {
         unsigned char byte = (unsigned char)ref.at[i];
@@ -81,7 +49,7 @@ static bool ref_is_sound(struct bytes ref)
             return false;
         if (!slash)
             return true;
-        rest = without(rest, name.size + 1);
+        rest = bytes_after(rest, name.size + 1);
     }
 }
 
@@ -92,11 +60,11 @@ bool git_ref_is_sound(const char *ref)
 
 bool git_symbolic_parse(struct bytes text, struct bytes *ret_ref)
 {
-    if (!starts_with(text, "ref:"))
+    if (!bytes_start_with(text, "ref:"))
         return false;
-    text = without(text, strlen("ref:"));
+    text = bytes_after(text, strlen("ref:"));
     while (text.size && (*text.at == ' ' || *text.at == '\t'))
-        text = without(text, 1);
+        text = bytes_after(text, 1);
     while (text.size && isspace((unsigned char)text.at[text.size - 1]))
         text.size--;
     *ret_ref = text;
@@ -106,7 +74,8 @@ bool git_symbolic_parse(struct bytes text, struct bytes *ret_ref)
 bool git_form_position(struct bytes text)
 {
     struct git_position position;
-    return take_position(&text, &position) && (text.size == 0 || (text.size == 1 && *text.at == '\n'));
+    return git_position_take_small(&text, &position) &&
+           (text.size == 0 || (text.size == 1 && *text.at == '\n'));
 }
 
 bool git_form_ref(struct bytes text)
@@ -130,7 +99,7 @@ bool git_form_no_refs(struct bytes text)
 
 bool git_shallow_line_parse(struct bytes line, struct git_position *ret_position)
 {
-    return take_position(&line, ret_position) && line.size == 0;
+    return git_position_take_small(&line, ret_position) && line.size == 0;
 }
 
 bool git_form_positions(struct bytes text)
@@ -150,14 +119,10 @@ bool git_form_pseudo_ref(struct bytes text)
     return text.size && (git_form_ref(text) || git_form_positions(text));
 }
 
-bool git_packed_line_parse(struct bytes line, struct git_position *ret_position)
+bool git_packed_is_sound(const struct git_packed_line *line)
 {
-    bool is_peeled = line.size && *line.at == '^';
-    if (is_peeled)
-        line = without(line, 1);
-    if (!take_position(&line, ret_position))
-        return false;
-    return is_peeled ? line.size == 0 : line.size > 1 && *line.at == ' ' && ref_is_sound(without(line, 1));
+    return line->is_plain &&
+           (line->kind == GIT_PACKED_PEELED || (line->kind == GIT_PACKED_REF && ref_is_sound(line->name)));
 }
 
 static int order_of(struct bytes one, struct bytes two)
@@ -170,29 +135,28 @@ static int order_of(struct bytes one, struct bytes two)
 /* Where the first line says that they are sorted, git searches them by halves, and would miss what is not in its place. */
 bool git_form_packed_refs(struct bytes text)
 {
-    static const char sorted[] = " sorted";
-    struct git_position position;
-    struct bytes line, last = {0}, rest = text;
+    struct git_packed_line line;
+    struct bytes last = {0};
     bool is_sorted = false;
-    if (text.size && *text.at == '#' && next_line(&rest, &line)) {
-        if (!starts_with(line, "# pack-refs with:"))
-            return false;
-        is_sorted = memmem(line.at, line.size, sorted, strlen(sorted)) != NULL;
-    }
-    while (next_line(&rest, &line)) {
-        if (!git_packed_line_parse(line, &position))
-            return false;
-        if (*line.at == '^') {
-            if (!bytes_known(last))
+    if (text.size && text.at[text.size - 1] != '\n')
+        return false;
+    for (struct bytes rest = text; git_packed_next(&rest, &line);) {
+        if (line.kind == GIT_PACKED_COMMENT && line.text.at == text.at) {
+            static const char sorted[] = " sorted";
+            if (!bytes_start_with(line.text, "# pack-refs with:"))
                 return false;
+            is_sorted = memmem(line.text.at, line.text.size, sorted, strlen(sorted)) != NULL;
             continue;
         }
-        struct bytes ref = without(line, strlen(position.digits) + 1);
-        if (is_sorted && bytes_known(last) && order_of(last, ref) >= 0)
+        if (!git_packed_is_sound(&line) || (line.kind == GIT_PACKED_PEELED && !bytes_known(last)))
             return false;
-        last = ref;
+        if (line.kind == GIT_PACKED_PEELED)
+            continue;
+        if (is_sorted && bytes_known(last) && order_of(last, line.name) >= 0)
+            return false;
+        last = line.name;
     }
-    return rest.size == 0;
+    return true;
 }
 
 /* "OLD NEW NAME <MAIL> TIME ZONE", and perhaps a tab and what was done. */
@@ -201,11 +165,11 @@ bool git_form_reflog(struct bytes text)
     struct git_position old, new;
     struct bytes line;
     while (next_line(&text, &line)) {
-        if (!take_position(&line, &old) || !starts_with(line, " "))
+        if (!git_position_take_small(&line, &old) || !bytes_start_with(line, " "))
             return false;
-        line = without(line, 1);
-        if (!take_position(&line, &new) || !starts_with(line, " ") || memchr(line.at, '\0', line.size) ||
-            strlen(old.digits) != strlen(new.digits))
+        line = bytes_after(line, 1);
+        if (!git_position_take_small(&line, &new) || !bytes_start_with(line, " ") ||
+            memchr(line.at, '\0', line.size) || strlen(old.digits) != strlen(new.digits))
             return false;
     }
     return text.size == 0;
@@ -217,7 +181,8 @@ bool git_form_fetched(struct bytes text)
     struct git_position position;
     struct bytes line;
     while (next_line(&text, &line)) {
-        if (!take_position(&line, &position) || !starts_with(line, "\t") || memchr(line.at, '\0', line.size))
+        if (!git_position_take_small(&line, &position) || !bytes_start_with(line, "\t") ||
+            memchr(line.at, '\0', line.size))
             return false;
     }
     return text.size == 0;
@@ -234,7 +199,7 @@ bool git_form_merge_mode(struct bytes text)
 {
     static const char only[] = "no-ff";
     return text.size == 0 ||
-           (starts_with(text, only) && (text.size == strlen(only) || text.at[strlen(only)] == '\n'));
+           (bytes_start_with(text, only) && (text.size == strlen(only) || text.at[strlen(only)] == '\n'));
 }
 
 /*
@@ -247,15 +212,15 @@ bool git_form_conflicts(struct bytes text)
     while (text.size) {
         const char *end = memchr(text.at, '\0', text.size);
         struct bytes rest = text;
-        if (!end || !take_position(&rest, &position))
+        if (!end || !git_position_take_small(&rest, &position))
             return false;
-        if (starts_with(rest, "."))
-            rest = without(rest, 1);
+        if (bytes_start_with(rest, "."))
+            rest = bytes_after(rest, 1);
         while (rest.size && isdigit((unsigned char)*rest.at))
-            rest = without(rest, 1);
-        if (!starts_with(rest, "\t") || !git_path_is_allowed(rest.at + 1, 0100644))
+            rest = bytes_after(rest, 1);
+        if (!bytes_start_with(rest, "\t") || !git_path_is_allowed(rest.at + 1, 0100644))
             return false;
-        text = without(text, (size_t)(end - text.at) + 1);
+        text = bytes_after(text, (size_t)(end - text.at) + 1);
     }
     return true;
 }

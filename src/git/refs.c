@@ -81,29 +81,15 @@ static void leave_unread(const struct search *search, const char *name)
         search->refs->unread = arena_printf(search->arena, "%s/%s", search->git_dir, name);
 }
 
-/* git takes digits in either case, and ignores what follows them and a space. Returns false for anything else. */
-static bool parse_position(const char *text, struct git_position *ret_position)
+static void add_ref(struct search *search, const char *name, const struct git_position *at, bool is_packed)
 {
-    size_t digits = strspn(text, "0123456789abcdefABCDEF");
-    if ((digits != SHA1_DIGITS && digits != SHA256_DIGITS) ||
-        (text[digits] && !strchr(" \t\n\r", text[digits])))
-        return false;
-    for (size_t i = 0; i < digits; i++)
-        ret_position->digits[i] = (char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
-    ret_position->digits[digits] = '\0';
-    return true;
-}
-
-static void add_ref(struct search *search, const char *name, const char *text, bool is_packed)
-{
-    struct git_ref ref = {.is_packed = is_packed};
-    if (map_get(&search->names, name, strlen(name)) || !parse_position(text, &ref.at))
-        return; /* what is no position to git leads it nowhere */
+    if (map_get(&search->names, name, strlen(name)))
+        return;
     if (search->refs->list.count >= MOST_REFS) {
         leave_unread(search, name);
         return;
     }
-    ref.name = arena_str(search->arena, name);
+    struct git_ref ref = {.name = arena_str(search->arena, name), .at = *at, .is_packed = is_packed};
     *map_at(&search->names, ref.name, strlen(ref.name)) = search;
     vec_push(&search->refs->list, ref);
 }
@@ -135,10 +121,14 @@ static void read_file(struct search *search, int directory_fd, const char *file,
         leave_unread(search, name);
     if (got <= 0)
         return;
-    const char *target = buf_text(&text) + strlen(symbolic);
-    if (!text_starts_with(buf_text(&text), symbolic))
-        add_ref(search, name, buf_text(&text), false);
-    else if (!text_starts_with(target + strspn(target, " \t"), "refs/"))
+    struct bytes rest = bytes_of(buf_text(&text), strlen(buf_text(&text)));
+    const char *target = rest.at + strlen(symbolic);
+    struct git_position at;
+    /* git ignores what follows the digits and a space. What is no position to git leads it nowhere. */
+    if (git_position_take(&rest, &at) && (rest.size == 0 || strchr(" \t\n\r", *rest.at)))
+        add_ref(search, name, &at, false);
+    else if (text_starts_with(buf_text(&text), symbolic) &&
+             !text_starts_with(target + strspn(target, " \t"), "refs/"))
         leave_unread(search, name); /* git would look for it outside refs/ */
 }
 
@@ -189,22 +179,18 @@ static void read_worktrees(struct search *search, int git_fd)
         leave_unread(search, "worktrees");
 }
 
-/* Lines of "HASH NAME". A line "^HASH" says what the tag before it stands for, as somebody claims: git can tell. */
 static void read_packed(struct search *search, int git_fd)
 {
     auto_buf struct buf text = {0};
     int got = read_old(search, git_fd, "packed-refs", GIT_PACKED_REFS_MOST, &text);
     if (got < 0)
         leave_unread(search, "packed-refs");
-    for (const char *line = got > 0 ? buf_text(&text) : "", *end; *line; line = *end ? end + 1 : end) {
-        end = strchrnul(line, '\n');
-        const char *space = memchr(line, ' ', (size_t)(end - line));
-        if (*line == '#' || *line == '^')
-            continue;
-        if (!space)
+    struct bytes rest = got > 0 ? bytes_of(buf_text(&text), text.size) : (struct bytes){0};
+    for (struct git_packed_line line; git_packed_next(&rest, &line);) {
+        if (line.kind == GIT_PACKED_REF)
+            add_ref(search, arena_copy(search->arena, line.name.at, line.name.size), &line.at, true);
+        else if (line.kind == GIT_PACKED_JUNK)
             leave_unread(search, "packed-refs");
-        else
-            add_ref(search, arena_copy(search->arena, space + 1, (size_t)(end - space) - 1), line, true);
     }
 }
 

@@ -23,10 +23,6 @@ bool git_branch_is_sound(const char *name);
 /* A text of nothing but a hash and the end of its line. */
 bool git_position_parse(const char *text, struct git_position *ret_position);
 
-/* The commit of a ref ("refs/heads/NAME") in the text of packed refs. Returns false where there is none. */
-enum { GIT_PACKED_REFS_MOST = 64 * 1024 * 1024 };
-bool git_packed_position(const char *packed, const char *ref, struct git_position *ret_position);
-
 /* The commit of "refs/heads/NAME". Returns false where there is none. */
 bool git_branch_position(int git_dir_fd, const char *name, struct git_position *ret_position);
 
@@ -37,9 +33,43 @@ bool git_head_branch(int git_dir_fd, const char *head, char ret_name[GIT_NAME_MO
 /* The commit that HEAD stands at. */
 bool git_head_position(int git_dir_fd, struct git_position *ret_position);
 
-/* --- refs.c: all refs, and the names of objects */
+/* --- packed.c: hashes in a text, and the lines of packed-refs. Pure functions. The text may come from a sandbox. */
 
 enum { SHA1_SIZE = 20, SHA1_DIGITS = 40, SHA256_DIGITS = 64 };
+
+/* Takes a hash off the front of a text: 40 or 64 digits of either case, as git reads them. The position has small letters. */
+bool git_position_take(struct bytes *text, struct git_position *ret_position);
+
+/* The same, for digits in small letters alone, as git writes them. */
+bool git_position_take_small(struct bytes *text, struct git_position *ret_position);
+
+enum { GIT_PACKED_REFS_MOST = 64 * 1024 * 1024 };
+
+enum git_packed_kind {
+    GIT_PACKED_REF,     /* "HASH NAME" */
+    GIT_PACKED_PEELED,  /* "^HASH": what the tag of the line before stands for, as somebody claims */
+    GIT_PACKED_COMMENT, /* "# …": git allows it on the first line alone */
+    GIT_PACKED_JUNK,    /* git could not read it, or it has a NUL */
+};
+
+struct git_packed_line {
+    enum git_packed_kind kind;
+    struct bytes text;      /* without its newline */
+    struct bytes name;      /* of a ref: never empty; git_ref_is_sound() may still refuse it */
+    struct git_position at; /* of a ref, and of a peeled tag */
+    bool
+        is_plain; /* of those two: as git writes it. git also reads capital digits, and a tab for the space. */
+};
+
+struct git_packed_line git_packed_parse(struct bytes text);
+
+/* Takes a line off the text. The last one may lack its newline. Returns false at the end. */
+bool git_packed_next(struct bytes *rest, struct git_packed_line *ret_line);
+
+/* The commit of a ref ("refs/heads/NAME") in the text of packed refs. Returns false where there is none. */
+bool git_packed_position(struct bytes packed, const char *ref, struct git_position *ret_position);
+
+/* --- refs.c: all refs, and the names of objects */
 
 struct git_hash {
     unsigned char bytes[SHA1_SIZE];

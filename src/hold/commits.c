@@ -135,25 +135,24 @@ static void hold_ref(const struct repository *repository, const struct git_ref *
 }
 
 /* The packed refs that lead to damage stand again where they stood, or are gone; the others stay as they are. */
-static void hold_packed(const struct repository *repository, const char *text)
+static void hold_packed(const struct repository *repository, struct bytes text)
 {
     auto_buf struct buf kept = {0};
     bool is_broken = false, differs = false;
-    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
-        end = strchrnul(line, '\n');
-        struct arena *arena = repository->flags->hold->arena;
-        const char *copy = arena_copy(arena, line, (size_t)(end - line)), *space = strchr(copy, ' ');
-        if (*line == '^' && is_broken)
+    for (struct git_packed_line line; git_packed_next(&text, &line);) {
+        if (line.kind == GIT_PACKED_PEELED && is_broken)
             continue; /* what the tag before it stands for */
-        is_broken =
-            *line != '#' && space &&
-            new_commits_is_broken(&repository->found, arena_copy(arena, copy, (size_t)(space - copy)));
-        const struct git_ref *old = is_broken ? git_refs_find(repository->before, space + 1) : NULL;
+        is_broken = line.kind == GIT_PACKED_REF && new_commits_is_broken(&repository->found, line.at.digits);
         differs |= is_broken;
+        if (!is_broken) {
+            buf_add(&kept, line.text.at, line.text.size);
+            buf_add_char(&kept, '\n');
+            continue;
+        }
+        const char *name = arena_copy(repository->flags->hold->arena, line.name.at, line.name.size);
+        const struct git_ref *old = git_refs_find(repository->before, name);
         if (old)
-            buf_printf(&kept, "%s %s\n", old->at.digits, space + 1);
-        else if (!is_broken)
-            buf_printf(&kept, "%s\n", copy);
+            buf_printf(&kept, "%s %s\n", old->at.digits, name);
     }
     if (differs)
         hold_file(repository, "packed-refs", leads_to_damage,
@@ -170,7 +169,7 @@ static void hold_broken(const struct repository *repository)
     }
     content_add(arena, path_join(arena, repository->git_dir, "packed-refs"), &packed);
     if (packed.count && bytes_known(packed.at[0].bytes))
-        hold_packed(repository, packed.at[0].bytes.at);
+        hold_packed(repository, packed.at[0].bytes);
     vec_free(&packed);
     for (size_t i = 0; i < repository->found.damaged.count; i++)
         hold_file(repository, arena_printf(arena, "objects/%s", repository->found.damaged.at[i]),

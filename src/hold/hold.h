@@ -97,6 +97,8 @@ void hold_note(struct hold *hold, const char *event, const char *path, const cha
 /* Can they be told from the command's own? */
 bool hold_can_tell_opened(const struct hold *hold);
 
+enum { OPEN_TREES_SIZE = 4096 };
+
 /* The trees in which they would answer, as a list of kernel/unix_sockets.h; "/" where there is no room for all. */
 void hold_list_open_trees(const struct hold *hold, char *ret_list, size_t capacity);
 

@@ -4,7 +4,7 @@
  * by an amendment. This is a watch and not a wall: until then the command can connect, and a connection stays.
  *
  * The sandbox's own sockets belong to its network namespace and are not in the host's list; where it has the host's network they cannot be
- * told apart. A name is looked up as a path, so a socket that was bound by a relative path is not found.
+ * told apart. A socket that was bound by a relative path is looked for where its server can be.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -88,12 +88,26 @@ static void name_opened(struct hold *hold, const char *path, const char *outcome
                            buf_text(&printable), outcome));
 }
 
-/* Calls for each that is not known yet. Returns how many are open now, the known ones included. */
-static size_t each_opened(struct hold *hold, struct timespec since,
-                          void (*found)(struct hold *hold, const char *path))
+typedef void opened_found(struct hold *hold, const char *path);
+
+/* Calls for each of a list that is not known yet. Returns how many are open now, the known ones included. */
+static size_t each_of_list(struct hold *hold, const char *list, struct timespec since, opened_found *found)
+{
+    size_t count = 0;
+    for (const char *path; (path = unix_sockets_next(&list));) {
+        if (*path != '/' || !is_open_to_command(hold, path) || !is_since(path, since))
+            continue;
+        count++;
+        if (!find_opened(hold, path) && hold->opened.count < MOST_OPENED)
+            found(hold, arena_str(hold->arena, path));
+    }
+    return count;
+}
+
+static size_t each_opened(struct hold *hold, struct timespec since, opened_found *found)
 {
     const char *list;
-    size_t count = 0;
+    char trees[OPEN_TREES_SIZE];
     struct err err = {0};
     struct arena arena = {0};
     if (unix_sockets_read(&arena, &list, &err) < 0) {
@@ -102,13 +116,9 @@ static size_t each_opened(struct hold *hold, struct timespec since,
                                err.message));
         list = "";
     }
-    for (const char *path; (path = unix_sockets_next(&list));) {
-        if (*path != '/' || !is_open_to_command(hold, path) || !is_since(path, since))
-            continue;
-        count++;
-        if (!find_opened(hold, path) && hold->opened.count < MOST_OPENED)
-            found(hold, arena_str(hold->arena, path));
-    }
+    hold_list_open_trees(hold, trees, sizeof(trees));
+    size_t count = each_of_list(hold, list, since, found) +
+                   each_of_list(hold, unix_sockets_find_relative(&arena, trees), since, found);
     arena_free(&arena);
     return count;
 }

@@ -95,9 +95,12 @@ static int remove_both(int directory_fd, const char *name, struct err *err)
 
 int home_close(struct home *home, const struct session *session, struct err *err)
 {
-    sync_end(&home->sync);
-    int result = home->fd >= 0 && home->is_fresh ? remove_both(session->folder_fd, FRESH_NAME, err) : 0;
+    int result = sync_end(&home->sync, err);
     struct err further = {0};
+    if (home->fd >= 0 && home->is_fresh && remove_both(session->folder_fd, FRESH_NAME, &further) < 0) {
+        *err = further;
+        result = -1;
+    }
     if (home->has_own_seeds && seed_remove(session, &further) < 0) {
         if (result == 0)
             *err = further;

@@ -2,21 +2,69 @@
  * The private home of a run: a directory on the host that appears inside as the user's home. Each agent and workspace has one,
  * kept between runs. A sandbox wrote its content, so the content is hostile.
  *
- *   files.c    changes files in it through no planted symlink
- *   copy.c     carries out `copy`; memory.c remembers the copies
- *   seed.c     prepares the upper layers of seeds
- *   sync.c     carries out `sync`; version.c reads and replaces one content of a file
- *   left.c     finds what runs have left in it, and fetches a file
+ *   files.c         changes files in it through no planted symlink
+ *   copy.c          carries out `copy`; memory.c remembers the copies
+ *   seed.c          prepares the upper layers of seeds
+ *   sync.c          carries out `sync`; version.c reads and replaces one content of a file
+ *   home_files.c    finds what runs have left in it, and fetches a file
  *
  * Beside the home is bawn's own folder NAME.state, which no sandbox sees.
  */
 #pragma once
 
-#include "home/sync.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "journal/journal.h"
 #include "journal/session.h"
 #include "plan/amendments.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
+
+/* --- sync.c --- */
+
+/*
+ * Keeps the files that `sync` names the same inside and outside while a command runs: logins, whose tokens are refreshed on
+ * either side. Costs one descriptor.
+ *
+ * The side that changed since both were the same wins. If both changed, the newer one wins, and the journal records it. A file
+ * removed outside (a logout) is removed inside. A file removed inside comes back at the next change or start, because no run
+ * removes a file of the host. A change beats a removal.
+ *
+ * Several sessions may share the host's file. Each looks at it under a lock, and sees the changes of the others like those of
+ * the host.
+ */
+
+struct synced;
+
+struct sync {
+    int fd;       /* readable when a file changed; -1: nothing is watched */
+    int timer_fd; /* readable when it is time to look again */
+    int root_fd, home_fd, state_fd;
+    const char *home; /* path of the private home, for messages; NULL: it is removed at the end */
+    struct journal *journal;
+    unsigned told;     /* records in the journal so far */
+    unsigned patience; /* milliseconds until an unreadable file is looked at again */
+    VEC(struct synced *) files;
+};
+
+/* Makes both sides the same and begins to watch. Fails if one file cannot be kept the same; the others still are. */
+int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int state_fd,
+               struct journal *journal, struct sync *ret_sync, struct err *err) must_check;
+
+/* A file changed; it is time to look again. Both fit the supervisor's loop, and never end it. */
+int sync_ready(void *self, short events, struct err *err);
+int sync_due(void *self, short events, struct err *err);
+
+/* Carries over what the command wrote last. Fails if the command left something in a file's place that is no file. */
+int sync_end(struct sync *sync, struct err *err) must_check;
+
+/* --- home.c --- */
 
 struct home {
     const char *path; /* on the host */
@@ -81,3 +129,32 @@ int seed_begin(struct arena *arena, const struct plan *plan, struct amendments *
 
 /* Removes the layers of a session that had its own. */
 int seed_remove(const struct session *session, struct err *err) must_check;
+
+/* --- home_files.c --- */
+
+/* What runs have left in a private home, seen from outside: nothing is followed, nothing is run, nothing is changed. */
+
+struct home_file {
+    const char *path; /* with the home as "/"; any bytes */
+    uint64_t size;
+    struct timespec changed;
+};
+
+struct home_files {
+    struct arena *arena;
+    struct timespec since; /* only what was made at this time or later */
+    bool hidden_too;       /* names that begin with a dot: the state of programs, as a rule */
+    bool is_cut;           /* there is more than was looked at */
+    VEC(struct home_file) list;
+};
+
+/* Regular files, the newest first. Looks at 20,000 names at most. */
+void home_files_find(int home_fd, struct home_files *files);
+void home_files_free(struct home_files *files);
+
+/*
+ * Copies a regular file of the home to a new file, which nobody may execute: a program that comes out of a sandbox runs
+ * outside only if a person says so. An existing file is not replaced.
+ */
+int home_files_fetch(int home_fd, const char *path, int directory_fd, const char *name, struct err *err)
+    must_check;

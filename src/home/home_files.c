@@ -1,4 +1,4 @@
-#include "home/home_files.h"
+#include "home/home.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "home/sync.h"
+#include "home/home.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,9 @@ struct synced {
     struct side host, home;
     const char *base_name; /* file in the state folder with the hash of the last common content */
     int lock_fd;
-    bool waits; /* a side cannot be read now */
+    bool waits;          /* a side cannot be read now */
+    const char *blocked; /* why the private home has no place for it, or NULL */
+    bool is_told;        /* that it is blocked */
 };
 
 /* A hostile program could write the file endlessly, so the journal records only so many changes. */
@@ -162,6 +164,7 @@ static int compare_sides(struct sync *sync, struct synced *synced, bool at_start
     if (unfit && !synced->waits)
         tell(sync, synced, "sync-waits", unfit->version.why);
     synced->waits = unfit;
+    synced->blocked = home->version.is_no_file ? home->version.why : NULL;
     if (!unfit) {
         struct version base = read_base(sync, synced);
         const struct side *from = winner(sync, synced, &base, at_start);
@@ -222,6 +225,20 @@ static int open_lock(struct arena *arena, const struct plan *plan, const char *s
     return fd < 0 ? err_sys(err, errno, "cannot open %s", path) : fd;
 }
 
+/* Says once that something is in the file's place inside. Returns -1 if it was said now. */
+static int check_place(const struct sync *sync, struct synced *synced, struct err *err)
+{
+    if (!synced->blocked || synced->is_told)
+        return 0;
+    synced->is_told = true;
+    err_set(err, "%s is not kept the same inside and outside: in the private home %s", synced->source,
+            synced->blocked);
+    if (sync->home)
+        err_hint(err, "remove %s/%s%s%s", sync->home, synced->home.folder, *synced->home.folder ? "/" : "",
+                 synced->home.name);
+    return -1;
+}
+
 static int add_file(struct arena *arena, const struct plan *plan, const struct operation *operation,
                     struct sync *sync, struct err *err)
 {
@@ -250,7 +267,7 @@ static int add_file(struct arena *arena, const struct plan *plan, const struct o
     if (synced->lock_fd < 0)
         return -1;
     vec_push(&sync->files, synced);
-    return make_same(sync, synced, true, err);
+    return make_same(sync, synced, true, err) < 0 ? -1 : check_place(sync, synced, err);
 }
 
 int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int state_fd,
@@ -261,6 +278,7 @@ int sync_begin(struct arena *arena, const struct plan *plan, int home_fd, int st
                               .root_fd = -1,
                               .home_fd = home_fd,
                               .state_fd = state_fd,
+                              .home = operations_find(&plan->operations, OP_HOME)->source,
                               .journal = journal};
     look_again(ret_sync, true);
     int result = 0;
@@ -326,16 +344,20 @@ int sync_due(void *self, short events not_used, struct err *err)
     return 0;
 }
 
-void sync_end(struct sync *sync)
+int sync_end(struct sync *sync, struct err *err)
 {
     struct err ignored;
+    int result = 0;
     for (size_t i = 0; i < sync->files.count; i++) {
         if (make_same(sync, sync->files.at[i], false, &ignored) < 0)
             ignored.errnum = 0;
+        if (check_place(sync, sync->files.at[i], err) < 0)
+            result = -1;
         close(sync->files.at[i]->lock_fd);
     }
     vec_free(&sync->files);
     int *const fds[] = {&sync->fd, &sync->timer_fd, &sync->root_fd};
     for (size_t i = 0; i < array_len(fds); i++)
         fd_close(fd_take(fds[i]));
+    return result;
 }

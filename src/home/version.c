@@ -14,9 +14,12 @@
 #include "home/files.h"
 #include "kernel/beneath.h"
 
+static const char no_regular_file[] = "it is not a regular file", symbolic_link[] = "it is a symbolic link";
+
 static void be_unfit(struct version *version, const char *why)
 {
-    *version = (struct version){.state = VERSION_UNFIT, .why = why};
+    *version = (struct version){
+        .state = VERSION_UNFIT, .why = why, .is_no_file = why == no_regular_file || why == symbolic_link};
 }
 
 /*
@@ -40,7 +43,7 @@ static const char *read_whole(int fd, struct version *version)
 {
     struct stat status;
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-        return "it is not a regular file";
+        return no_regular_file;
     if (status.st_size > VERSION_LARGEST)
         return "it is larger than 1 MiB";
     if (!has_no_writer(fd))
@@ -71,7 +74,7 @@ void version_read(int directory_fd, const char *name, struct version *ret_versio
         return;
     }
     const char *why = fd >= 0          ? read_whole(fd, ret_version)
-                      : errno == ELOOP ? "it is a symbolic link"
+                      : errno == ELOOP ? symbolic_link
                                        : "it cannot be opened";
     if (why) {
         version_free(ret_version);

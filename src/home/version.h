@@ -22,7 +22,8 @@ enum version_state {
 struct version {
     enum version_state state;
     const char *why;
-    char *bytes; /* owned */
+    bool is_no_file; /* unfit until somebody removes what is there */
+    char *bytes;     /* owned */
     size_t size;
     struct timespec time; /* of its last change */
     char hash[SHA256_HEX_SIZE];

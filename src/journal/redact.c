@@ -1,4 +1,4 @@
-#include "journal/redact.h"
+#include "journal/journal.h"
 
 #include <ctype.h>
 #include <stdbool.h>

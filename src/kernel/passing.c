@@ -1,4 +1,4 @@
-#include "kernel/passing.h"
+#include "kernel/ports.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "kernel/passing.h"
 
 enum { BACKLOG = 1024 };
 

@@ -1,14 +1,32 @@
 /*
- * Sockets that a process in the sandbox's network namespace makes for a process outside. Both speak over a channel
+ * Messages that carry a descriptor from one process to another (passing.c), and what they are mostly used for (ports.c):
+ * sockets that a process in the sandbox's network namespace makes for a process outside. Both speak over a channel
  * (SOCK_SEQPACKET) in messages of one size; the reply carries the socket. Everything received is checked, because the other end
  * is in the sandbox.
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/attr.h"
 #include "kernel/endpoint.h"
+
+/* --- passing.c --- */
+
+/* Sends messages over a Unix socket that keeps message boundaries, each with at most one descriptor. */
+
+/* `fd` may be -1. Returns 0, or -1 with errno. */
+int passing_send(int socket_fd, const void *bytes, size_t size, int fd) must_check;
+
+/*
+ * Returns the message's size, 0 if the other end is closed, -1 with errno: EPROTO for a truncated message or more than one
+ * descriptor. *ret_fd is close-on-exec; -1 if there was none or this process has too many. Does not wait.
+ */
+ssize_t passing_receive(int socket_fd, void *bytes, size_t size, int *ret_fd) must_check;
+
+/* --- ports.c --- */
 
 enum port_kind {
     PORT_NONE,

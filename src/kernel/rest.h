@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 
-#include "base/chacha20.h"
 #include "base/hash.h"
 
 /* It takes milliseconds, so it is done only after a while without events. */

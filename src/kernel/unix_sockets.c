@@ -1,15 +1,21 @@
 #include "kernel/unix_sockets.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "base/vec.h"
 
 /* Unnamed sockets have an empty name; abstract ones begin with a NUL. */
 static void add_name(struct buf *names, const char *bytes, size_t size)
@@ -20,27 +26,42 @@ static void add_name(struct buf *names, const char *bytes, size_t size)
         buf_add_char(names, '\0');
 }
 
-/* Gets each socket of an answer that has a name. */
-typedef void socket_seen(void *self, const struct unix_diag_msg *socket, const char *name, size_t size);
+struct seen_socket {
+    const struct unix_diag_msg *about;
+    const char *name; /* not ended by a NUL */
+    size_t size;
+    uint32_t inode; /* of its file, the lower half */
+};
 
-static void name_seen(void *self, const struct unix_diag_msg *socket not_used, const char *name, size_t size)
+/* Gets each socket of an answer that has a name. */
+typedef void socket_seen(void *self, const struct seen_socket *socket);
+
+static void name_seen(void *self, const struct seen_socket *socket)
 {
-    add_name(self, name, size);
+    add_name(self, socket->name, socket->size);
 }
 
-/* Finds the name among the attributes of a socket. */
+/* Finds name and file among the attributes of a socket. */
 static void see_socket(socket_seen *seen, void *self, const struct nlmsghdr *message)
 {
+    struct seen_socket socket = {.about = NLMSG_DATA(message)};
     size_t size = message->nlmsg_len, at = NLMSG_LENGTH(sizeof(struct unix_diag_msg));
     while (at <= size && size - at >= sizeof(struct rtattr)) {
         const struct rtattr *attribute = (const void *)((const char *)message + at);
         size_t length = attribute->rta_len;
         if (length < sizeof(*attribute) || length > size - at)
-            return;
-        if (attribute->rta_type == UNIX_DIAG_NAME)
-            seen(self, NLMSG_DATA(message), RTA_DATA(attribute), length - sizeof(*attribute));
+            break;
+        const struct unix_diag_vfs *file = RTA_DATA(attribute);
+        if (attribute->rta_type == UNIX_DIAG_VFS && length >= sizeof(*attribute) + sizeof(*file))
+            socket.inode = file->udiag_vfs_ino;
+        if (attribute->rta_type == UNIX_DIAG_NAME) {
+            socket.name = RTA_DATA(attribute);
+            socket.size = length - sizeof(*attribute);
+        }
         at += RTA_ALIGN(length);
     }
+    if (socket.name)
+        seen(self, &socket);
 }
 
 enum answer { ANSWER_GOES_ON, ANSWER_IS_WHOLE, ANSWER_IS_NONE };
@@ -80,7 +101,9 @@ static bool ask_kernel(socket_seen *seen, void *self, struct answer_room room)
     } question = {.header = {.nlmsg_len = sizeof(question),
                              .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                              .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-                  .request = {.sdiag_family = AF_UNIX, .udiag_states = ~0U, .udiag_show = UDIAG_SHOW_NAME}};
+                  .request = {.sdiag_family = AF_UNIX,
+                              .udiag_states = ~0U,
+                              .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_VFS}};
     auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     if (fd < 0 || send(fd, &question, sizeof(question), 0) != sizeof(question))
         return false;
@@ -142,6 +165,69 @@ int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *er
     return 0;
 }
 
+/* A name that begins with neither a slash nor a NUL. */
+static bool is_relative(const struct seen_socket *socket)
+{
+    return socket->size > 0 && socket->name[0] != '/' && socket->name[0] != '\0';
+}
+
+struct relatives {
+    struct buf names; /* each ended by a NUL */
+    VEC(uint32_t) inodes;
+};
+
+static void relative_seen(void *self, const struct seen_socket *socket)
+{
+    enum { MOST_RELATIVE = 256 };
+    struct relatives *relatives = self;
+    if (!is_relative(socket) || relatives->inodes.count == MOST_RELATIVE)
+        return;
+    add_name(&relatives->names, socket->name, socket->size);
+    vec_push(&relatives->inodes, socket->inode);
+}
+
+/* Adds the paths that begin with this directory and lead to the file of one of the sockets. */
+static void add_found_in(const char *directory, const struct relatives *relatives, struct buf *paths)
+{
+    const char *names = relatives->names.bytes;
+    for (size_t i = 0; i < relatives->inodes.count; i++) {
+        const char *name = unix_sockets_next(&names);
+        char path[PATH_MAX];
+        struct stat status;
+        if (snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path) &&
+            lstat(path, &status) == 0 && S_ISSOCK(status.st_mode) &&
+            (uint32_t)status.st_ino == relatives->inodes.at[i])
+            add_name(paths, path, strlen(path));
+    }
+}
+
+const char *unix_sockets_find_relative(struct arena *arena, const char *trees)
+{
+    auto_buf struct buf paths = {0};
+    struct relatives relatives = {0};
+    not_zeroed _Alignas(struct nlmsghdr) char bytes[32 * 1024];
+    if (ask_kernel(relative_seen, &relatives, (struct answer_room){bytes, sizeof(bytes)}) &&
+        relatives.inodes.count) {
+        for (const char *tree; (tree = unix_sockets_next(&trees));)
+            add_found_in(tree, &relatives, &paths);
+        auto_dir DIR *processes = opendir("/proc");
+        for (const struct dirent *at; processes && (at = readdir(processes));) {
+            char link[64], directory[PATH_MAX];
+            if (at->d_name[0] < '0' || at->d_name[0] > '9')
+                continue;
+            snprintf(link, sizeof(link), "/proc/%.20s/cwd", at->d_name);
+            ssize_t length = readlink(link, directory, sizeof(directory) - 1);
+            if (length <= 0 || directory[0] != '/')
+                continue;
+            directory[length] = '\0';
+            add_found_in(directory, &relatives, &paths);
+        }
+    }
+    buf_free(&relatives.names);
+    vec_free(&relatives.inodes);
+    return arena_copy(arena, paths.bytes, paths.size);
+}
+
 static uint64_t fnv(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
@@ -167,15 +253,16 @@ static bool is_beneath_any(const char *name, size_t size, const char *trees)
 }
 
 /* A server's side of a connection bears the server's name. A datagram socket serves in any state. */
-static void digest_socket(void *self, const struct unix_diag_msg *socket, const char *name, size_t size)
+static void digest_socket(void *self, const struct seen_socket *socket)
 {
     enum { ESTABLISHED = 1 }; /* TCP_ESTABLISHED */
     struct digest *digest = self;
-    size_t length = strnlen(name, size);
-    if (is_beneath_any(name, length, digest->trees) &&
-        (socket->udiag_type == SOCK_DGRAM || socket->udiag_state != ESTABLISHED))
-        digest->sum += fnv(fnv(UINT64_C(0xcbf29ce484222325), name, length), &socket->udiag_ino,
-                           sizeof(socket->udiag_ino));
+    const struct unix_diag_msg *about = socket->about;
+    size_t length = strnlen(socket->name, socket->size);
+    if ((is_relative(socket) || is_beneath_any(socket->name, length, digest->trees)) &&
+        (about->udiag_type == SOCK_DGRAM || about->udiag_state != ESTABLISHED))
+        digest->sum += fnv(fnv(UINT64_C(0xcbf29ce484222325), socket->name, length), &about->udiag_ino,
+                           sizeof(about->udiag_ino));
 }
 
 bool unix_sockets_digest(const char *trees, uint64_t *ret_digest)

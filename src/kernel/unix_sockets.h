@@ -19,7 +19,13 @@
 int unix_sockets_read(struct arena *arena, const char **ret_list, struct err *err) must_check;
 
 /*
- * A number that changes when a socket is opened or closed whose name lies beneath a path of a list; connections to one do not change it.
+ * The paths of sockets that were bound by a relative name: the kernel does not keep the directory. They are looked for in the trees of a
+ * list, and in the directories where processes of this user are now, so that one whose server has left its directory is missed.
+ */
+const char *unix_sockets_find_relative(struct arena *arena, const char *trees) returns_text;
+
+/*
+ * A number that changes when a socket is opened or closed whose name is relative or lies beneath a path of a list; connections to one do not change it.
  * Uses the stack alone, so that a process can ask while its heap is laid aside. Returns false if the kernel does not answer.
  */
 bool unix_sockets_digest(const char *trees, uint64_t *ret_digest);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "kernel/passing.h"
+#include "kernel/ports.h"
 #include "kernel/process.h"
 #include "kernel/unix_sockets.h"
 #include "launch/inside.h"

@@ -6,7 +6,7 @@
 #include <poll.h>
 
 #include "base/fd.h"
-#include "kernel/passing.h"
+#include "kernel/ports.h"
 #include "launch/launch.h"
 
 static const char letters[HANDED_COUNT] = {

@@ -1,4 +1,4 @@
-#include "policy/lex.h"
+#include "policy/parse.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "prove/catalogue.h"
+#include "prove/judge.h"
 
 #include <errno.h>
 #include <fcntl.h>

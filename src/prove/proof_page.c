@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "journal/redact.h"
+#include "journal/journal.h"
 #include "kernel/beneath.h"
 #include "kernel/landlock.h"
 #include "policy/decide.h"

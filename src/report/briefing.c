@@ -111,6 +111,10 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
                      "\n");
     if (!add_items(plan, out, OP_FREEZE))
         buf_add_str(out, "- nothing inside what you may write is frozen\n");
+    else
+        buf_add_str(out, "\nA program that tries gets `Device or resource busy` or `Read-only file system`; "
+                         "`git config` and\n"
+                         "`git remote add`, too. Leave that to the person.\n");
     buf_add_str(out,
                 "\n"
                 "You may change CI files, hooks, editor settings and agent instructions. The person sees "

@@ -156,8 +156,7 @@ const char *opened_decoy_text(struct arena *arena, const char *home, const struc
     return arena_str(arena, buf_text(&out));
 }
 
-/* Each host once, whatever its ports. */
-static size_t count_hosts(const struct plan *plan)
+size_t plan_count_hosts(const struct plan *plan)
 {
     size_t count = 0;
     for (size_t i = 0; i < plan->operations.count; i++) {
@@ -184,7 +183,7 @@ void run_start_add(const struct plan *plan, const char *command, bool is_aside, 
 {
     const struct policy *policy = plan->policy;
     const struct style style = {.home = policy->request.home};
-    size_t workspaces = policy->workspaces.count, hosts = count_hosts(plan);
+    size_t workspaces = policy->workspaces.count, hosts = plan_count_hosts(plan);
     const char *name = path_name(command), *net = net_of(plan);
     text_add_printable(out, name, strlen(name));
     buf_add_str(out, policy->request.read_only ? " may read "

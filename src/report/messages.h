@@ -22,10 +22,13 @@ const char *rule_text(struct arena *arena, const struct rule *rule);
 /* Where a rule comes from: "base.bawn:12 (base)", "command line". */
 const char *rule_place(const struct style *style, struct arena *arena, const struct rule *rule);
 
-/* "~/.ssh/id_rsa was opened 3 times by `cat …`", printable. `home` is shown as ~. */
+/* The hosts that may be reached, each once, whatever its ports. */
+size_t plan_count_hosts(const struct plan *plan);
+
 /* "claude may write ~/my-app and reach 11 hosts (bawn show)". `is_aside`: the workspace itself stays as it is. */
 void run_start_add(const struct plan *plan, const char *command, bool is_aside, struct buf *out);
 
+/* "~/.ssh/id_rsa was opened 3 times by `cat …`", printable. `home` is shown as ~. */
 const char *opened_decoy_text(struct arena *arena, const char *home, const struct fired *fired);
 
 /*

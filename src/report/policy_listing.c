@@ -1,7 +1,9 @@
-/* The policy as a person thinks of it: what can be written, read, reached. */
+/* The whole policy as a person thinks of it: what can be written, read, reached, and which rule says so. */
 #include <string.h>
 
 #include "base/path.h"
+#include "base/pattern.h"
+#include "base/text.h"
 #include "policy/decide.h"
 #include "report/policy_text.h"
 
@@ -77,16 +79,15 @@ static void add_remark(struct listing *listing, const char *text)
     end_line(listing);
 }
 
-/* "src/" for a path inside the workspace, "~/x" or "/x" elsewhere; a directory ends in '/'. */
-static const char *shown_path(const struct listing *listing, const struct operation *operation)
+const char *operation_shown_path(const struct plan *plan, const struct operation *operation)
 {
-    struct arena *arena = listing->plan->policy->arena;
+    struct arena *arena = plan->policy->arena;
     const char *path = operation->path;
     const char *slash = operation->is_directory && path[1] ? "/" : "";
-    for (size_t i = 0; i < listing->plan->policy->workspaces.count; i++) {
-        const char *root = listing->plan->policy->workspaces.at[i].path;
+    for (size_t i = 0; i < plan->policy->workspaces.count; i++) {
+        const char *root = plan->policy->workspaces.at[i].path;
         bool is_inside = path_is_beneath(path, root) && strcmp(path, root) != 0;
-        if (is_inside && listing->plan->policy->workspaces.count == 1)
+        if (is_inside && plan->policy->workspaces.count == 1)
             return arena_printf(arena, "%s%s", path + strlen(root) + 1, slash);
     }
     return arena_printf(arena, "%s%s", path, slash);
@@ -128,30 +129,39 @@ static void add_section(struct listing *listing, const char *heading, enum opera
         qsort(chosen.at, chosen.count, sizeof(*chosen.at), compare_operations);
     begin(listing, heading);
     for (size_t i = 0; i < chosen.count; i++)
-        add_line(listing, shown_path(listing, chosen.at[i]), remark_on(listing, chosen.at[i]),
+        add_line(listing, operation_shown_path(listing->plan, chosen.at[i]), remark_on(listing, chosen.at[i]),
                  chosen.at[i]->because);
 }
 
-/* Seals and hides: inside visible trees, then those that exist elsewhere, then a count of the rest. */
-static void add_hidden(struct listing *listing, bool all)
+bool seal_spares_workspace(const struct policy *policy, const struct placed *placed)
+{
+    if (placed->rule->verb != VERB_SEAL || !text_equal(placed->rule->unless, "workspace"))
+        return false;
+    for (size_t i = 0; i < policy->workspaces.count; i++) {
+        const char *root = policy->workspaces.at[i].path;
+        if (placed->has_wildcard ? pattern_may_match_beneath(placed->path, root)
+                                 : path_is_beneath(placed->path, root))
+            return true;
+    }
+    return false;
+}
+
+/* Seals and hides: inside visible trees, then all seals. */
+static void add_hidden(struct listing *listing)
 {
     add_section(listing, "Hidden inside readable directories", OP_HIDE);
     const struct policy *policy = listing->plan->policy;
-    size_t absent = 0;
-    begin(listing, all ? "Sealed" : "Sealed, and existing on this machine");
+    begin(listing, "Sealed");
     for (size_t i = 0; i < policy->places.count; i++) {
         const struct placed *placed = policy->places.at[i];
         bool exists = placed->has_wildcard || placed->found->kind != FILE_MISSING;
-        if (placed->rule->verb != VERB_SEAL)
-            continue;
-        if (exists || all)
-            add_line(listing, placed->path, exists ? "" : "(does not exist)", placed->rule);
-        else
-            absent++;
+        if (placed->rule->verb == VERB_SEAL)
+            add_line(listing, placed->path,
+                     seal_spares_workspace(policy, placed) ? "(except in the workspace)"
+                     : exists                              ? ""
+                                                           : "(does not exist)",
+                     placed->rule);
     }
-    if (absent)
-        add_remark(listing, arena_printf(policy->arena,
-                                         "and %zu places that do not exist here (--all lists them)", absent));
 }
 
 static void add_network(struct listing *listing)
@@ -265,7 +275,7 @@ static void add_title(struct listing *listing)
     buf_add_char(listing->out, '\n');
 }
 
-void policy_add_listing(const struct plan *plan, const struct style *style, bool with_absent, struct buf *out)
+void policy_add_listing(const struct plan *plan, const struct style *style, struct buf *out)
 {
     struct listing listing = {.plan = plan, .style = *style, .out = out};
     add_title(&listing);
@@ -280,7 +290,7 @@ void policy_add_listing(const struct plan *plan, const struct style *style, bool
     add_section(&listing, "Kept the same inside and outside", OP_SYNC);
     add_section(&listing, "Sockets", OP_SOCKET);
     add_words(&listing, "Arguments that bawn adds", OP_ARGUMENT);
-    add_hidden(&listing, with_absent);
+    add_hidden(&listing);
     add_network(&listing);
     add_environment(&listing);
     add_limits(&listing);

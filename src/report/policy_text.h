@@ -5,12 +5,17 @@
 #include "base/style.h"
 #include "plan/plan.h"
 
-/*
- * policy_listing.c: what can be written, read and reached, each with the rule that grants it. `with_absent`: also the
- * sealed places that do not exist here.
- */
-void policy_add_listing(const struct plan *plan, const struct style *style, bool with_absent,
-                        struct buf *out);
+/* policy_listing.c: what can be written, read and reached, each with the rule that grants it; and every seal. */
+void policy_add_listing(const struct plan *plan, const struct style *style, struct buf *out);
+
+/* "src/" for a path inside the workspace, "~/x" or "/x" elsewhere; a directory ends in '/'. */
+const char *operation_shown_path(const struct plan *plan, const struct operation *operation);
+
+/* Is it a seal whose path or pattern reaches into a workspace, and does not apply there? */
+bool seal_spares_workspace(const struct policy *policy, const struct placed *placed);
+
+/* policy_screen.c: the same on one screen, without the rules. What does not fit is counted. */
+void policy_add_screen(const struct plan *plan, const struct style *style, struct buf *out);
 
 /*
  * why.c: which rule decides about a path, a host or a $NAME, which rules it beat, and what would change it. `json`: as

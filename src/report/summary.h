@@ -5,7 +5,6 @@
 #pragma once
 
 #include "home/home.h"
-#include "home/home_files.h"
 #include "journal/run_facts.h"
 #include "report/patch.h"
 #include "workspace/record.h"

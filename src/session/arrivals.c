@@ -52,16 +52,13 @@ static const struct entry *file_of(const struct looking *looking, const struct d
 
 /* --- where refs will stand ---------------------------------------------------------------------------------------- */
 
-static void read_packed(struct looking *looking, const char *text)
+static void read_packed(struct looking *looking, struct bytes text)
 {
-    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
-        struct git_ref ref = {.is_packed = true};
-        end = strchrnul(line, '\n');
-        if (*line == '^' || !git_packed_line_parse(bytes_of(line, (size_t)(end - line)), &ref.at))
+    for (struct git_packed_line line; git_packed_next(&text, &line);) {
+        if (line.kind != GIT_PACKED_REF || !git_packed_is_sound(&line))
             continue; /* repo_check.c holds a file with a line that is junk */
-        const char *name = line + strlen(ref.at.digits) + 1;
-        ref.name = arena_copy(looking->arena, name, (size_t)(end - name));
-        vec_push(&looking->after.list, ref);
+        const char *name = arena_copy(looking->arena, line.name.at, line.name.size);
+        vec_push(&looking->after.list, (struct git_ref){.name = name, .at = line.at, .is_packed = true});
     }
 }
 
@@ -81,7 +78,7 @@ static int read_refs(struct looking *looking, struct err *err)
         if (store_read(looking->store, &file->blob, GIT_PACKED_REFS_MOST, &text, err) < 0)
             return -1;
         if (is_packed)
-            read_packed(looking, buf_text(&text));
+            read_packed(looking, bytes_of(buf_text(&text), text.size));
         else if (git_position_parse(buf_text(&text), &ref.at))
             vec_push(&looking->after.list, ref);
     }

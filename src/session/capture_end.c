@@ -8,7 +8,7 @@
 #include "session/branch.h"
 #include "session/caller.h"
 #include "session/capture.h"
-#include "session/pruning.h"
+#include "session/upkeep.h"
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
 #include "workspace/record.h"

@@ -1,4 +1,4 @@
-#include "session/later.h"
+#include "session/caller.h"
 
 static struct later *later_of(const struct speaker *speaker)
 {

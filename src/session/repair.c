@@ -1,4 +1,4 @@
-#include "session/repair.h"
+#include "session/upkeep.h"
 
 #include <errno.h>
 #include <fcntl.h>

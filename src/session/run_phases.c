@@ -16,10 +16,10 @@
 #include "hold/hold.h"
 #include "home/home.h"
 #include "report/messages.h"
+#include "session/caller.h"
 #include "session/hook.h"
-#include "session/later.h"
-#include "session/pruning.h"
 #include "session/run_parts.h"
+#include "session/upkeep.h"
 
 /* If the session has no folder, the run goes on without a journal, and the user is told. */
 static void begin_session(struct run *run)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "kernel/passing.h"
+#include "kernel/ports.h"
 
 #define CONTROL_NAME "control"
 
@@ -126,27 +126,22 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
     struct ucred peer = peer_of(client);
     if (client < 0 || peer.uid != geteuid())
         return 0;
-    /*
-     * The client is bawn and sends at once; it is not waited for long. is_inside() comes first: many silent clients
-     * could delay the loop until a pid is reused.
-     */
-    enum { LONG = 1000, SHORT = 20 /* milliseconds */ };
-    bool is_from_inside = is_inside(client, peer.pid);
+    /* One from inside gets its answer unread: it may never say anything, and many could hold up the loop. */
+    if (is_inside(client, peer.pid)) {
+        tell(client, "a command in a sandbox cannot give itself more access\nrun this in a terminal outside");
+        return 0;
+    }
+    enum { MILLISECONDS = 1000 }; /* the client is bawn, and sends at once */
     struct pollfd ready = {.fd = client, .events = POLLIN};
     char line[LONGEST_LINE + 1];
     int fd = -1;
-    if (poll(&ready, 1, is_from_inside ? SHORT : LONG) != 1)
+    if (poll(&ready, 1, MILLISECONDS) != 1)
         return 0;
     ssize_t got = passing_receive(client, line, LONGEST_LINE, &fd);
     fd_close(fd);
     if (got <= 0)
         return 0;
     line[got] = '\0';
-    /* Answered only after its line was read: otherwise the client would find the socket closed. */
-    if (is_from_inside) {
-        tell(client, "a command in a sandbox cannot give itself more access\nrun this in a terminal outside");
-        return 0;
-    }
     struct err problem = {0};
     unsigned number = 0;
     if (obey(control, line, &number, &problem) == 0 && number) {
@@ -214,6 +209,18 @@ static int connect_patiently(int fd, const struct sockaddr_un *address)
     return result;
 }
 
+/* The session may answer and hang up before it has read the line; its answer can still be read then. */
+static bool send_line(int fd, const char *line)
+{
+    return send(fd, line, strlen(line), MSG_NOSIGNAL) >= 0 || errno == EPIPE || errno == ECONNRESET;
+}
+
+static ssize_t receive_answer(int fd, char *answer, size_t capacity)
+{
+    ssize_t got = recv(fd, answer, capacity, 0);
+    return got < 0 && errno == ECONNRESET ? recv(fd, answer, capacity, 0) : got;
+}
+
 int control_ask(const char *session_folder, const char *line, struct err *err)
 {
     auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -222,9 +229,9 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
     struct timeval patience = {.tv_sec = PATIENCE};
     char answer[2048];
     if (folder < 0 || fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-        connect_patiently(fd, &address) < 0 || send(fd, line, strlen(line), MSG_NOSIGNAL) < 0)
+        connect_patiently(fd, &address) < 0 || !send_line(fd, line))
         return err_sys(err, errno, "cannot reach the session %s", session_folder);
-    ssize_t got = recv(fd, answer, sizeof(answer) - 1, 0);
+    ssize_t got = receive_answer(fd, answer, sizeof(answer) - 1);
     if (got < 0 && errno == EAGAIN) {
         err_set(err, "the session %s has not answered for %d seconds", session_folder, PATIENCE);
         return err_hint(err, "it may still accept the request later: repeat the command to be sure");

@@ -8,9 +8,46 @@
  */
 #pragma once
 
+#include "hold/hold.h"
 #include "supervise/execs.h"
+#include "supervise/loop.h"
 #include "supervise/pins.h"
-#include "supervise/watch.h"
+#include "supervise/tripwires.h"
+
+/* --- watch.c --- */
+
+/*
+ * Watches for paths that must not appear: frozen and hidden paths outside git's directories that do not exist. Nothing
+ * prevents their creation; they are moved into the session's folder at once, and again at the end. If a frozen path is
+ * replaced, its pin is checked. This is a watch, not a wall: such a file exists for some microseconds, longer under
+ * load, and about a millisecond during a flood.
+ */
+
+/* A path that is watched for, and the number of its operation. */
+struct awaited {
+    const char *path;
+    size_t number;
+};
+
+struct watch {
+    struct hold *hold;
+    struct pins *pins;
+    struct tripwires
+        *tripwires; /* the decoys are watched by the same instance: each costs milliseconds at its end */
+    int inotify_fd;
+    int timer_fd; /* rings when a moment is over; -1: there is none, and each event is read by itself */
+    struct timespec last; /* when events were read that asked for nothing */
+    unsigned looks;       /* how many the last time, if a flood goes on; else 0 */
+    unsigned looks_left;  /* at what must not appear, before its folder is watched again */
+    struct loop *loop;
+    VEC(struct awaited) awaited; /* frozen paths, and others that a mount covers */
+};
+
+/* Looks at what is there already, and watches from then on. Without anything to watch for, nothing is done. */
+int watch_begin(struct watch *watch, struct loop *loop, struct err *err) must_check;
+void watch_close(struct watch *watch);
+
+/* --- guard.c --- */
 
 struct guard {
     struct hold hold;
@@ -23,7 +60,7 @@ struct guard {
     int timer_fd;
     struct timespec began_at; /* as the kernel dates files */
     uint64_t sockets;         /* the digest of the host's in these trees, when they were looked at last */
-    char open_trees[4096];
+    char open_trees[OPEN_TREES_SIZE];
 };
 
 /* Before the launch; `launched` is filled in afterwards. The guard must not move until its end. */

@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "kernel/passing.h"
 #include "kernel/ports.h"
 #include "kernel/unix_sockets.h"
 #include "policy/host.h"

@@ -1,4 +1,4 @@
-#include "supervise/watch.h"
+#include "supervise/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "workspace/clock_steps.h"
+#include "workspace/record.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -3,43 +3,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "git/refs.h"
 
-static size_t hash_digits(const char *text)
+static bool add_line(struct arena *arena, const struct git_packed_line *line, struct packed_refs *refs)
 {
-    size_t digits = strspn(text, "0123456789abcdef");
-    return digits == 40 || digits == 64 ? digits : 0;
-}
-
-static bool add_line(struct arena *arena, const char *line, size_t size, struct packed_refs *refs)
-{
-    size_t digits = hash_digits(line);
-    if (*line == '#' && refs->lines.count == 0 && !*refs->head) {
-        refs->head = arena_printf(arena, "%.*s\n", (int)size, line);
+    const char *text = arena_printf(arena, "%.*s\n", (int)line->text.size, line->text.at);
+    if (line->kind == GIT_PACKED_COMMENT && refs->lines.count == 0 && !*refs->head) {
+        refs->head = text;
         return true;
     }
-    if (*line == '^' && refs->lines.count && hash_digits(line + 1) + 1 == size) {
-        struct packed_ref *tag = &refs->lines.at[refs->lines.count - 1];
-        tag->text = arena_printf(arena, "%s%.*s\n", tag->text, (int)size, line);
-        return true;
-    }
-    if (!digits || digits + 1 >= size || line[digits] != ' ' || !text_starts_with(line + digits + 1, "refs/"))
+    if (!line->is_plain)
         return false;
-    vec_push(&refs->lines,
-             (struct packed_ref){.name = arena_copy(arena, line + digits + 1, size - digits - 1),
-                                 .value = arena_copy(arena, line, digits),
-                                 .text = arena_printf(arena, "%.*s\n", (int)size, line)});
+    if (line->kind == GIT_PACKED_PEELED && refs->lines.count) {
+        struct packed_ref *tag = &refs->lines.at[refs->lines.count - 1];
+        tag->text = arena_printf(arena, "%s%s", tag->text, text);
+        return true;
+    }
+    if (line->kind != GIT_PACKED_REF || !bytes_start_with(line->name, "refs/"))
+        return false;
+    vec_push(&refs->lines, (struct packed_ref){.name = arena_copy(arena, line->name.at, line->name.size),
+                                               .value = arena_str(arena, line->at.digits),
+                                               .text = text});
     return true;
 }
 
 void packed_refs_parse(struct arena *arena, const struct buf *text, struct packed_refs *ret_refs)
 {
+    struct bytes rest = bytes_of(buf_text(text), text->size);
+    bool is_sound = true;
     *ret_refs = (struct packed_refs){.is_there = true, .head = ""};
-    bool is_sound = !memchr(buf_text(text), '\0', text->size);
-    for (const char *line = buf_text(text), *end; is_sound && *line; line = *end ? end + 1 : end) {
-        end = strchrnul(line, '\n');
-        is_sound = add_line(arena, line, (size_t)(end - line), ret_refs);
-    }
+    for (struct git_packed_line line; is_sound && git_packed_next(&rest, &line);)
+        is_sound = add_line(arena, &line, ret_refs);
     ret_refs->is_sound = is_sound;
     for (size_t i = 0; i < ret_refs->lines.count; i++) {
         const struct packed_ref *ref = &ret_refs->lines.at[i];

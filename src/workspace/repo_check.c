@@ -131,14 +131,14 @@ static bool leads_astray(struct repo_findings findings, const char *digits)
 static const char *why_packed(void *context, const char *line)
 {
     const struct lookup *lookup = context;
-    struct git_position position;
-    if (*line == '#')
+    struct git_packed_line packed = git_packed_parse(bytes_of(line, strlen(line)));
+    if (packed.kind == GIT_PACKED_COMMENT)
         return NULL;
-    if (!git_packed_line_parse(bytes_of(line, strlen(line)), &position))
+    if (!git_packed_is_sound(&packed))
         return unreadable;
-    if (leads_astray(lookup->findings, position.digits))
+    if (leads_astray(lookup->findings, packed.at.digits))
         return leads_to_damage;
-    return future_has_object(lookup->future, lookup->objects, position.digits) ? NULL : names_missing_commit;
+    return future_has_object(lookup->future, lookup->objects, packed.at.digits) ? NULL : names_missing_commit;
 }
 
 static const char *why_content(struct check *check, const struct inner *inner, const struct change *change)
@@ -361,7 +361,7 @@ static bool will_be_there(struct check *check, const struct inner *inner, const 
     if (future_has(&check->future, sibling(check, inner, ref)))
         return true;
     return future_read(&check->future, sibling(check, inner, "packed-refs"), GIT_PACKED_REFS_MOST, &packed) &&
-           git_packed_position(buf_text(&packed), ref, &position);
+           git_packed_position(bytes_of(buf_text(&packed), packed.size), ref, &position);
 }
 
 static bool is_there(const struct check *check, const struct inner *inner, const char *ref)

@@ -1,4 +1,4 @@
-#include "workspace/stream.h"
+#include "workspace/scan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
-#include "workspace/scan.h"
 #include "workspace/snapshot.h"
 
 enum { KEPT_FILES = 256 }; /* the strings of so many entries are freed at once */

@@ -16,7 +16,6 @@
 #include "workspace/record.h"
 #include "workspace/scan.h"
 #include "workspace/snapshot.h"
-#include "workspace/stream.h"
 
 /* Both trees are written entry by entry: what a session wrote may be larger than memory. */
 struct reading {

@@ -249,7 +249,7 @@ class Trial:
             "far": {"type": "http", "url": "https://mcp.far.test/"}}})
         self.who.own(self.project)
         self.run(*self.agent.arguments(self.model.url), *self.agent.servers)
-        return self.on_host(self.bawn, "show", "--", self.agent.program()).stdout
+        return self.on_host(self.bawn, "show", "--all", "--", self.agent.program()).stdout
 
     def first_login(self):
         """`bawn login`, with a browser that answers at once with a code that nobody gave. Returns what was opened, and the answer."""

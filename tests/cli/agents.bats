@@ -16,9 +16,9 @@ teardown() {
     rm -rf -- "$HOME"
 }
 
-# gets PROFILES WORD…: the profiles in use beside base and what those use, by the first line of `bawn show`.
+# gets PROFILES WORD…: the profiles in use beside base and what those use, by the first line of `bawn show --all`.
 agent_of() {
-    "$BAWN" show -- "$@" | head -n 1 | grep -o 'agent/[a-z]*' || echo none
+    "$BAWN" show --all -- "$@" | head -n 1 | grep -o 'agent/[a-z]*' || echo none
 }
 
 is() {
@@ -112,14 +112,14 @@ is() {
 }
 
 @test "--agent names the profile, whatever the command is" {
-    run "$BAWN" show --agent claude -- bash
+    run "$BAWN" show --all --agent claude -- bash
     [[ ${lines[0]} == *agent/claude* ]]
-    run "$BAWN" show --agent=codex -- claude
+    run "$BAWN" show --all --agent=codex -- claude
     [[ ${lines[0]} == *agent/codex* && ${lines[0]} != *agent/claude* ]]
-    run "$BAWN" show --agent clade -- bash
+    run "$BAWN" show --all --agent clade -- bash
     [ "$status" = 2 ]
     [[ $output == *"there is no profile 'agent/clade' (did you mean 'agent/claude'?)"* ]]
-    run "$BAWN" show --agent
+    run "$BAWN" show --all --agent
     [ "$status" = 2 ]
     [[ $output == *'--agent needs the name of an agent after it'* ]]
 }
@@ -128,8 +128,8 @@ is() {
     local name count=0
     for name in $("$BAWN" profiles | grep -o '^[a-z]*/[a-z0-9-]*'); do
         case $name in
-        agent/*) run "$BAWN" show --agent "${name#agent/}" -- bash ;;
-        *) run "$BAWN" show --use "$name" -- bash ;;
+        agent/*) run "$BAWN" show --all --agent "${name#agent/}" -- bash ;;
+        *) run "$BAWN" show --all --use "$name" -- bash ;;
         esac
         [ "$status" = 0 ] && [[ ${lines[0]} == *"$name"* ]] || {
             echo "$name: status $status, ${lines[0]}"
@@ -141,14 +141,14 @@ is() {
 }
 
 @test "toolchains are those that the workspace uses" {
-    run "$BAWN" show -- bash
+    run "$BAWN" show --all -- bash
     [[ ${lines[0]} != *toolchain/* ]]
     [[ $output == *"note: no profile for bash; using the base policy."* ]]
     touch Cargo.toml requirements-dev.txt
-    run "$BAWN" show -- bash
+    run "$BAWN" show --all -- bash
     [[ ${lines[0]} == *toolchain/python*toolchain/rust* ]]
     [[ $output == *"note: no profile for bash; using base, toolchain/python, toolchain/rust."* ]]
-    run "$BAWN" show -- claude
+    run "$BAWN" show --all -- claude
     [[ ${lines[0]} == *toolchain/rust*agent/claude* ]]
     [[ $output == *index.crates.io* ]]
 }
@@ -159,7 +159,7 @@ detects() {
     shift
     for name; do
         touch "$name"
-        run "$BAWN" show -- bash
+        run "$BAWN" show --all -- bash
         rm "$name"
         [[ ${lines[0]} == *"$profile"* ]] || {
             echo "$name: ${lines[0]}, not $profile"
@@ -192,7 +192,7 @@ on_path() {
     shift
     for folder; do
         mkdir -p "$HOME/$folder"
-        PATH=$HOME/$folder:$PATH run "$BAWN" show -- bash
+        PATH=$HOME/$folder:$PATH run "$BAWN" show --all -- bash
         [[ ${lines[0]} == *"$profile"* ]] || {
             echo "$folder: ${lines[0]}, not $profile"
             return 1
@@ -253,22 +253,22 @@ on_path() {
 @test "toolchains on PATH are shown, and open no host before something asks for them" {
     mkdir -p "$HOME/.cargo/bin" "$HOME/.nvm/versions/node/v22/bin" "$HOME/.local/share/mise/shims" "$HOME/x.sln"
     PATH=$HOME/.cargo/bin:$HOME/.nvm/versions/node/v22/bin/:$HOME/x.sln:/opt/.local/share/mise/shims:.pyenv/shims::$PATH
-    run "$BAWN" show -- bash
+    run "$BAWN" show --all -- bash
     [[ ${lines[0]} == *toolchain/node*toolchain/rust* && ${lines[0]} != *toolchain/mise* && ${lines[0]} != *toolchain/python* ]]
     [[ ${lines[0]} != *toolchain/dotnet* && ${lines[0]} != *net/* ]]
     [[ $output == *'~/.cargo/bin'* && $output == *'~/.nvm'* ]]
     [[ $output != *index.crates.io* && $output != *registry.npmjs.org* ]]
-    run "$BAWN" show -- claude
+    run "$BAWN" show --all -- claude
     [[ $output == *registry.npmjs.org* && $output != *index.crates.io* && $output == *'~/.cargo/bin'* ]]
-    run "$BAWN" show --use toolchain/rust -- bash
+    run "$BAWN" show --all --use toolchain/rust -- bash
     [[ $output == *index.crates.io* ]]
     touch Cargo.toml
-    run "$BAWN" show -- bash
+    run "$BAWN" show --all -- bash
     [[ $output == *index.crates.io* && $output != *registry.npmjs.org* ]]
     rm Cargo.toml
     echo 'use toolchain/rust' >.bawn
     "$BAWN" trust --yes
-    run "$BAWN" show -- bash
+    run "$BAWN" show --all -- bash
     [[ $output == *index.crates.io* ]]
     mkdir -p '~/.volta/bin' # a project cannot name a folder of PATH
     run "$BAWN" why registry.npmjs.org -- bash
@@ -277,9 +277,9 @@ on_path() {
 
 @test "sift takes only the files that bawn knows" {
     touch "$HOME/.npmrc" "$HOME/.netrc"
-    run "$BAWN" show --sift "$HOME/.npmrc" -- bash
+    run "$BAWN" show --all --sift "$HOME/.npmrc" -- bash
     [[ $output == *'without secrets (sifted)'* ]]
-    run "$BAWN" show --sift "$HOME/.netrc" -- bash
+    run "$BAWN" show --all --sift "$HOME/.netrc" -- bash
     [ "$status" = 2 ]
     [[ $output == *'bawn does not know which settings of this file are secret'* ]]
     run "$BAWN" why "$HOME/.npmrc" -- bash
@@ -295,7 +295,7 @@ on_path() {
 echo "$# $*"
 EOF
     chmod +x "$HOME/bin/codex"
-    run "$BAWN" show -- codex
+    run "$BAWN" show --all -- codex
     [[ $output == *'note: bawn starts codex with -c sandbox_mode=danger-full-access (agent/codex.bawn:'* ]]
     mkdir "$HOME/.codex"
     echo 'developer_instructions = "mine"' >"$HOME/.codex/config.toml"
@@ -340,7 +340,7 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     [ "$output" = $'3\n'"$sandbox_off"$'\n--append-system-prompt-file=mine' ]
     run "$BAWN" "${flags[@]}" -- claude mcp list
     [ "$output" = $'2\nmcp\nlist' ]
-    run "$BAWN" show "${flags[@]}" -- claude
+    run "$BAWN" show --all "${flags[@]}" -- claude
     [[ $output == *'--append-system-prompt'*'$BRIEFING'* && $output != *'note: claude gets'* ]]
     mkdir "$HOME/.codex"
     echo 'developer_instructions = "mine"' >"$HOME/.codex/config.toml"
@@ -367,37 +367,37 @@ developer_instructions=# You are inside a bawn sandbox"* ]]
     remote='{"mcpServers":{"far":{"url":"https://far.test/"}}}'
     named='no rule allows the MCP server far of .mcp.json (--connect far.test)'
     echo "$remote" >.mcp.json
-    run "$BAWN" show -- claude
+    run "$BAWN" show --all -- claude
     [[ $output == *"$named"* ]]
-    run "$BAWN" show -- bash
+    run "$BAWN" show --all -- bash
     [[ $output != *'MCP server'* ]]
     for flag in '--connect far.test' '--net open' '--net off'; do
         # shellcheck disable=SC2086  # a flag and its object
-        run "$BAWN" show $flag -- claude
+        run "$BAWN" show --all $flag -- claude
         [[ $output != *'MCP server'* ]]
     done
     mv .mcp.json "$HOME/real"
     ln -s "$HOME/real" .mcp.json
-    run "$BAWN" show -- claude
+    run "$BAWN" show --all -- claude
     [[ $status = 0 && $output != *'MCP server'* ]]
     rm .mcp.json
     mkfifo .mcp.json
-    run timeout 20 "$BAWN" show -- claude
+    run timeout 20 "$BAWN" show --all -- claude
     [[ $status = 0 && $output != *'MCP server'* ]]
     rm .mcp.json
     for text in "// $remote" "$remote$remote" "${remote%\}}" '{"mcpServers":{"far":{"url":"https://far.test@evil.test/"}}}' \
         "$(printf '[%.0s' {1..100000})" '{"mcpServers":[{"url":"https://far.test/"}]}' '{"mcpServers":"https://far.test/"}'; do
         echo "$text" >.mcp.json
-        run "$BAWN" show -- claude
+        run "$BAWN" show --all -- claude
         [[ $status = 0 && $output != *'MCP server'* ]]
     done
     printf '{"mcpServers":{"\\u001b[2J":{"url":"https://far.test/"}}}' >.mcp.json
-    run "$BAWN" show -- claude
+    run "$BAWN" show --all -- claude
     [[ $output == *'MCP server \x1b[2J of .mcp.json'* ]]
     mkdir .codex
     printf '[other]\nurl = "https://no.test/"\n[mcp_servers.far]\nenabled = true\nurl = "https://far.test/mcp"\n' >.codex/config.toml
     rm .mcp.json
-    run "$BAWN" show -- codex
+    run "$BAWN" show --all -- codex
     [[ $output == *'MCP server far of .codex/config.toml (--connect far.test).'* ]]
 }
 

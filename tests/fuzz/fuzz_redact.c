@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "journal/redact.h"
+#include "journal/journal.h"
 
 enum { CHECKED = 16 }; /* longer than the beginnings of makers' keys, which stay */
 

@@ -1,5 +1,4 @@
 #include "base/buf.h"
-#include "base/chacha20.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/map.h"

@@ -247,6 +247,64 @@ TEST(refs_that_are_old)
     arena_free(&arena);
 }
 
+/* The kind of a line as a letter, a capital one if it is as git writes it: ref, peeled, comment, junk. */
+static char packed_kind(const char *text, size_t size)
+{
+    struct git_packed_line line = git_packed_parse(bytes_of(text, size));
+    return line.is_plain ? "RP"[line.kind] : "rpcj"[line.kind];
+}
+
+TEST(lines_of_packed_refs)
+{
+#define SMALL "ce013625030ba8dba906f756967f9e9ca394464a"
+#define LARGE "CE013625030ba8dba906f756967f9e9ca394464a"
+    static const struct {
+        const char *text;
+        char kind;
+    } lines[] = {
+        {SMALL " refs/heads/a", 'R'},
+        {LARGE " refs/heads/a", 'r'},
+        {SMALL "\trefs/heads/a", 'r'},
+        {SMALL " a b", 'R'},
+        {"^" SMALL, 'P'},
+        {"^" LARGE, 'p'},
+        {"# pack-refs with:", 'c'},
+        {"", 'j'},
+        {"x", 'j'},
+        {SMALL "0 refs/heads/a", 'j'},
+        {SMALL "refs/heads/a", 'j'},
+        {SMALL "", 'j'},
+        {SMALL " ", 'j'},
+        {" " SMALL " refs/heads/a", 'j'},
+    };
+    for (size_t i = 0; i < array_len(lines); i++)
+        CHECK_INT(packed_kind(lines[i].text, strlen(lines[i].text)), lines[i].kind);
+    CHECK_INT(packed_kind(SMALL " refs/heads/a\0b", sizeof(SMALL " refs/heads/a\0b") - 1), 'j');
+    struct git_packed_line line = git_packed_parse(bytes_of(LARGE " refs/heads/a", 53));
+    CHECK_STR(line.at.digits, SMALL);
+    CHECK(bytes_equal(line.name, bytes_of("refs/heads/a", 12)));
+    struct bytes rest = bytes_of("x\n\ny", 4);
+    for (int count = 3; count--;)
+        CHECK(git_packed_next(&rest, &line));
+    CHECK(!git_packed_next(&rest, &line) && line.text.size == 1);
+}
+
+TEST(refs_in_a_line_that_git_cannot_read_are_not_checked)
+{
+    static const char *const texts[] = {"junk\n", "junk refs/heads/a\n"};
+    const struct timespec always = {.tv_sec = INT64_MAX};
+    for (size_t i = 0; i < array_len(texts); i++) {
+        struct git_refs refs = {0};
+        machine_make();
+        machine_put("/r/.git/packed-refs", texts[i]);
+        git_refs_read(arena_printf(&arena, "%s/r/.git", machine.path), always, &arena, &refs);
+        CHECK(refs.unread != NULL);
+        git_refs_free(&refs);
+        machine_remove();
+    }
+    arena_free(&arena);
+}
+
 TEST(refs_as_git_reads_them)
 {
     machine_make();

@@ -187,6 +187,30 @@ def test_mapped_in_memory(place):
         assert "sub/CLAUDE.md is changed" in done.stderr, done.stderr
 
 
+@claim("a full XFS: an apply that finds no room says so; with room the next command finishes it, and undo takes it back")
+def test_full_xfs(place):
+    scratch.need("mkfs.xfs", "losetup")
+    with tempfile.TemporaryDirectory(prefix="bawn-test-") as name:
+        script = f"""cd {name} && truncate -s 400M image && mkfs.xfs -q image && mkdir disk home && mount -o loop image disk || exit 9
+            export HOME={name}/home; mkdir disk/app && cd disk/app || exit 1; bawn() {{ {place.bawn} "$@" 2>&1; }}
+            for i in $(seq 100); do mkdir d$i; echo old >d$i/f; done
+            looks() {{ find . -type f | sort | xargs sha1sum | sha1sum; }}; before=$(looks)
+            bawn --net off --review -- sh -c 'for d in d*; do echo new >$d/f; for k in $(seq 9); do echo n >$d/a-long-name-that-fills-the-directory-$k; done; done'
+            for size in 30M 1M 64k 4k 512; do dd if=/dev/zero bs=$size of=../filler-$size 2>/dev/null; done
+            {place.bawn} apply --yes 2>&1 >/dev/null | tail -n 1; test "$before" = "$(looks)" && echo old || echo mixed
+            rm ../filler-*; bawn sessions >/dev/null
+            bawn apply --yes >/dev/null; find . -name 'a-long-*' | wc -l; cat d1/f d100/f
+            while test "$before" != "$(looks)" && bawn undo --yes >/dev/null; do :; done; test "$before" = "$(looks)" && echo back"""
+        done = subprocess.run(["unshare", "-m", "sh", "-c", script], check=False, capture_output=True, text=True,
+                              env=place.environment, timeout=PATIENCE * 3)
+        if done.returncode == 9:
+            raise scratch.Skip("needs a loop device with xfs")
+        said, state, *rest = done.stdout.splitlines()[-6:]
+        taken_back, goes_on = "Nothing was changed: what was done has been taken back.", "the next bawn command finishes the rest."
+        assert "No space left on device" in said and said.endswith((taken_back, goes_on)), done.stdout[-900:]
+        same((state, rest), ("old" if said.endswith(taken_back) else "mixed", ["900", "new", "new", "back"]))
+
+
 @claim("attack: on XFS no file gets the blocks of another behind its times")
 def test_exchanged_blocks(place):
     scratch.need("mkfs.xfs", "losetup", "python3")

@@ -1,12 +1,33 @@
+/* The upkeep of old sessions: repair of those that were killed, and removal of snapshots that have grown old. */
+#pragma once
+
+#include "journal/session.h"
+#include "session/caller.h"
+#include "session/load.h"
+#include "workspace/prune.h"
+
+/* --- repair.c --- */
+
+/*
+ * Repair of sessions whose bawn was killed: the throw-away home, new content in flagged places, the record of the
+ * changes, an unfinished apply or undo. The next bawn command that deals with sessions repairs them and says so.
+ *
+ * Each session is repaired in a child with limits on memory and time, so a repair that crashes or hangs does not
+ * stop the command. A session whose repair fails is set aside and named once.
+ */
+
+/* Lists one directory, which is usually empty. */
+void repair_killed(const struct caller *caller);
+
+/* Tries again the sessions that were set aside, without a time limit. Returns whether all repairs succeeded. */
+bool repair_set_aside(const struct caller *caller, size_t *ret_count);
+
+/* --- pruning.c --- */
+
 /*
  * Pruning: removes old snapshots. ~/.config/bawn/snapshot-keep has lines such as `age 30d` and `size 10G`, which
  * are also the defaults. No policy can set these: a repository's policy could delete what other sessions can undo.
  */
-#pragma once
-
-#include "journal/session.h"
-#include "session/load.h"
-#include "workspace/prune.h"
 
 struct pruning_limits {
     uint64_t seconds, bytes; /* UINT64_MAX: no limit */
