@@ -135,6 +135,22 @@ static int make_inside(void *context, struct err *err)
     return result;
 }
 
+static int remove_inside(void *context, struct err *err)
+{
+    const struct work *work = context;
+    return remove_tree_telling(work->folder_fd, COPY, work->progress, err);
+}
+
+static int copy_remove(int folder_fd, struct progress *progress, struct err *err)
+{
+    struct work work = {.folder_fd = folder_fd, .progress = progress};
+    if (process_as_owner(remove_inside, &work, err) < 0)
+        return -1;
+    unlinkat(folder_fd, START, 0);
+    unlinkat(folder_fd, "start", 0);
+    return 0;
+}
+
 int copy_make(const struct upper_request *request, uint64_t most_bytes, struct copy_size *ret_size,
               struct err *err)
 {
@@ -228,22 +244,6 @@ int copy_read(const struct upper_request *request, struct err *err)
 {
     struct work work = {.request = request};
     return process_as_owner(read_inside, &work, err);
-}
-
-static int remove_inside(void *context, struct err *err)
-{
-    const struct work *work = context;
-    return remove_tree_telling(work->folder_fd, COPY, work->progress, err);
-}
-
-int copy_remove(int folder_fd, struct progress *progress, struct err *err)
-{
-    struct work work = {.folder_fd = folder_fd, .progress = progress};
-    if (process_as_owner(remove_inside, &work, err) < 0)
-        return -1;
-    unlinkat(folder_fd, START, 0);
-    unlinkat(folder_fd, "start", 0);
-    return 0;
 }
 
 /* --- whatever is kept aside ---------------------------------------------------------------------------------------- */
