@@ -73,6 +73,7 @@ _bawn_flag_takes() {
     --degrade) takes='landlock seccomp root memory' ;;
     --publish | --host-port | --artifacts | --on-exit | --grep) takes='' ;;
     --since | --to) takes='10m 1h 2h 1d' ;;
+    --from) takes='bwrap claude codex firejail nono safehouse seatbelt srt' ;;
     --checkpoint) takes='5m 15m 30m 1h' ;;
     --env | --unset) takes=variable ;;
     --limit) takes=limit ;;
@@ -99,7 +100,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check export init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help'
+    local verbs='run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help'
     local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -162,6 +163,7 @@ _bawn() {
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         export) flags+=" --to --strict $rules" ;;
+        import) flags+=' --from' ;;
         trust) flags+=' --yes --revoke' ;;
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
@@ -193,7 +195,7 @@ _bawn() {
             return
             ;;
         why) _bawn_values question ;;
-        check) _bawn_values file ;;
+        check | import) _bawn_values file ;;
         trust) _bawn_values directory ;;
         home)
             if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi
