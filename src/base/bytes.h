@@ -1,4 +1,7 @@
-/* The content of a file, or that it was not read: then the size is 0, so that no missing bytes are hashed or written. */
+/*
+ * A piece of memory: the content of a file, or a part of it. If a file was not read its size is 0, so that no missing bytes are hashed
+ * or written.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -30,6 +33,17 @@ static inline bool bytes_start_with(struct bytes bytes, const char *start)
 static inline struct bytes bytes_after(struct bytes bytes, size_t size)
 {
     return bytes_of(bytes.at + size, bytes.size - size);
+}
+
+/* Takes a line off the text, without its newline, which the last one may lack. Returns false at the end. */
+static inline bool bytes_take_line(struct bytes *text, struct bytes *ret_line)
+{
+    if (text->size == 0)
+        return false;
+    const char *end = memchr(text->at, '\n', text->size);
+    *ret_line = bytes_of(text->at, end ? (size_t)(end - text->at) : text->size);
+    *text = bytes_after(*text, ret_line->size + (end ? 1 : 0));
+    return true;
 }
 
 /* Are both known, and the same? */

@@ -11,7 +11,6 @@ enum { DNS_LARGEST_QUESTION = 1232, DNS_LARGEST_ANSWER = 1232 };
 
 enum dns_type {
     DNS_A = 1,
-    DNS_PTR = 12,
     DNS_AAAA = 28,
 };
 

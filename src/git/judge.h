@@ -88,7 +88,3 @@ bool git_symbolic_parse(struct bytes text, struct bytes *ret_ref);
 /* Is it a ref or a peeled tag in the form that git writes, with a name that git takes? */
 struct git_packed_line;
 bool git_packed_is_sound(const struct git_packed_line *line);
-
-/* A line of `shallow`, without its newline: its hash. False: git could not read it. */
-struct git_position;
-bool git_shallow_line_parse(struct bytes line, struct git_position *ret_position);

@@ -97,17 +97,12 @@ bool git_form_no_refs(struct bytes text)
     return bytes_equal(text, bytes_of(none, strlen(none)));
 }
 
-bool git_shallow_line_parse(struct bytes line, struct git_position *ret_position)
-{
-    return git_position_take_small(&line, ret_position) && line.size == 0;
-}
-
 bool git_form_positions(struct bytes text)
 {
     struct git_position position;
     struct bytes line;
     while (next_line(&text, &line)) {
-        if (!git_shallow_line_parse(line, &position))
+        if (!git_position_take_small(&line, &position) || line.size)
             return false;
     }
     return text.size == 0 || git_form_position(text);

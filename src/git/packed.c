@@ -53,12 +53,10 @@ struct git_packed_line git_packed_parse(struct bytes text)
 
 bool git_packed_next(struct bytes *rest, struct git_packed_line *ret_line)
 {
-    if (rest->size == 0)
+    struct bytes text;
+    if (!bytes_take_line(rest, &text))
         return false;
-    const char *end = memchr(rest->at, '\n', rest->size);
-    size_t size = end ? (size_t)(end - rest->at) : rest->size;
-    *ret_line = git_packed_parse(bytes_of(rest->at, size));
-    *rest = bytes_after(*rest, end ? size + 1 : size);
+    *ret_line = git_packed_parse(text);
     return true;
 }
 

@@ -19,8 +19,7 @@ enum { MOST_OPENED = 64 };
 
 bool hold_can_tell_opened(const struct hold *hold)
 {
-    const struct operation *net = operations_find(&hold->plan->operations, OP_NET);
-    return !net || strcmp(net->value, "open") != 0;
+    return strcmp(operations_net(&hold->plan->operations), "open") != 0;
 }
 
 /* Through an overlay no socket answers, and a copy has none. */

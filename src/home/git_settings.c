@@ -100,8 +100,8 @@ static void take_of_system(void *context, const struct git_setting *setting)
     if (setting->value && strcmp(setting->section, "alias") == 0)
         take_alias(taken, setting);
     buf_printf(&full, "%s%s%s.%s", setting->section, *subsection ? "." : "", subsection, setting->name);
-    if (!sift_is_listed(of_system, (struct span){full.bytes, full.size}) || strchr(subsection, '"') ||
-        !sift_is_plain_name((struct span){full.bytes, full.size}))
+    if (!sift_is_listed(of_system, (struct bytes){full.bytes, full.size}) || strchr(subsection, '"') ||
+        !sift_is_plain_name((struct bytes){full.bytes, full.size}))
         return;
     buf_printf(&taken->system, *subsection ? "[%s \"%s\"]\n" : "[%s%s]\n", setting->section, subsection);
     git_config_add(&taken->system, setting->name, setting->value ? setting->value : "true");

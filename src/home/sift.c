@@ -61,32 +61,32 @@ static const char *const claude_keys[] = {"hasCompletedOnboarding",
                                           NULL};
 
 /* "[name]": finds the name. */
-static bool take_section(struct span line, struct span *ret_name)
+static bool take_section(struct bytes line, struct bytes *ret_name)
 {
     if (line.size < 2 || *line.at != '[' || line.at[line.size - 1] != ']')
         return false;
-    *ret_name = (struct span){line.at + 1, line.size - 2};
+    *ret_name = (struct bytes){line.at + 1, line.size - 2};
     return true;
 }
 
 /* Splits "key = value", or "key value". */
-static bool take_setting(struct span line, char between, struct span *ret_key, struct span *ret_value)
+static bool take_setting(struct bytes line, char between, struct bytes *ret_key, struct bytes *ret_value)
 {
     const char *middle = line.size && !strchr("#;", *line.at) ? memchr(line.at, between, line.size) : NULL;
     if (!middle)
         return false;
-    *ret_key = sift_trim((struct span){line.at, (size_t)(middle - line.at)});
-    *ret_value = sift_trim((struct span){middle + 1, line.size - (size_t)(middle + 1 - line.at)});
+    *ret_key = sift_trim((struct bytes){line.at, (size_t)(middle - line.at)});
+    *ret_value = sift_trim((struct bytes){middle + 1, line.size - (size_t)(middle + 1 - line.at)});
     return ret_key->size > 0;
 }
 
-static bool is_one_word(struct span value)
+static bool is_one_word(struct bytes value)
 {
     return value.size && sift_size_up_to(value, 0, " \t") == value.size;
 }
 
 /* Is it a TOML value that ends on its line: "text", a number, true or false? */
-static bool is_whole_toml(struct span value)
+static bool is_whole_toml(struct bytes value)
 {
     if (value.size >= 2 && *value.at == '"')
         return memchr(value.at + 1, '"', value.size - 1) == value.at + value.size - 1;
@@ -98,7 +98,7 @@ static bool is_whole_toml(struct span value)
 }
 
 /* Is it a list of versions on one line? */
-static bool is_list_of_versions(struct span value)
+static bool is_list_of_versions(struct bytes value)
 {
     if (value.size < 2 || *value.at != '[' || value.at[value.size - 1] != ']')
         return false;
@@ -110,24 +110,24 @@ static bool is_list_of_versions(struct span value)
 }
 
 /* Of a value such as { url = "…", token = "…" }: the value of one key, with its quotes. */
-static bool take_inline(struct span value, const char *key, struct span *ret_value)
+static bool take_inline(struct bytes value, const char *key, struct bytes *ret_value)
 {
     size_t at = 1, key_size = strlen(key);
     if (value.size < 2 || *value.at != '{' || value.at[value.size - 1] != '}')
         return false;
     while (at < value.size) {
-        struct span part = {value.at + at, sift_size_up_to(value, at, "\",}")};
+        struct bytes part = {value.at + at, sift_size_up_to(value, at, "\",}")};
         size_t equals = sift_size_up_to(part, 0, "=");
-        struct span name = sift_trim((struct span){part.at, equals});
+        struct bytes name = sift_trim((struct bytes){part.at, equals});
         size_t quote = at + part.size;
         if (quote >= value.size || value.at[quote] != '"' || equals == part.size ||
-            sift_trim((struct span){part.at + equals + 1, part.size - equals - 1}).size)
+            sift_trim((struct bytes){part.at + equals + 1, part.size - equals - 1}).size)
             return false; /* numbers and other values are not parsed */
         size_t size = sift_size_up_to(value, quote + 1, "\"");
         if (quote + 1 + size >= value.size)
             return false;
         if (name.size == key_size && memcmp(name.at, key, key_size) == 0) {
-            *ret_value = (struct span){value.at + quote, size + 2};
+            *ret_value = (struct bytes){value.at + quote, size + 2};
             return true;
         }
         at = quote + size + 2;
@@ -137,7 +137,7 @@ static bool take_inline(struct span value, const char *key, struct span *ret_val
 }
 
 /* Is it the absolute path of a file, or one in the home? */
-static bool is_path(struct span value)
+static bool is_path(struct bytes value)
 {
     static const char *const starts[] = {"/", "~/", "${HOME}/"};
     bool is_quoted = value.size && *value.at == '"';
@@ -162,14 +162,14 @@ struct dialect {
 };
 
 /* "[index]" inside "[[index]]": another item of a list. */
-static bool is_plain_section(struct span section)
+static bool is_plain_section(struct bytes section)
 {
     bool is_item = section.size > 2 && *section.at == '[' && section.at[section.size - 1] == ']';
-    return sift_is_plain_name(is_item ? (struct span){section.at + 1, section.size - 2} : section);
+    return sift_is_plain_name(is_item ? (struct bytes){section.at + 1, section.size - 2} : section);
 }
 
-static void add_setting(struct buf *out, struct span section, struct span *ret_written, struct span key,
-                        struct span value, const char *between, const char *inline_key)
+static void add_setting(struct buf *out, struct bytes section, struct bytes *ret_written, struct bytes key,
+                        struct bytes value, const char *between, const char *inline_key)
 {
     if (section.size && ret_written->at != section.at) {
         buf_printf(out, "[%.*s]\n", (int)section.size, section.at);
@@ -183,7 +183,7 @@ static void add_setting(struct buf *out, struct span section, struct span *ret_w
 }
 
 /* Removes a trailing comment. It must follow a space; no secret may be hidden in the rest. */
-static bool cut_comment(struct span *value)
+static bool cut_comment(struct bytes *value)
 {
     for (size_t i = 0; i < value->size; i++) {
         if (strchr("#;", value->at[i]) && (i == 0 || strchr(" \t", value->at[i - 1])))
@@ -197,12 +197,12 @@ static bool cut_comment(struct span *value)
 }
 
 /* .npmrc, pip.conf, Cargo's config.toml, yarn 1's .yarnrc. */
-static void sift_lines(const struct dialect *dialect, struct span text, struct buf *out)
+static void sift_lines(const struct dialect *dialect, struct bytes text, struct buf *out)
 {
-    struct span raw, section = {0}, written = {0}, key, value;
+    struct bytes raw, section = {0}, written = {0}, key, value;
     bool is_kept = false;
-    while (sift_next_line(&text, &raw)) {
-        struct span line = sift_trim(raw);
+    while (bytes_take_line(&text, &raw)) {
+        struct bytes line = sift_trim(raw);
         bool goes_on = dialect->continues && raw.size && strchr(" \t", *raw.at) && line.size;
         if (goes_on && is_kept && cut_comment(&line) && line.size) { /* a value of several lines */
             buf_add_str(out, "    ");
@@ -232,7 +232,7 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
         buf_add(&full, key.at, key.size);
         if (is_inline)
             buf_printf(&full, ".%s", dialect->inline_key);
-        struct span name = {full.bytes, full.size};
+        struct bytes name = {full.bytes, full.size};
         is_kept = sift_is_listed(dialect->keys, name) ||
                   (dialect->paths && sift_is_listed(dialect->paths, name) && is_path(value));
         if (is_kept)
@@ -242,14 +242,14 @@ static void sift_lines(const struct dialect *dialect, struct span text, struct b
 }
 
 /* Of claude's state: that it was set up, and for whom. Projects, servers and their keys do not pass. */
-static void sift_claude(struct span text, struct buf *out)
+static void sift_claude(struct bytes text, struct buf *out)
 {
     auto_buf struct buf kept = {0};
     struct json_value whole, key, value;
     if (!json_read(text.at, text.size, &whole))
         return;
     for (size_t at = 0; json_next_member(whole, &at, &key, &value);) {
-        if (key.size > 2 && sift_is_listed(claude_keys, (struct span){key.at + 1, key.size - 2}))
+        if (key.size > 2 && sift_is_listed(claude_keys, (struct bytes){key.at + 1, key.size - 2}))
             buf_printf(&kept, "%s%.*s:%.*s", kept.size ? "," : "", (int)key.size, key.at, (int)value.size,
                        value.at);
     }
@@ -313,14 +313,14 @@ static const struct dialect *dialect_of(enum sifted file)
 void sift_text(enum sifted file, const char *text, size_t size, struct buf *out)
 {
     const struct dialect *dialect = dialect_of(file);
-    struct span whole = {text, size};
+    struct bytes whole = {text, size};
     auto_buf struct buf bare = {0};
     if (size == 0 || memchr(text, '\0', size))
         return;
     bool is_maven = file == SIFTED_MAVEN || file == SIFTED_MAVEN_SYSTEM;
     if (is_maven || file == SIFTED_NUGET) {
         sift_drop_comments(whole, &bare);
-        whole = (struct span){bare.size ? bare.bytes : "", bare.size};
+        whole = (struct bytes){bare.size ? bare.bytes : "", bare.size};
     }
     if (dialect)
         sift_lines(dialect, whole, out);

@@ -4,7 +4,7 @@
 
 #include "base/pattern.h"
 
-bool sift_is_listed(const char *const *list, struct span name)
+bool sift_is_listed(const char *const *list, struct bytes name)
 {
     for (; *list; list++) {
         if (pattern_matches_name(*list, name.at, name.size))
@@ -13,7 +13,7 @@ bool sift_is_listed(const char *const *list, struct span name)
     return false;
 }
 
-bool sift_is_plain_name(struct span name)
+bool sift_is_plain_name(struct bytes name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:\"";
     for (size_t i = 0; i < name.size; i++) {
@@ -24,18 +24,18 @@ bool sift_is_plain_name(struct span name)
     return true;
 }
 
-struct span sift_trim(struct span span)
+struct bytes sift_trim(struct bytes text)
 {
-    while (span.size && strchr(" \t\r\n", *span.at)) {
-        span.at++;
-        span.size--;
+    while (text.size && strchr(" \t\r\n", *text.at)) {
+        text.at++;
+        text.size--;
     }
-    while (span.size && strchr(" \t\r\n", span.at[span.size - 1]))
-        span.size--;
-    return span;
+    while (text.size && strchr(" \t\r\n", text.at[text.size - 1]))
+        text.size--;
+    return text;
 }
 
-size_t sift_size_up_to(struct span text, size_t at, const char *ends)
+size_t sift_size_up_to(struct bytes text, size_t at, const char *ends)
 {
     size_t size = 0;
     while (at + size < text.size && !strchr(ends, text.at[at + size]))
@@ -46,7 +46,7 @@ size_t sift_size_up_to(struct span text, size_t at, const char *ends)
 static const char host_ends[] = "/ \t\"'<>?#";
 
 /* Skips user name and password, up to the last @ before the path: a password may contain an @. */
-static size_t host_of_url(struct span value, size_t begin)
+static size_t host_of_url(struct bytes value, size_t begin)
 {
     size_t host = begin;
     for (size_t end = begin; end < value.size && !strchr(host_ends, value.at[end]); end++)
@@ -54,13 +54,13 @@ static size_t host_of_url(struct span value, size_t begin)
     return host;
 }
 
-static bool begins_host(struct span value, size_t at)
+static bool begins_host(struct bytes value, size_t at)
 {
     return at >= 3 && memcmp(value.at + at - 3, "://", 3) == 0;
 }
 
 /* A host, and a port of digits: anything else after a colon is a password. */
-static bool is_host(struct span host)
+static bool is_host(struct bytes host)
 {
     size_t colon = sift_size_up_to(host, 0, ":");
     if (host.size && *host.at == '[')
@@ -72,12 +72,12 @@ static bool is_host(struct span host)
     return true;
 }
 
-bool sift_is_understood(struct span value)
+bool sift_is_understood(struct bytes value)
 {
     bool in_path = false;
     for (size_t i = 0; i < value.size; i++) {
         if (begins_host(value, i)) {
-            struct span host = {value.at + host_of_url(value, i), 0};
+            struct bytes host = {value.at + host_of_url(value, i), 0};
             host.size = sift_size_up_to(value, (size_t)(host.at - value.at), host_ends);
             i = (size_t)(host.at - value.at) + host.size;
             in_path = i < value.size && value.at[i] == '/';
@@ -91,7 +91,7 @@ bool sift_is_understood(struct span value)
     return true;
 }
 
-void sift_add_value(struct buf *out, struct span value)
+void sift_add_value(struct buf *out, struct bytes value)
 {
     bool in_url = false;
     for (size_t i = 0; i < value.size; i++) {
@@ -105,16 +105,4 @@ void sift_add_value(struct buf *out, struct span value)
         if (i < value.size)
             buf_add_char(out, value.at[i]);
     }
-}
-
-bool sift_next_line(struct span *text, struct span *ret_line)
-{
-    if (!text->size)
-        return false;
-    const char *end = memchr(text->at, '\n', text->size);
-    size_t size = end ? (size_t)(end - text->at) : text->size;
-    *ret_line = (struct span){text->at, size};
-    text->at += size + (end ? 1 : 0);
-    text->size -= size + (end ? 1 : 0);
-    return true;
 }

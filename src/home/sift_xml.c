@@ -7,7 +7,7 @@ static const char *const maven_elements[] = {"id", "name", "url", "mirrorOf", "b
 static const char *const nuget_attributes[] = {"key", "value", "protocolVersion", NULL};
 
 /* Finds the text between <name> and </name> from *at on, and moves *at behind it. */
-static bool take_element(struct span text, size_t *at, const char *name, struct span *ret_inner)
+static bool take_element(struct bytes text, size_t *at, const char *name, struct bytes *ret_inner)
 {
     auto_buf struct buf open = {0};
     auto_buf struct buf close = {0};
@@ -20,19 +20,19 @@ static bool take_element(struct span text, size_t *at, const char *name, struct 
     const char *end = memmem(begin, text.size - (size_t)(begin - text.at), close.bytes, close.size);
     if (!end)
         return false;
-    *ret_inner = (struct span){begin, (size_t)(end - begin)};
+    *ret_inner = (struct bytes){begin, (size_t)(end - begin)};
     *at = (size_t)(end - text.at) + close.size;
     return true;
 }
 
 /* Is it text without markup? */
-static bool is_plain_text(struct span text)
+static bool is_plain_text(struct bytes text)
 {
     return !memchr(text.at, '<', text.size) && !memchr(text.at, '>', text.size);
 }
 
 /* Removes comments, because examples in comments are not settings. */
-void sift_drop_comments(struct span text, struct buf *out)
+void sift_drop_comments(struct bytes text, struct buf *out)
 {
     static const char open[] = "<!--", close[] = "-->";
     while (text.size) {
@@ -48,9 +48,9 @@ void sift_drop_comments(struct span text, struct buf *out)
 }
 
 /* Keeps the mirrors of Maven's settings. */
-void sift_maven(struct span text, struct buf *out)
+void sift_maven(struct bytes text, struct buf *out)
 {
-    struct span mirrors, mirror, value;
+    struct bytes mirrors, mirror, value;
     size_t at = 0, inside = 0;
     if (!take_element(text, &at, "mirrors", &mirrors))
         return;
@@ -72,7 +72,7 @@ void sift_maven(struct span text, struct buf *out)
 }
 
 /* The value of an attribute in "<add key="a" value="b" />". */
-static bool take_attribute(struct span tag, const char *name, struct span *ret_value)
+static bool take_attribute(struct bytes tag, const char *name, struct bytes *ret_value)
 {
     auto_buf struct buf word = {0};
     buf_printf(&word, " %s=\"", name);
@@ -83,15 +83,15 @@ static bool take_attribute(struct span tag, const char *name, struct span *ret_v
     const char *end = memchr(begin, '"', tag.size - (size_t)(begin - tag.at));
     if (!end)
         return false;
-    *ret_value = (struct span){begin, (size_t)(end - begin)};
+    *ret_value = (struct bytes){begin, (size_t)(end - begin)};
     return true;
 }
 
 /* Keeps the package sources of NuGet's settings. */
-void sift_nuget(struct span text, struct buf *out)
+void sift_nuget(struct bytes text, struct buf *out)
 {
     static const char add[] = "<add ";
-    struct span sources, value;
+    struct bytes sources, value;
     size_t at = 0;
     if (!take_element(text, &at, "packageSources", &sources))
         return;
@@ -103,7 +103,7 @@ void sift_nuget(struct span text, struct buf *out)
         const char *end = memchr(tag, '>', sources.size - (size_t)(tag - sources.at));
         if (!end)
             break;
-        struct span whole = {tag, (size_t)(end - tag)};
+        struct bytes whole = {tag, (size_t)(end - tag)};
         buf_add_str(out, "    <add");
         for (const char *const *name = nuget_attributes; *name; name++) {
             if (!take_attribute(whole, *name, &value) || !sift_is_understood(value))

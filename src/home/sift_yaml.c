@@ -8,7 +8,7 @@ static const char *const yarn_keys[] = {"npmRegistryServer", "npmScopes.*.npmReg
                                         "enableStrictSsl",   NULL};
 
 /* Is it a YAML value that ends on its line: a plain word or URL, or a quoted one? */
-static bool is_whole_yaml(struct span value)
+static bool is_whole_yaml(struct bytes value)
 {
     if (value.size == 0 || strchr("[{|>&*!%@`#,?-", *value.at))
         return false;
@@ -19,28 +19,28 @@ static bool is_whole_yaml(struct span value)
 }
 
 /* "key: value" or "key:", two spaces a level, as yarn writes it. Returns the level, or -1 for anything else. */
-static int take_yaml(struct span raw, struct span *ret_key, struct span *ret_value)
+static int take_yaml(struct bytes raw, struct bytes *ret_key, struct bytes *ret_value)
 {
     size_t indent = 0;
     while (indent < raw.size && raw.at[indent] == ' ')
         indent++;
-    struct span line = sift_trim((struct span){raw.at + indent, raw.size - indent});
+    struct bytes line = sift_trim((struct bytes){raw.at + indent, raw.size - indent});
     const char *colon = line.size ? memchr(line.at, ':', line.size) : NULL;
     if (!colon || indent % 2 || raw.at[indent] == '\t' ||
         (colon + 1 < line.at + line.size && colon[1] != ' '))
         return -1;
-    *ret_key = (struct span){line.at, (size_t)(colon - line.at)};
-    *ret_value = sift_trim((struct span){colon + 1, line.size - ret_key->size - 1});
+    *ret_key = (struct bytes){line.at, (size_t)(colon - line.at)};
+    *ret_value = sift_trim((struct bytes){colon + 1, line.size - ret_key->size - 1});
     return ret_key->size ? (int)(indent / 2) : -1;
 }
 
 /* Keeps one-line settings at the top, and the registry of each scope. */
-void sift_yarn(struct span text, struct buf *out)
+void sift_yarn(struct bytes text, struct buf *out)
 {
-    static const struct span nothing = {NULL, 0};
-    struct span raw, key, value, parents[2] = {0};
+    static const struct bytes nothing = {NULL, 0};
+    struct bytes raw, key, value, parents[2] = {0};
     size_t told = 0; /* how many parents are already in the output */
-    while (sift_next_line(&text, &raw)) {
+    while (bytes_take_line(&text, &raw)) {
         int level = take_yaml(raw, &key, &value);
         if (level < 0 || level > 2 || !sift_is_plain_name(key))
             continue;
@@ -57,7 +57,7 @@ void sift_yarn(struct span text, struct buf *out)
         }
         buf_add(&full, key.at, key.size);
         if (!has_parents || !is_whole_yaml(value) || !sift_is_understood(value) ||
-            !sift_is_listed(yarn_keys, (struct span){full.bytes, full.size}))
+            !sift_is_listed(yarn_keys, (struct bytes){full.bytes, full.size}))
             continue;
         for (; told < (size_t)level; told++)
             buf_printf(out, "%*s%.*s:\n", (int)(2 * told), "", (int)parents[told].size, parents[told].at);
@@ -91,21 +91,21 @@ static const char *const conda_maps[] = {"custom_channels", NULL};
  * meaning.
  */
 struct yaml_block {
-    struct span key; /* empty: no block is open */
+    struct bytes key; /* empty: no block is open */
     bool is_map, is_understood;
     size_t indent;
     struct buf items;
 };
 
-static struct span without_comment(struct span value)
+static struct bytes without_comment(struct bytes value)
 {
     bool is_quoted = value.size && strchr("\"'", *value.at);
     const char *comment = value.size && !is_quoted ? memmem(value.at, value.size, " #", 2) : NULL;
-    return comment ? sift_trim((struct span){value.at, (size_t)(comment - value.at)}) : value;
+    return comment ? sift_trim((struct bytes){value.at, (size_t)(comment - value.at)}) : value;
 }
 
 /* No escapes, and no token in the place of a channel's name: "t/TOKEN/name". */
-static bool is_plain_value(struct span value)
+static bool is_plain_value(struct bytes value)
 {
     size_t quote = value.size && strchr("\"'", *value.at) ? 1 : 0;
     return is_whole_yaml(value) && sift_is_understood(value) && !memchr(value.at, '\\', value.size) &&
@@ -117,22 +117,22 @@ static bool is_plain_value(struct span value)
  * A channel's URL may also contain a token: "https://conda.anaconda.org/t/TOKEN/name". The token is removed. Returns false if
  * the value, or the rest of it, is not understood.
  */
-static bool take_value(struct span value, struct buf *ret_value)
+static bool take_value(struct bytes value, struct buf *ret_value)
 {
     static const char mark[] = "/t/";
     auto_buf struct buf whole = {0}, again = {0};
     if (!is_plain_value(value))
         return false;
     sift_add_value(&whole, value);
-    struct span rest = {buf_text(&whole), whole.size};
+    struct bytes rest = {buf_text(&whole), whole.size};
     for (const char *token; (token = memmem(rest.at, rest.size, mark, strlen(mark)));) {
         size_t before = (size_t)(token - rest.at), behind = before + strlen(mark);
         behind += sift_size_up_to(rest, behind, "/\"'");
         buf_add(ret_value, rest.at, before);
-        rest = (struct span){rest.at + behind, rest.size - behind};
+        rest = (struct bytes){rest.at + behind, rest.size - behind};
     }
     buf_add(ret_value, rest.at, rest.size);
-    struct span left = {buf_text(ret_value), ret_value->size};
+    struct bytes left = {buf_text(ret_value), ret_value->size};
     sift_add_value(&again, left);
     return is_plain_value(left) && strcmp(buf_text(&again), left.at) == 0;
 }
@@ -148,14 +148,14 @@ static void end_block(struct yaml_block *block, struct buf *out)
 }
 
 /* "- item" of a list, which may start in the column of its key, or "key: value" of a map. */
-static void take_item(struct yaml_block *block, struct span raw, size_t indent)
+static void take_item(struct yaml_block *block, struct bytes raw, size_t indent)
 {
-    struct span line = sift_trim(raw), key = {0}, value = {0};
+    struct bytes line = sift_trim(raw), key = {0}, value = {0};
     bool is_item = line.size > 2 && memcmp(line.at, "- ", 2) == 0;
     if (block->is_map && (take_yaml(raw, &key, &value) != 1 || !sift_is_plain_name(key)))
         value.size = 0;
     if (!block->is_map && is_item)
-        value = sift_trim((struct span){line.at + 2, line.size - 2});
+        value = sift_trim((struct bytes){line.at + 2, line.size - 2});
     value = without_comment(value);
     block->indent = block->items.size ? block->indent : indent;
     auto_buf struct buf taken = {0};
@@ -167,9 +167,9 @@ static void take_item(struct yaml_block *block, struct span raw, size_t indent)
 }
 
 /* A setting at the top: a one-line value, or the start of a list or map. */
-static void take_top(struct yaml_block *block, struct span raw, struct buf *out)
+static void take_top(struct yaml_block *block, struct bytes raw, struct buf *out)
 {
-    struct span key, value;
+    struct bytes key, value;
     end_block(block, out);
     if (take_yaml(raw, &key, &value) != 0 || !sift_is_plain_name(key))
         return;
@@ -183,12 +183,12 @@ static void take_top(struct yaml_block *block, struct span raw, struct buf *out)
 }
 
 /* Keeps the channels, without their credentials. */
-void sift_conda(struct span text, struct buf *out)
+void sift_conda(struct bytes text, struct buf *out)
 {
     struct yaml_block block = {0};
-    struct span raw;
-    while (sift_next_line(&text, &raw)) {
-        struct span line = sift_trim(raw);
+    struct bytes raw;
+    while (bytes_take_line(&text, &raw)) {
+        struct bytes line = sift_trim(raw);
         if (line.size == 0 || *line.at == '#')
             continue;
         size_t indent = (size_t)(line.at - raw.at);

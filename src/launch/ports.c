@@ -12,20 +12,14 @@
 #include "kernel/ports.h"
 #include "launch/inside.h"
 
-static const char *net_mode(const struct operations *operations)
-{
-    const struct operation *net = operations_find(operations, OP_NET);
-    return net ? net->value : "off";
-}
-
 bool ports_host_network(const struct operations *operations)
 {
-    return strcmp(net_mode(operations), "open") == 0;
+    return strcmp(operations_net(operations), "open") == 0;
 }
 
 bool ports_by_name(const struct operations *operations)
 {
-    return strcmp(net_mode(operations), "allow") == 0;
+    return strcmp(operations_net(operations), "allow") == 0;
 }
 
 /* The supervisor reads the channel as soon as it has let this process go. */

@@ -37,6 +37,12 @@ const struct operation *operations_find(const struct operations *operations, enu
     return NULL;
 }
 
+const char *operations_net(const struct operations *operations)
+{
+    const struct operation *net = operations_find(operations, OP_NET);
+    return net ? net->value : "off";
+}
+
 bool operations_show(const struct operations *operations, const char *path)
 {
     vec_each (const struct operation, operation, operations) {

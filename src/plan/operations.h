@@ -90,6 +90,9 @@ bool operation_shows(const struct operation *operation);
 /* The first operation of a kind, or NULL. */
 const struct operation *operations_find(const struct operations *operations, enum operation_kind kind);
 
+/* The network of the sandbox: "off", "allow" or "open". */
+const char *operations_net(const struct operations *operations);
+
 /* Does the path lie in a shown tree of the host? */
 bool operations_show(const struct operations *operations, const char *path);
 

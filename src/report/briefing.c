@@ -50,15 +50,6 @@ static bool add_items(const struct plan *plan, struct buf *out, enum operation_k
     return any;
 }
 
-static const char *net_value(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_NET)
-            return plan->operations.at[i].value;
-    }
-    return "";
-}
-
 static void add_full_access(struct buf *out)
 {
     buf_add_str(
@@ -123,7 +114,7 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
                 "\n"
                 "## Network\n"
                 "\n");
-    const char *net = net_value(plan);
+    const char *net = operations_net(&plan->operations);
     if (strcmp(net, "off") == 0)
         buf_add_str(out, "There is none.\n");
     else if (strcmp(net, "open") == 0)

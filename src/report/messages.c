@@ -170,21 +170,12 @@ size_t plan_count_hosts(const struct plan *plan)
     return count;
 }
 
-static const char *net_of(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_NET)
-            return plan->operations.at[i].value;
-    }
-    return "off";
-}
-
 void run_start_add(const struct plan *plan, const char *command, bool is_aside, struct buf *out)
 {
     const struct policy *policy = plan->policy;
     const struct style style = {.home = policy->request.home};
     size_t workspaces = policy->workspaces.count, hosts = plan_count_hosts(plan);
-    const char *name = path_name(command), *net = net_of(plan);
+    const char *name = path_name(command), *net = operations_net(&plan->operations);
     text_add_printable(out, name, strlen(name));
     buf_add_str(out, policy->request.read_only ? " may read "
                      : is_aside                ? " may write a copy of "

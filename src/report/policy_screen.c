@@ -245,13 +245,13 @@ static void add_hosts(struct screen *screen, enum operation_kind kind)
 
 static void collect_network(struct screen *screen)
 {
-    const struct operation *net = operations_find(&screen->plan->operations, OP_NET);
+    const char *net = operations_net(&screen->plan->operations);
     add_hosts(screen, OP_HOST_PORT);
     add_hosts(screen, OP_PUBLISH);
     size_t hosts = plan_count_hosts(screen->plan);
-    if (net && strcmp(net->value, "open") == 0)
+    if (strcmp(net, "open") == 0)
         add_item(screen, NETWORK, "every host that this machine can reach");
-    else if (!net || strcmp(net->value, "off") == 0 || !hosts)
+    else if (strcmp(net, "off") == 0 || !hosts)
         add_item(screen, NETWORK, "no host");
     else
         add_item(screen, NETWORK, arena_printf(screen->arena, "%zu host%s:", hosts, plural(hosts)));

@@ -12,6 +12,7 @@
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
 #include "workspace/record.h"
+#include "workspace/snapshot.h"
 
 /* Writes the record of a live tree. A session without changes leaves only its journal. */
 static int record_live(const struct capture *capture, struct captured_tree *tree, struct flags *flags,
@@ -40,7 +41,7 @@ static int record_live(const struct capture *capture, struct captured_tree *tree
     }
     if (record_save(folder_fd, &tree->record, err) < 0)
         return -1;
-    unlinkat(folder_fd, "start", 0);
+    snapshot_forget_start(folder_fd);
     return 0;
 }
 
@@ -218,7 +219,7 @@ int capture_take_up(const struct loaded *loaded, const struct session *session, 
     struct captured_tree tree = {.session = *session, .record = *record};
     capture->loaded = loaded;
     capture->store = load_store(loaded, loaded->policy.arena);
-    int found = record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &tree.start, err) : 1;
+    int found = record->mode == RECORD_LIVE ? snapshot_load_start(session->folder_fd, &tree.start, err) : 1;
     tree.is_on = found > 0;
     auto_fd int checkpoints_fd = checkpoint_open_folder(session->folder_fd);
     tree.has_checkpoints = checkpoints_fd >= 0;

@@ -67,15 +67,6 @@ static const char *walls_of(struct arena *arena, const struct plan *plan)
     return arena_copy(arena, names.bytes, names.size);
 }
 
-static const char *net_of(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->operations.count; i++) {
-        if (plan->operations.at[i].kind == OP_NET)
-            return plan->operations.at[i].value;
-    }
-    return "";
-}
-
 void run_journal_plan(struct run *run)
 {
     const struct loaded *loaded = &run->loaded;
@@ -94,7 +85,7 @@ void run_journal_plan(struct run *run)
     uname(&machine);
     journal_event(journal, "plan", "arguments", command_text(arena, run->request.command), "directory",
                   policy_start(&loaded->policy), "agent", loaded->policy.agent ? loaded->policy.agent : "",
-                  "mode", mode_of(&run->request), "net", net_of(&loaded->plan), "walls",
+                  "mode", mode_of(&run->request), "net", operations_net(&loaded->plan.operations), "walls",
                   walls_of(arena, &loaded->plan), "policy", policy, "plan", plan, "bawn", BAWN_VERSION,
                   "kernel", arena_printf(arena, "%s %s", machine.release, machine.machine));
     system_log_head(run->session.name, "begins", journal);

@@ -57,4 +57,3 @@ void way_to_checkpoint(const struct tree *before, const struct tree *after, cons
 void way_continue(struct way *way, const struct tree *undo_before, const struct tree *undo_after);
 
 void way_free(struct way *way);
-#define auto_way __attribute__((cleanup(way_free)))

@@ -116,7 +116,6 @@ static int make_inside(void *context, struct err *err)
                                         .workspace = path_to_copy(&arena, request),
                                         .most_bytes = work->most_bytes,
                                         .folder_fd = request->folder_fd,
-                                        .name = "start",
                                         .progress = request->progress};
     int result = snapshot_take(&snapshot, &tree, err);
     if (result == 0)
@@ -135,13 +134,29 @@ static int make_inside(void *context, struct err *err)
     return result;
 }
 
+static int remove_inside(void *context, struct err *err)
+{
+    const struct work *work = context;
+    return remove_tree_telling(work->folder_fd, COPY, work->progress, err);
+}
+
+static int copy_remove(int folder_fd, struct progress *progress, struct err *err)
+{
+    struct work work = {.folder_fd = folder_fd, .progress = progress};
+    if (process_as_owner(remove_inside, &work, err) < 0)
+        return -1;
+    unlinkat(folder_fd, START, 0);
+    snapshot_forget_start(folder_fd);
+    return 0;
+}
+
 int copy_make(const struct upper_request *request, uint64_t most_bytes, struct copy_size *ret_size,
               struct err *err)
 {
     struct work work = {request, most_bytes, request->progress, request->folder_fd};
     auto_tree struct tree start = {0};
     if (process_as_owner(make_inside, &work, err) < 0 ||
-        tree_load(request->folder_fd, "start", &start, err) <= 0) {
+        snapshot_load_start(request->folder_fd, &start, err) <= 0) {
         struct err ignored;
         if (copy_remove(request->folder_fd, NULL, &ignored) < 0)
             return -1;
@@ -206,7 +221,7 @@ static int read_inside(void *context, struct err *err)
     struct scan_request all = {.before = &copied, .progress = request->progress};
     if (copy_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
-    if (tree_load(request->folder_fd, "start", &start, err) < 0 ||
+    if (snapshot_load_start(request->folder_fd, &start, err) < 0 ||
         tree_load(request->folder_fd, START, &copied, err) < 0 ||
         store_open(request->directory, &store, err) < 0 || scan_tree(copy_fd, &all, &scan, err) < 0 ||
         snapshot_contents(&store, copy_fd, &all, &scan, UINT64_MAX, err) < 0)
@@ -228,22 +243,6 @@ int copy_read(const struct upper_request *request, struct err *err)
 {
     struct work work = {.request = request};
     return process_as_owner(read_inside, &work, err);
-}
-
-static int remove_inside(void *context, struct err *err)
-{
-    const struct work *work = context;
-    return remove_tree_telling(work->folder_fd, COPY, work->progress, err);
-}
-
-int copy_remove(int folder_fd, struct progress *progress, struct err *err)
-{
-    struct work work = {.folder_fd = folder_fd, .progress = progress};
-    if (process_as_owner(remove_inside, &work, err) < 0)
-        return -1;
-    unlinkat(folder_fd, START, 0);
-    unlinkat(folder_fd, "start", 0);
-    return 0;
 }
 
 /* --- whatever is kept aside ---------------------------------------------------------------------------------------- */

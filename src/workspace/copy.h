@@ -32,9 +32,8 @@ bool copy_is_whole(int folder_fd);
  */
 int copy_add_place(int folder_fd, const char *path, bool is_directory, struct err *err) must_check;
 
-/* As upper_read and upper_remove. */
+/* As upper_read. */
 int copy_read(const struct upper_request *request, struct err *err) must_check;
-int copy_remove(int folder_fd, struct progress *progress, struct err *err) must_check;
 
 /*
  * What a session keeps aside while it runs: its copy, and the layers of its overlay wherever they are. A bawn that was killed

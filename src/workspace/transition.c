@@ -156,7 +156,7 @@ static int save_present(struct store *store, int top_fd, struct arena *arena, co
                 if (snapshot_one(store, top_fd, arena, &now, &was_denied, err) < 0)
                     return -1;
                 /* The file that is overwritten must be the file that the person decided about. */
-                if (!scan_is_same_file(&now, &decision->judged.now))
+                if (!look_is_same(&now, &decision->judged.now))
                     return err_sys(err, ESTALE, "%s was changed at this moment, so nothing was done",
                                    change->path);
             }
