@@ -64,6 +64,17 @@ char *path_join(struct arena *arena, const char *directory, const char *relative
     return joined;
 }
 
+char *path_beneath_top(struct arena *arena, const char *directory, const char *name)
+{
+    size_t directory_size = strlen(directory), name_size = strlen(name);
+    char *path = arena_room(arena, directory_size + 1 + name_size + 1), *end = path + directory_size;
+    memcpy(path, directory, directory_size);
+    if (directory_size)
+        *end++ = '/';
+    memcpy(end, name, name_size + 1);
+    return path;
+}
+
 char *path_parent(struct arena *arena, const char *path)
 {
     return arena_copy(arena, path, path_parent_size(path, strlen(path)));

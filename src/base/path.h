@@ -24,5 +24,8 @@ const char *path_name(const char *path); /* the last component; "" for "/"; the 
 char *path_join(struct arena *arena, const char *directory, const char *relative);
 char *path_parent(struct arena *arena, const char *path);
 
+/* Joins a name to a path relative to the top of a tree. The top itself is "". */
+char *path_beneath_top(struct arena *arena, const char *directory, const char *name);
+
 /* Removes "//", "/./" and trailing "/" or "/."; resolves ".." against what stands before it. Takes relative to base. */
 char *path_clean(struct arena *arena, const char *base, const char *path);

@@ -50,7 +50,6 @@ int capture_snapshot(const struct capture *capture, const struct captured_tree *
         .most_milliseconds = MOST_MILLISECONDS,
         .start = has_begun ? &tree->start : NULL,
         .folder_fd = has_begun ? -1 : tree->session.folder_fd,
-        .name = "start",
         .progress = progress,
         .add_own_files = add_stubs,
         .context = (void *)loaded,

@@ -12,6 +12,7 @@
 #include "workspace/checkpoint.h"
 #include "workspace/copy.h"
 #include "workspace/record.h"
+#include "workspace/snapshot.h"
 
 /* Writes the record of a live tree. A session without changes leaves only its journal. */
 static int record_live(const struct capture *capture, struct captured_tree *tree, struct flags *flags,
@@ -40,7 +41,7 @@ static int record_live(const struct capture *capture, struct captured_tree *tree
     }
     if (record_save(folder_fd, &tree->record, err) < 0)
         return -1;
-    unlinkat(folder_fd, "start", 0);
+    snapshot_forget_start(folder_fd);
     return 0;
 }
 
@@ -112,10 +113,15 @@ static void say_branch(const struct caller *caller, const struct loaded *loaded,
                    arena_printf(arena, "the commits on the branch %s wait for your decision: %s", record->of,
                                 tree->breaks ? tree->breaks : "the branch was moved by somebody else"),
                    arena_printf(arena, "`bawn review %s` shows them", record->name));
+    else if (!caller->speaker->is_quiet && !record->changes)
+        caller_note(caller,
+                    arena_printf(arena, "the run committed nothing on the branch %s; its worktree is %s",
+                                 record->of, style_path(&style, arena, folder)),
+                    arena_printf(arena, "`bawn discard %s` removes the worktree, with what is not committed",
+                                 record->name));
     else if (!caller->speaker->is_quiet)
         caller_note(caller,
-                    arena_printf(arena, "%s is on the branch %s, in %s",
-                                 record->changes ? "the work" : "nothing new", record->of,
+                    arena_printf(arena, "the work is on the branch %s, in %s", record->of,
                                  style_path(&style, arena, folder)),
                     arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
                                  record->of, record->name));
@@ -213,7 +219,7 @@ int capture_take_up(const struct loaded *loaded, const struct session *session, 
     struct captured_tree tree = {.session = *session, .record = *record};
     capture->loaded = loaded;
     capture->store = load_store(loaded, loaded->policy.arena);
-    int found = record->mode == RECORD_LIVE ? tree_load(session->folder_fd, "start", &tree.start, err) : 1;
+    int found = record->mode == RECORD_LIVE ? snapshot_load_start(session->folder_fd, &tree.start, err) : 1;
     tree.is_on = found > 0;
     auto_fd int checkpoints_fd = checkpoint_open_folder(session->folder_fd);
     tree.has_checkpoints = checkpoints_fd >= 0;

@@ -116,7 +116,6 @@ static int make_inside(void *context, struct err *err)
                                         .workspace = path_to_copy(&arena, request),
                                         .most_bytes = work->most_bytes,
                                         .folder_fd = request->folder_fd,
-                                        .name = "start",
                                         .progress = request->progress};
     int result = snapshot_take(&snapshot, &tree, err);
     if (result == 0)
@@ -147,7 +146,7 @@ static int copy_remove(int folder_fd, struct progress *progress, struct err *err
     if (process_as_owner(remove_inside, &work, err) < 0)
         return -1;
     unlinkat(folder_fd, START, 0);
-    unlinkat(folder_fd, "start", 0);
+    snapshot_forget_start(folder_fd);
     return 0;
 }
 
@@ -157,7 +156,7 @@ int copy_make(const struct upper_request *request, uint64_t most_bytes, struct c
     struct work work = {request, most_bytes, request->progress, request->folder_fd};
     auto_tree struct tree start = {0};
     if (process_as_owner(make_inside, &work, err) < 0 ||
-        tree_load(request->folder_fd, "start", &start, err) <= 0) {
+        snapshot_load_start(request->folder_fd, &start, err) <= 0) {
         struct err ignored;
         if (copy_remove(request->folder_fd, NULL, &ignored) < 0)
             return -1;
@@ -222,7 +221,7 @@ static int read_inside(void *context, struct err *err)
     struct scan_request all = {.before = &copied, .progress = request->progress};
     if (copy_fd < 0)
         return err_sys(err, errno, "cannot read what the session wrote");
-    if (tree_load(request->folder_fd, "start", &start, err) < 0 ||
+    if (snapshot_load_start(request->folder_fd, &start, err) < 0 ||
         tree_load(request->folder_fd, START, &copied, err) < 0 ||
         store_open(request->directory, &store, err) < 0 || scan_tree(copy_fd, &all, &scan, err) < 0 ||
         snapshot_contents(&store, copy_fd, &all, &scan, UINT64_MAX, err) < 0)

@@ -232,9 +232,12 @@ static bool is_plain(const struct entry *entry)
 }
 
 /* Does a change of a file or directory that exists before and after count? git sets the times of objects that it meets again. */
-static bool counts_in_place(const struct change *change)
+static bool counts_in_place(const struct tree *start, const struct change *change)
 {
     size_t store = store_size_of(change->path);
+    /* The walk at the start does not look at every object, and may have missed an earlier change. */
+    if (is_loose(change->path + store) && look_is_from_before(start, change->after))
+        return false;
     unsigned ignored = CHANGE_TIME;
     if (S_ISREG(change->after->mode) && is_derived(change->path + store))
         ignored |= CHANGE_CONTENT;
@@ -254,7 +257,7 @@ static bool keep_change(const lost_list *lost, const struct tree *start, const s
     if (!objects_has_path(change->path) || !is_plain(either))
         return true;
     if (change->before && change->after)
-        return counts_in_place(change);
+        return counts_in_place(start, change);
     if (!change->before)
         return !has_repository(start, end, arena, change->path);
     bool counts =

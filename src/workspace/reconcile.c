@@ -35,8 +35,8 @@ static int read_present(const char *workspace, const struct entry *now, struct b
     struct stat status;
     if (fd < 0 || buf_read(ret_text, fd, LARGEST) < 0 || fstat(fd, &status) < 0)
         return 0;
-    struct entry read = scan_entry_of(&status, now->path);
-    return S_ISREG(status.st_mode) && ret_text->size == now->size && scan_is_same_file(&read, now);
+    struct entry read = look_entry(&status, now->path);
+    return S_ISREG(status.st_mode) && ret_text->size == now->size && look_is_same(&read, now);
 }
 
 int conflict_read(const struct transition *transition, struct store *store, const struct decision *decision,

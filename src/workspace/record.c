@@ -239,12 +239,10 @@ bool record_is_busy(int sessions_fd, const char *name)
 uint64_t record_count_changes(const struct tree *before, const struct tree *after)
 {
     change_list changes;
-    uint64_t shown = 0;
     compare_trees(before, after, &changes);
-    for (size_t i = 0; i < changes.count; i++)
-        shown += change_is_shown(&changes.at[i]);
+    uint64_t count = changes_count(&changes);
     vec_free(&changes);
-    return shown;
+    return count;
 }
 
 int record_save_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)
@@ -266,9 +264,9 @@ bool record_has_note(int folder_fd, const char *note)
 void record_forget(int folder_fd)
 {
     /* `about` first: without it there is no session, and prune removes the rest. */
-    static const char *const files[] = {"about",         "start",      "before",          "after",
-                                        "about.new",     "copy-start", RECORD_UNFINISHED, RECORD_REWRITTEN,
-                                        RECORD_REPORTED, RECORD_WHOLE};
+    static const char *const files[] = {"about",          "start",         "start-times", "before",
+                                        "after",          "about.new",     "copy-start",  RECORD_UNFINISHED,
+                                        RECORD_REWRITTEN, RECORD_REPORTED, RECORD_WHOLE};
     for (size_t i = 0; i < array_len(files); i++)
         unlinkat(folder_fd, files[i], 0);
     checkpoint_forget_all(folder_fd);

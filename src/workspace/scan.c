@@ -6,24 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/map.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "base/timespec.h"
 #include "kernel/beneath.h"
-
-enum {
-    /*
-     * The kernel stamps files with the time of its last tick. A file that changed this shortly before a walk may have
-     * changed again after it, with the same stamp.
-     */
-    TICK_NANOSECONDS = 20 * 1000 * 1000,
-};
+#include "workspace/attributes.h"
 
 struct child {
     size_t name_at; /* offset in the names of the directory */
@@ -48,6 +39,7 @@ struct walk {
     struct map inodes;         /* device and inode → the first path of a file with several hard links */
     char *listing;             /* buffer for getdents64 */
     struct file_system system; /* of the current directory */
+    struct unchanged unchanged;
 };
 
 enum { LISTING_SIZE = 64 * 1024 };
@@ -62,90 +54,6 @@ int workspace_open(const char *path, struct err *err)
     err_set(err, "cannot open the workspace %s: it is, or lies behind, a symbolic link", path);
     return err_hint(
         err, "find out who put the link there: sessions belong to the directory that was there before");
-}
-
-bool scan_is_same_file(const struct entry *a, const struct entry *b)
-{
-    return a->mode == b->mode && a->size == b->size && a->inode == b->inode && a->uid == b->uid &&
-           a->gid == b->gid && timespec_is_same(a->modified, b->modified) &&
-           timespec_is_same(a->changed, b->changed);
-}
-
-struct entry scan_entry_of(const struct stat *status, const char *path)
-{
-    return (struct entry){
-        .path = path,
-        .mode = status->st_mode,
-        .links = (uint32_t)status->st_nlink,
-        .uid = status->st_uid,
-        .gid = status->st_gid,
-        .size = S_ISREG(status->st_mode)   ? (uint64_t)status->st_size
-                : S_ISCHR(status->st_mode) ? status->st_rdev
-                                           : 0,
-        .allocated = (uint64_t)status->st_blocks * 512,
-        .inode = status->st_ino,
-        .device = status->st_dev,
-        .modified = status->st_mtim,
-        .changed = status->st_ctim,
-        .target = "",
-        .linked_to = "",
-        .attributes = "",
-    };
-}
-
-/* --- extended attributes ------------------------------------------------------------------------------------------ */
-
-enum { ATTRIBUTES_LARGEST = 64 * 1024 };
-
-/* Other attributes belong to the kernel or need root. Those of overlayfs are not part of the file. */
-static bool is_restorable(const char *name)
-{
-    return (text_starts_with(name, "user.") && !text_starts_with(name, "user.overlay.")) ||
-           text_starts_with(name, "system.posix_acl_");
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void add_attribute(struct buf *out, int fd, const char *name)
-{
-    char *value = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
-    ssize_t size = fgetxattr(fd, name, value, ATTRIBUTES_LARGEST);
-    if (size >= 0) {
-        uint32_t value_size = (uint32_t)size;
-        buf_add(out, name, strlen(name) + 1);
-        buf_add(out, (const char *)&value_size, sizeof(value_size));
-        buf_add(out, value, value_size);
-    }
-    free(value);
-}
-
-void scan_attributes(int fd, struct arena *arena, struct entry *entry)
-{
-    char few[1024], *names = few;
-    ssize_t size = flistxattr(fd, names, sizeof(few));
-    if (size < 0 && errno == ERANGE) {
-        names = must_realloc(NULL, ATTRIBUTES_LARGEST, 1);
-        size = flistxattr(fd, names, ATTRIBUTES_LARGEST);
-    }
-    VEC(const char *) found = {0};
-    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
-        if (is_restorable(name))
-            vec_push(&found, name);
-    }
-    if (found.count) {
-        qsort(found.at, found.count, sizeof(*found.at), compare_texts);
-        auto_buf struct buf out = {0};
-        for (size_t i = 0; i < found.count; i++)
-            add_attribute(&out, fd, found.at[i]);
-        entry->attributes = arena_copy(arena, buf_text(&out), out.size);
-        entry->attributes_size = (uint32_t)out.size;
-    }
-    vec_free(&found);
-    if (names != few)
-        free(names);
 }
 
 /* --- one directory ------------------------------------------------------------------------------------------------ */
@@ -214,8 +122,7 @@ static void note_hard_link(struct walk *walk, struct entry *entry)
         *first = arena_str(&walk->scan->tree.arena, entry->path);
 }
 
-/* Takes over what the earlier walk knew of an unchanged file. */
-static void inherit(struct arena *arena, const struct entry *from, struct entry *entry)
+void scan_inherit(struct arena *arena, const struct entry *from, struct entry *entry)
 {
     entry->content = from->content;
     entry->blob = from->blob;
@@ -245,34 +152,32 @@ static int look_at(int fd, struct child *child, const char *path, struct arena *
     return errno_is_of_machine(errno) ? err_sys(err, errno, "cannot look at %s in %s", child->name, path) : 0;
 }
 
+/* Who knows the names that lie beside a directory. */
+struct beside {
+    skips_has_name *has_name;
+    void *context;
+};
+
 /* A directory that was left out at the start of a session is left out at its end, whatever lies beside it by then. */
 static bool is_skipped(const struct walk *walk, const struct entry *before, const char *path,
-                       const struct child *child, child_list *children)
+                       struct beside beside)
 {
     const struct tree *start = walk->request->start;
-    if (!S_ISDIR(child->status.st_mode))
-        return false;
     if (start != walk->request->before)
         before = start ? tree_find(start, path) : NULL;
     if (start && before && S_ISDIR(before->mode))
         return tree_is_skipped(before);
-    return skips_match(walk->request->skips, child->name, has_child, children);
+    return skips_match(walk->request->skips, path_name(path), beside.has_name, beside.context);
 }
 
-/* Is the file the same, and was it not written since that walk, as far as its times tell? */
-static bool is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now)
-{
-    return scan_is_same_file(was, now) && timespec_between(now->changed, before->taken) > TICK_NANOSECONDS &&
-           !(S_ISREG(now->mode) && was->content != CONTENT_STORED);
-}
-
-/* Returns true if the entry is the same as in the earlier walk. */
-static bool add_entry(struct walk *walk, const struct child *child, const char *path, child_list *children)
+/* Returns the entry of the earlier walk if this one is the same. */
+static const struct entry *add_entry(struct walk *walk, const struct child *child, const char *path,
+                                     struct beside beside)
 {
     struct scan *scan = walk->scan;
-    struct entry entry = scan_entry_of(&child->status, path);
+    struct entry entry = look_entry(&child->status, path);
     const struct entry *before = earlier(walk, path);
-    bool is_same = before && is_unchanged(walk->request->before, before, &entry);
+    bool is_same = before && look_is_unchanged(walk->request->before, before, &entry);
     if (!S_ISDIR(entry.mode) && entry.links > 1)
         note_hard_link(walk, &entry);
     bool is_doubted =
@@ -280,17 +185,20 @@ static bool add_entry(struct walk *walk, const struct child *child, const char *
     if (is_same && is_doubted)
         vec_push(&scan->doubted, scan->tree.entries.count);
     if (is_same)
-        inherit(&scan->tree.arena, before, &entry);
+        scan_inherit(&scan->tree.arena, before, &entry);
     else if (S_ISLNK(entry.mode))
         entry.target = child->target;
     else if (S_ISREG(entry.mode))
         vec_push(&scan->fresh, scan->tree.entries.count);
     if (S_ISDIR(entry.mode))
-        entry.content = is_skipped(walk, before, path, child, children) ? CONTENT_LEFT_OUT : CONTENT_NONE;
-    scan->differing +=
-        !is_same || before->content != entry.content || strcmp(before->linked_to, entry.linked_to) != 0;
+        entry.content = is_skipped(walk, before, path, beside) ? CONTENT_LEFT_OUT : CONTENT_NONE;
+    if (!is_same && look_is_retimed(before, &entry))
+        vec_push(&scan->retimed, path);
+    else
+        scan->differing +=
+            !is_same || before->content != entry.content || strcmp(before->linked_to, entry.linked_to) != 0;
     vec_push(&scan->tree.entries, entry);
-    return is_same;
+    return is_same ? before : NULL;
 }
 
 static int check_bounds(const struct walk *walk, size_t more, struct err *err)
@@ -314,27 +222,47 @@ static struct file_system system_of(int fd)
     return (struct file_system){status.st_dev, is_known && times_tell(fd)};
 }
 
-static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err);
+static int walk_directory(struct walk *walk, const char *path, size_t own, const struct entry *same,
+                          struct err *err);
+static int visit_unchanged(struct walk *walk, size_t directory, size_t own, struct err *err);
 
-static int visit_children(struct walk *walk, const char *path, child_list *children, struct err *err)
+static int enter(struct walk *walk, const char *path, size_t own, const struct entry *same, struct err *err)
+{
+    size_t at = same ? (size_t)(same - walk->request->before->entries.at) : 0;
+    return same && unchanged_has(&walk->unchanged, at) ? visit_unchanged(walk, at, own, err)
+                                                       : walk_directory(walk, path, own, same, err);
+}
+
+/* Sockets cannot be restored, and too long a path cannot be opened. */
+static bool gets_entry(const struct child *child, const char *path)
+{
+    return !child->is_gone && !S_ISSOCK(child->status.st_mode) && strlen(path) < PATH_LONGEST;
+}
+
+static int visit_child(struct walk *walk, const struct child *child, const char *path, struct beside beside,
+                       struct err *err)
+{
+    size_t own = walk->scan->tree.entries.count;
+    const struct entry *same = add_entry(walk, child, path, beside);
+    bool is_entered = S_ISDIR(child->status.st_mode) && !tree_is_skipped(&walk->scan->tree.entries.at[own]);
+    return is_entered ? enter(walk, path, own, same, err) : 0;
+}
+
+/* Says in `ret_whole` whether every child got an entry. */
+static int visit_children(struct walk *walk, const char *path, child_list *children, bool *ret_whole,
+                          struct err *err)
 {
     struct arena *arena = &walk->scan->tree.arena;
+    const struct beside beside = {has_child, children};
+    *ret_whole = true;
     for (size_t i = 0; i < children->count; i++) {
         const struct child *child = &children->at[i];
-        if (child->is_gone)
-            continue;
-        const char *full =
-            *path ? arena_printf(arena, "%s/%s", path, child->name) : arena_str(arena, child->name);
-        /* Sockets cannot be restored, and too long a path cannot be opened. */
-        if (S_ISSOCK(child->status.st_mode))
+        const char *full = path_beneath_top(arena, path, child->name);
+        if (!child->is_gone && S_ISSOCK(child->status.st_mode))
             vec_push(&walk->scan->tree.sockets, full);
-        if (S_ISSOCK(child->status.st_mode) || strlen(full) >= PATH_LONGEST)
-            continue;
-        size_t own = walk->scan->tree.entries.count;
-        bool is_same = add_entry(walk, child, full, children);
-        bool is_entered =
-            S_ISDIR(child->status.st_mode) && !tree_is_skipped(&walk->scan->tree.entries.at[own]);
-        if (is_entered && walk_directory(walk, full, own, !is_same, err) < 0)
+        if (!gets_entry(child, full))
+            *ret_whole = false;
+        else if (visit_child(walk, child, full, beside, err) < 0)
             return -1;
     }
     return 0;
@@ -350,8 +278,20 @@ static int leave_out(struct walk *walk, const char *path, size_t own, int why, s
     return 0;
 }
 
-/* `own` is the number of the directory's entry; SIZE_MAX for the top, which has none. */
-static int walk_directory(struct walk *walk, const char *path, size_t own, bool is_new, struct err *err)
+static void set_whole(struct walk *walk, size_t own, const struct entry *same, bool is_whole)
+{
+    if (own == SIZE_MAX)
+        return;
+    walk->scan->tree.entries.at[own].is_whole = is_whole;
+    walk->scan->differing += same && same->is_whole != is_whole;
+}
+
+/*
+ * `own` is the number of the directory's entry; SIZE_MAX for the top, which has none. `same` is the entry of the earlier
+ * walk; NULL if the directory is not the same.
+ */
+static int walk_directory(struct walk *walk, const char *path, size_t own, const struct entry *same,
+                          struct err *err)
 {
     if (check_bounds(walk, 0, err) < 0)
         return -1;
@@ -363,8 +303,8 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
         vec_free(&children);
         return leave_out(walk, path, own, why, err);
     }
-    if (is_new)
-        scan_attributes(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
+    if (own != SIZE_MAX && !same)
+        attributes_read(fd, &walk->scan->tree.arena, &walk->scan->tree.entries.at[own]);
     bool is_closed = false;
     int result = check_bounds(walk, children.count, err);
     for (size_t i = 0; i < children.count && result == 0 && !is_closed; i++) {
@@ -382,11 +322,87 @@ static int walk_directory(struct walk *walk, const char *path, size_t own, bool 
     close(fd_take(&fd)); /* a deep tree would need a descriptor for each level */
     if (children.count && result == 0)
         qsort(children.at, children.count, sizeof(*children.at), compare_children);
+    bool is_whole = false;
     if (result == 0)
-        result = visit_children(walk, path, &children, err);
+        result = visit_children(walk, path, &children, &is_whole, err);
+    set_whole(walk, own, same, is_whole);
     walk->system = above;
     vec_free(&children);
     return result;
+}
+
+/* --- an unchanged directory --------------------------------------------------------------------------------------- */
+
+/* Adds the entry of the earlier walk, and borrows its strings. */
+static void add_same(struct walk *walk, const struct entry *before)
+{
+    struct scan *scan = walk->scan;
+    struct entry entry = *before;
+    entry.linked_to = "";
+    if (!S_ISDIR(entry.mode) && entry.links > 1)
+        note_hard_link(walk, &entry);
+    scan->differing += strcmp(before->linked_to, entry.linked_to) != 0;
+    vec_push(&scan->tree.entries, entry);
+}
+
+struct known_names {
+    struct walk *walk;
+    const char *directory;
+};
+
+static bool has_entry(void *context, const char *name)
+{
+    const struct known_names *names = context;
+    const char *path = path_beneath_top(&names->walk->scan->tree.arena, names->directory, name);
+    return tree_find(names->walk->request->before, path) != NULL;
+}
+
+/* Looks at one directory in an unchanged one, which has changed itself. */
+static int visit_changed(struct walk *walk, const struct entry *before, size_t around, struct beside beside,
+                         struct err *err)
+{
+    struct arena *arena = &walk->scan->tree.arena;
+    struct child child = {0};
+    auto_fd int fd = open_parent_beneath(walk->top_fd, before->path, &child.name);
+    if (fd < 0 && errno_is_of_machine(errno))
+        return err_sys(err, errno, "cannot look at %s", before->path);
+    child.is_gone = fd < 0;
+    if (fd >= 0 && look_at(fd, &child, before->path, arena, err) < 0)
+        return -1;
+    fd_close(fd_take(&fd));
+    walk->scan->was_denied |= child.is_denied;
+    if (gets_entry(&child, before->path))
+        return visit_child(walk, &child, arena_str(arena, before->path), beside, err);
+    walk->scan->tree.entries.at[around].is_whole = false;
+    return 0;
+}
+
+/* `directory` is the number of its entry in the earlier tree, `own` in this one. */
+static int visit_unchanged(struct walk *walk, size_t directory, size_t own, struct err *err)
+{
+    const struct entry *entries = walk->request->before->entries.at;
+    const uint32_t *next = walk->unchanged.next;
+    struct known_names names = {walk, entries[directory].path};
+    const struct beside beside = {has_entry, &names};
+    walk->scan->tree.entries.at[own].is_whole = true;
+    for (size_t i = directory + 1; i < next[directory]; i = next[i]) {
+        int result = 0;
+        size_t inner = walk->scan->tree.entries.count;
+        walk->cursor = i;
+        if (S_ISDIR(entries[i].mode) &&
+            (!unchanged_has(&walk->unchanged, i) || is_skipped(walk, &entries[i], entries[i].path, beside))) {
+            result = visit_changed(walk, &entries[i], own, beside, err);
+        } else {
+            walk->cursor++;
+            add_same(walk, &entries[i]);
+            result = S_ISDIR(entries[i].mode) ? visit_unchanged(walk, i, inner, err) : 0;
+        }
+        if (result < 0)
+            return -1;
+        walk->scan->differing += next[i] - walk->cursor; /* files that were removed */
+        walk->cursor = next[i];
+    }
+    return check_bounds(walk, 0, err);
 }
 
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
@@ -395,7 +411,11 @@ int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_s
     struct walk walk = {.top_fd = top_fd, .request = request, .scan = ret_scan, .system = system_of(top_fd)};
     clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
     walk.listing = must_realloc(NULL, LISTING_SIZE, 1);
-    int result = walk_directory(&walk, "", SIZE_MAX, false, err);
+    if (request->before)
+        vec_reserve(&ret_scan->tree.entries, request->before->entries.count + 1);
+    unchanged_find(top_fd, request, &walk.unchanged);
+    int result = walk_directory(&walk, "", SIZE_MAX, NULL, err);
+    unchanged_free(&walk.unchanged);
     free(walk.listing);
     map_free(&walk.inodes);
     if (result < 0) {
@@ -419,65 +439,10 @@ int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *
         bool is_missing = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
         return is_missing ? 0 : err_sys(err, errno, "cannot look at %s", path);
     }
-    *ret_entry = scan_entry_of(&status, path);
+    *ret_entry = look_entry(&status, path);
     if (S_ISLNK(status.st_mode))
         ret_entry->target = read_target(parent, name, arena);
     return 1;
-}
-
-/* --- the files of an earlier walk only ---------------------------------------------------------------------------- */
-
-/* Returns the first path with the same inode, if the entry is still a hard link of it. */
-static const char *still_linked_to(const struct tree *tree, const struct entry *was, const struct entry *now)
-{
-    const struct entry *first = *was->linked_to ? tree_find(tree, was->linked_to) : NULL;
-    return first && first->inode == now->inode && first->device == now->device ? first->path : "";
-}
-
-static void add_known(int top_fd, const struct scan_request *request, bool times_do_tell,
-                      const struct entry *was, struct entry now, struct scan *scan)
-{
-    bool is_same = is_unchanged(request->start, was, &now);
-    size_t own = scan->tree.entries.count;
-    now.linked_to = still_linked_to(&scan->tree, was, &now);
-    if (is_same)
-        inherit(&scan->tree.arena, was, &now);
-    if (S_ISREG(now.mode) && !is_same)
-        vec_push(&scan->fresh, own);
-    if (S_ISREG(now.mode) && is_same && !times_do_tell)
-        vec_push(&scan->doubted, own);
-    if (S_ISDIR(now.mode)) {
-        now.content = tree_is_skipped(was) ? CONTENT_LEFT_OUT : CONTENT_NONE;
-        auto_fd int fd = is_same ? -1 : open_beneath(top_fd, was->path, O_RDONLY | O_DIRECTORY, 0);
-        if (fd >= 0)
-            scan_attributes(fd, &scan->tree.arena, &now);
-    }
-    scan->differing += !is_same;
-    vec_push(&scan->tree.entries, now);
-}
-
-int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
-{
-    const struct tree *start = request->start;
-    bool times_do_tell = times_tell(top_fd);
-    *ret_scan = (struct scan){.tree = {.is_partial = true}};
-    clock_gettime(CLOCK_REALTIME, &ret_scan->tree.taken);
-    for (size_t i = 0; i < start->entries.count; i++) {
-        const struct entry *was = &start->entries.at[i];
-        struct entry now = {0};
-        progress_tell(request->progress, i, start->entries.count);
-        int found = scan_entry(top_fd, was->path, &ret_scan->tree.arena, &now, err);
-        bool is_denied = found < 0 && err->errnum == EACCES;
-        if (found < 0 && !is_denied) {
-            scan_free(ret_scan);
-            return -1;
-        }
-        ret_scan->was_denied |= is_denied;
-        ret_scan->differing += found <= 0;
-        if (found > 0 && !S_ISSOCK(now.mode))
-            add_known(top_fd, request, times_do_tell, was, now, ret_scan);
-    }
-    return 0;
 }
 
 void scan_free(struct scan *scan)
@@ -485,5 +450,6 @@ void scan_free(struct scan *scan)
     tree_free(&scan->tree);
     vec_free(&scan->fresh);
     vec_free(&scan->doubted);
+    vec_free(&scan->retimed);
     *scan = (struct scan){0};
 }

@@ -1,11 +1,14 @@
 /*
  * Walks a directory tree and makes a struct tree of it. A file with the same size, times and inode as in an earlier
  * walk counts as unchanged and is not read. The exception are file systems whose times do not change with each write
- * (`times_tell` in kernel/beneath.h). Other files are listed as fresh. Nothing is written.
+ * (`times_tell` in kernel/beneath.h). Other files are listed as fresh. Nothing is written. Directories in which nothing
+ * has changed are not even listed (unchanged.c).
  *
  * The tree may be hostile: symlinks are not followed, names are any bytes, and entries, depth and time are bounded.
  */
 #pragma once
+
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/progress.h"
@@ -36,26 +39,46 @@ bool skips_match(const struct skips *skips, const char *name, skips_has_name *ha
 
 void skips_free(struct skips *skips);
 
+/* --- one look at a file, and whether two looks saw the same (look.c) --- */
+
+/* Makes an entry without content from the result of stat(). */
+struct stat;
+struct entry look_entry(const struct stat *status, const char *path);
+
+/* Are inode, mode, owner, size and times the same? */
+bool look_is_same(const struct entry *a, const struct entry *b);
+
+/* Is the file the same, and was it not written since that walk, as far as its times tell? */
+bool look_is_unchanged(const struct tree *before, const struct entry *was, const struct entry *now);
+
+/* Is the last change of the file from before that walk? */
+bool look_is_from_before(const struct tree *walked, const struct entry *entry);
+
+/* Do two directories differ in their times at most? Their attributes are not compared. `was` may be NULL: no. */
+bool look_is_retimed(const struct entry *was, const struct entry *now);
+
 /* --- the walk --- */
 
 enum { SCAN_MOST_ENTRIES = 2000000 };
 
 struct scan_request {
-    const struct tree *before; /* an earlier walk; may be NULL */
+    const struct tree *before; /* an earlier walk, of which the new tree borrows strings; may be NULL */
     const struct skips *skips; /* may be NULL */
     const struct tree *
         start; /* the first walk of this session: directories that it left out are left out again; may be NULL */
     size_t most_entries;       /* 0: SCAN_MOST_ENTRIES */
     struct timespec deadline;  /* of CLOCK_MONOTONIC; zero: none */
     struct progress *progress; /* may be NULL */
+    bool trusts_objects; /* git's objects are as they were where no name in their directory has changed */
 };
 
 struct scan {
     struct tree tree;
     VEC(size_t) fresh;   /* entries whose content must be read */
     VEC(size_t) doubted; /* entries that look unchanged, on a file system where that proves nothing */
-    size_t differing;    /* entries that are not the same in the earlier walk */
-    bool was_denied;     /* something could not be read because of its permissions */
+    size_t differing;    /* entries that are not the same in the earlier walk, without those of `retimed` */
+    VEC(const char *) retimed; /* paths of directories that differ in their times alone */
+    bool was_denied;           /* something could not be read because of its permissions */
 };
 
 /*
@@ -67,6 +90,18 @@ int workspace_open(const char *path, struct err *err);
 int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
     must_check;
 
+/* Makes the entry of one path, without content. Returns 1, or 0 if the path does not exist. */
+int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
+    must_check;
+
+/* Takes over what the earlier walk knew of an unchanged file. */
+void scan_inherit(struct arena *arena, const struct entry *from, struct entry *entry);
+
+void scan_free(struct scan *scan);
+#define auto_scan __attribute__((cleanup(scan_free)))
+
+/* --- a walk over the paths of an earlier one (known.c) --- */
+
 /*
  * As scan_tree, but looks only at the paths of `start`: for a tree that has become too large to walk. Unchanged
  * entries are borrowed from `start`.
@@ -74,22 +109,22 @@ int scan_tree(int top_fd, const struct scan_request *request, struct scan *ret_s
 int scan_known(int top_fd, const struct scan_request *request, struct scan *ret_scan, struct err *err)
     must_check;
 
-/* Makes an entry without content from the result of stat(). */
-struct stat;
-struct entry scan_entry_of(const struct stat *status, const char *path);
+/* --- which directories of an earlier walk are as they were (unchanged.c) --- */
 
-/* Makes the entry of one path, without content. Returns 1, or 0 if the path does not exist. */
-int scan_entry(int top_fd, const char *path, struct arena *arena, struct entry *ret_entry, struct err *err)
-    must_check;
+struct unchanged {
+    uint32_t *next;    /* for each entry of the earlier tree: the entry behind it and everything beneath it */
+    bool *directories; /* for each entry: is it an unchanged directory? */
+};
 
-/* Reads the extended attributes of an open file, as far as they can be restored. */
-void scan_attributes(int fd, struct arena *arena, struct entry *entry);
+/* Looks at the earlier tree of the request. Without one, nothing is unchanged. */
+void unchanged_find(int top_fd, const struct scan_request *request, struct unchanged *ret_unchanged);
 
-/* Are inode, mode, owner, size and times the same? */
-bool scan_is_same_file(const struct entry *a, const struct entry *b);
+static inline bool unchanged_has(const struct unchanged *unchanged, size_t entry)
+{
+    return unchanged->directories && unchanged->directories[entry];
+}
 
-void scan_free(struct scan *scan);
-#define auto_scan __attribute__((cleanup(scan_free)))
+void unchanged_free(struct unchanged *unchanged);
 
 /* --- stream.c --- */
 

@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "kernel/beneath.h"
 #include "kernel/process.h"
+#include "workspace/attributes.h"
+#include "workspace/compare.h"
 #include "workspace/scan.h"
 
 static struct timespec deadline_in(uint64_t milliseconds)
@@ -33,44 +35,88 @@ static bool is_over(struct timespec deadline)
     return deadline.tv_sec && now.tv_sec > deadline.tv_sec;
 }
 
-/* A process may be writing the file: then it is read again, up to three times. */
+/* Reads the file as `now` describes it. Returns 1, or 0 if it is another one by the end. */
+static int put_as(struct store *store, int fd, struct arena *arena, struct entry now, struct entry *ret_entry,
+                  struct err *err)
+{
+    struct stat status;
+    int result = store_put(store, fd, now.size, now.allocated < now.size, &now.blob, err);
+    if (result < 0 && err->errnum != ESTALE)
+        return -1;
+    if (fstat(fd, &status) < 0)
+        return err_sys(err, errno, "cannot look at %s", now.path);
+    struct entry after = look_entry(&status, now.path);
+    if (result < 0 || !look_is_same(&now, &after))
+        return 0;
+    now.content = CONTENT_STORED;
+    attributes_read(fd, arena, &now);
+    *ret_entry = now;
+    return 1;
+}
+
+/*
+ * The walk has just looked at the file, and usually it is still that. If it is not, it is looked at and read again, up to three
+ * times: a process may be writing it.
+ */
 static int put_steady(struct store *store, int fd, struct arena *arena, struct entry *entry, struct err *err)
 {
     enum { TRIES = 3 };
+    if (put_as(store, fd, arena, *entry, entry, err) == 1)
+        return 0;
     for (int i = 0; i < TRIES; i++) {
         struct stat status;
         if (fstat(fd, &status) < 0)
             return err_sys(err, errno, "cannot look at %s", entry->path);
-        struct entry now = scan_entry_of(&status, entry->path), after;
+        struct entry now = look_entry(&status, entry->path);
         now.linked_to = entry->linked_to;
         if (!S_ISREG(now.mode))
             return err_sys(err, ESTALE, "%s is not a file any more", entry->path);
-        int result = store_put(store, fd, now.size, now.allocated < now.size, &now.blob, err);
-        if (result < 0 && err->errnum != ESTALE)
-            return -1;
-        if (fstat(fd, &status) < 0)
-            return err_sys(err, errno, "cannot look at %s", entry->path);
-        after = scan_entry_of(&status, entry->path);
-        if (result == 0 && scan_is_same_file(&now, &after)) {
-            now.content = CONTENT_STORED;
-            scan_attributes(fd, arena, &now);
-            *entry = now;
-            return 0;
-        }
+        int result = put_as(store, fd, arena, now, entry, err);
+        if (result != 0)
+            return result < 0 ? -1 : 0;
     }
     return err_sys(err, ESTALE, "%s keeps changing", entry->path);
 }
 
-int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
-                 struct err *err)
+/* Owns the descriptor; -1: the file could not be opened, for the reason in errno. */
+static int put_opened(struct store *store, int opened_fd, struct arena *arena, struct entry *entry,
+                      bool *was_denied, struct err *err)
 {
+    auto_fd int fd = opened_fd;
     entry->content = CONTENT_LEFT_OUT;
-    auto_fd int fd = open_beneath(top_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
     *was_denied |= fd < 0 && errno == EACCES;
     if (fd < 0)
         return 0; /* the file is gone, or belongs to another user */
     int result = put_steady(store, fd, arena, entry, err);
     return result < 0 && (err->errnum == ESTALE || err->errnum == EIO) ? 0 : result;
+}
+
+int snapshot_one(struct store *store, int top_fd, struct arena *arena, struct entry *entry, bool *was_denied,
+                 struct err *err)
+{
+    int fd = open_beneath(top_fd, entry->path, O_RDONLY | O_NONBLOCK, 0);
+    return put_opened(store, fd, arena, entry, was_denied, err);
+}
+
+/* The directory of the file that was opened last: in walk order, the next file usually lies there, too. */
+struct nearby {
+    int top_fd, fd;
+    const char *path; /* of a file in it; NULL: none */
+    size_t size;      /* of the directory's part of that path */
+};
+
+static int open_nearby(struct nearby *nearby, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t size = (size_t)(name - path);
+    bool is_there = nearby->path && nearby->size == size && memcmp(nearby->path, path, size) == 0;
+    if (!is_there) {
+        fd_close(nearby->fd);
+        nearby->fd = open_parent_beneath(nearby->top_fd, path, &name);
+        nearby->path = nearby->fd < 0 ? NULL : path;
+        nearby->size = size;
+    }
+    return nearby->fd < 0 ? -1 : open_beneath(nearby->fd, name, O_RDONLY | O_NONBLOCK, 0);
 }
 
 static int larger_first(const void *a, const void *b, void *entries)
@@ -143,7 +189,9 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
     if (check_doubted(store, top_fd, request, scan, err) < 0)
         return -1;
     leave_out_largest(scan, most_bytes);
-    for (size_t i = 0; i < scan->fresh.count; i++) {
+    struct nearby nearby = {.top_fd = top_fd, .fd = -1};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < scan->fresh.count; i++) {
         struct entry *entry = &scan->tree.entries.at[scan->fresh.at[i]];
         if (entry->content == CONTENT_LEFT_OUT)
             continue;
@@ -157,11 +205,13 @@ int snapshot_contents(struct store *store, int top_fd, const struct scan_request
         }
         progress_tell(request->progress, i, scan->fresh.count);
         if (i % 64 == 0 && is_over(request->deadline))
-            return err_sys(err, ETIME, "it takes too long to read");
-        if (snapshot_one(store, top_fd, &scan->tree.arena, entry, &scan->was_denied, err) < 0)
-            return -1;
+            result = err_sys(err, ETIME, "it takes too long to read");
+        else
+            result = put_opened(store, open_nearby(&nearby, entry->path), &scan->tree.arena, entry,
+                                &scan->was_denied, err);
     }
-    return store_flush(store, err);
+    fd_close(nearby.fd);
+    return result < 0 ? -1 : store_flush(store, err);
 }
 
 int snapshot_open_trees(const struct store *store, struct err *err)
@@ -182,17 +232,86 @@ void snapshot_name(const char *workspace, char ret_name[SNAPSHOT_NAME_SIZE])
     text_hex(digest, sizeof(digest), ret_name);
 }
 
-/* The session's copy of the tree is a hard link of the cache, if possible. */
-static int save_for_session(const struct snapshot_request *request, int trees_fd, const char *name,
-                            const struct tree *tree, struct err *err)
+/* --- the start of a session --------------------------------------------------------------------------------------- */
+
+static const char start_name[] = "start", times_name[] = "start-times";
+
+enum { MOST_RETIMED = 256 };
+
+/* Does the cache stand for the tree, but for some directories' times? */
+static bool is_cached(const struct tree *before, const struct scan *scan)
 {
-    if (request->folder_fd < 0)
-        return 0;
-    unlinkat(request->folder_fd, request->name, 0);
-    if (linkat(trees_fd, name, request->folder_fd, request->name, 0) == 0)
-        return 0;
-    return tree_save(tree, request->folder_fd, request->name, err);
+    if (!before || scan->differing || scan->retimed.count > MOST_RETIMED)
+        return false;
+    for (size_t i = 0; i < scan->retimed.count; i++) {
+        const char *path = scan->retimed.at[i];
+        const struct entry *was = tree_find(before, path), *now = tree_find(&scan->tree, path);
+        if (!was || !now || (entries_differ(was, now) & ~(unsigned)CHANGE_TIME))
+            return false;
+    }
+    return true;
 }
+
+static int save_times(int folder_fd, const struct scan *scan, struct err *err)
+{
+    auto_tree struct tree retimed = {.taken = scan->tree.taken};
+    if (!scan->retimed.count)
+        return 0;
+    for (size_t i = 0; i < scan->retimed.count; i++) {
+        const struct entry *entry = tree_find(&scan->tree, scan->retimed.at[i]);
+        if (entry)
+            vec_push(&retimed.entries, *entry);
+    }
+    return tree_save(&retimed, folder_fd, times_name, err);
+}
+
+/* The session's copy of the tree is a hard link of the cache, if possible. */
+static int save_for_session(int folder_fd, int trees_fd, const char *name, const struct scan *scan,
+                            bool was_cached, struct err *err)
+{
+    if (folder_fd < 0)
+        return 0;
+    snapshot_forget_start(folder_fd);
+    /* The times first: without them the start would be taken for an earlier one. */
+    if (was_cached && save_times(folder_fd, scan, err) < 0)
+        return -1;
+    if (linkat(trees_fd, name, folder_fd, start_name, 0) == 0)
+        return 0;
+    return tree_save(&scan->tree, folder_fd, start_name, err);
+}
+
+int snapshot_load_start(int folder_fd, struct tree *ret_tree, struct err *err)
+{
+    auto_tree struct tree retimed = {0};
+    int found = tree_load(folder_fd, start_name, ret_tree, err);
+    if (found <= 0)
+        return found;
+    int has_times = tree_load(folder_fd, times_name, &retimed, err);
+    if (has_times < 0) {
+        tree_free(ret_tree);
+        return -1;
+    }
+    if (has_times)
+        ret_tree->taken = retimed.taken;
+    vec_each (const struct entry, entry, &retimed.entries) {
+        const struct entry *was = tree_find(ret_tree, entry->path);
+        if (!was)
+            continue;
+        struct entry *changed = &ret_tree->entries.at[was - ret_tree->entries.at];
+        changed->modified = entry->modified;
+        changed->changed = entry->changed;
+        changed->is_whole = false;
+    }
+    return 1;
+}
+
+void snapshot_forget_start(int folder_fd)
+{
+    unlinkat(folder_fd, start_name, 0);
+    unlinkat(folder_fd, times_name, 0);
+}
+
+/* --- taking one --------------------------------------------------------------------------------------------------- */
 
 /*
  * If the tree has become too large, the end of a run still looks at the files of its start. A command that fills a
@@ -214,6 +333,18 @@ static int look(struct store *store, int top_fd, const struct scan_request *how,
                : snapshot_contents(store, top_fd, &known, scan, most_bytes, err);
 }
 
+/* The directory around a path has a name without an entry. */
+static void drop_wholeness(struct tree *tree, const char *path)
+{
+    struct arena arena = {0};
+    const char *slash = strrchr(path, '/');
+    const struct entry *around =
+        slash ? tree_find(tree, arena_copy(&arena, path, (size_t)(slash - path))) : NULL;
+    if (around)
+        tree->entries.at[around - tree->entries.at].is_whole = false;
+    arena_free(&arena);
+}
+
 /* Drops the entry of a file of bawn's own. A directory into which somebody has put something stays. */
 static void drop_own(struct tree *tree, const char *workspace, const struct own_file *file)
 {
@@ -225,6 +356,7 @@ static void drop_own(struct tree *tree, const char *workspace, const struct own_
     size_t at = (size_t)(entry - tree->entries.at), rest = tree->entries.count - at - 1;
     if (rest && path_is_inside(entry[1].path, entry->path))
         return;
+    drop_wholeness(tree, entry->path);
     memmove(&tree->entries.at[at], &tree->entries.at[at + 1], rest * sizeof(*entry));
     tree->entries.count--;
 }
@@ -273,10 +405,11 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
                                .skips = request->skips,
                                .most_entries = request->most_entries,
                                .deadline = deadline_in(request->most_milliseconds),
-                               .progress = request->progress};
+                               .progress = request->progress,
+                               .trusts_objects = !request->start};
     if (look_for_others(request, &store, top_fd, &how, &scan, err) < 0)
         return -1;
-    bool is_new = !before || scan.differing;
+    bool was_cached = is_cached(before, &scan), is_new = !was_cached;
     /*
      * The file is removed first and not replaced: file systems may write a replacing file to the disk at once, and
      * its removal would wait for that. If the cache is lost in between, the next snapshot makes it again.
@@ -284,8 +417,11 @@ static int take(const struct snapshot_request *request, struct tree *ret_tree, s
     if (is_new)
         unlinkat(trees_fd, name, 0);
     if ((is_new && tree_save(&scan.tree, trees_fd, name, err) < 0) ||
-        save_for_session(request, trees_fd, name, &scan.tree, err) < 0)
+        save_for_session(request->folder_fd, trees_fd, name, &scan, was_cached, err) < 0)
         return -1;
+    scan.tree.mapped = cached.mapped; /* its strings are borrowed */
+    scan.tree.mapped_size = cached.mapped_size;
+    cached.mapped = NULL;
     *ret_tree = scan.tree;
     scan.tree = (struct tree){0};
     return scan.was_denied;

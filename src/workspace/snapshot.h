@@ -3,6 +3,9 @@
  * cache for the next snapshot, so that an unchanged file is not read again.
  *
  *   DIRECTORY/trees/HASH   the last tree of a workspace; HASH is that of its path
+ *   SESSION/start          the tree at the start of a session: the cache itself, by a hard link, if nothing differs but …
+ *   SESSION/start-times    … directories in their times. They are here. Directories get new times all the time (a stub of
+ *                          bawn's is enough), and a large tree is not written for that.
  */
 #pragma once
 
@@ -28,10 +31,11 @@ struct snapshot_request {
     uint64_t most_bytes;        /* that may be added to the store; the largest files are left out */
     uint64_t most_milliseconds; /* 0: no limit */
     size_t most_entries;        /* 0: two million */
-    const struct tree *start;   /* the tree at the start of this session; NULL: this is the start */
-    int folder_fd;              /* the session's folder, in which the tree is saved, or -1 … */
-    const char *name;           /* … and the name of the tree there */
-    struct progress *progress;  /* may be NULL */
+    const struct tree *
+        start; /* the tree at the start of this session, of which the new one borrows strings; NULL: this is the start */
+    int folder_fd;             /* the session's folder, in which the tree is saved, or -1 … */
+    const char *name;          /* … and the name of the tree there */
+    struct progress *progress; /* may be NULL */
     /* Adds the files of bawn's own. Called before the walk and after it: other runs make and remove theirs meanwhile. */
     void (*add_own_files)(void *context, own_file_list *files); /* may be NULL */
     void *context;
@@ -42,6 +46,13 @@ struct snapshot_request {
  * and the tree is marked as partial.
  */
 int snapshot_take(const struct snapshot_request *request, struct tree *ret_tree, struct err *err) must_check;
+
+/*
+ * The tree at the start of a session, as snapshot_take has saved it in the session's folder. Returns 1, or 0 if there is
+ * none.
+ */
+int snapshot_load_start(int folder_fd, struct tree *ret_tree, struct err *err) must_check;
+void snapshot_forget_start(int folder_fd);
 
 /* Reads contents and attributes of the fresh entries of a walk, and stores them. */
 int snapshot_contents(struct store *store, int top_fd, const struct scan_request *request, struct scan *scan,

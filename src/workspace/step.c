@@ -12,6 +12,7 @@
 #include "base/timespec.h"
 #include "git/repo.h"
 #include "kernel/beneath.h"
+#include "workspace/attributes.h"
 #include "workspace/judge.h"
 #include "workspace/scan.h"
 
@@ -33,7 +34,7 @@ static int set_attributes(int fd, const struct entry *entry, bool is_new)
     struct arena arena = {0};
     struct entry now = {.attributes = ""};
     if (!is_new)
-        scan_attributes(fd, &arena, &now);
+        attributes_read(fd, &arena, &now);
     int result = 0;
     for (const char *at = now.attributes, *end = at + now.attributes_size; at < end;) {
         uint32_t size;
@@ -249,7 +250,7 @@ static bool is_what_was_found(const struct step *step)
     struct stat status;
     if (fstatat(step->parent_fd, step->temporary, &status, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
-    struct entry old = scan_entry_of(&status, step->now.path);
+    struct entry old = look_entry(&status, step->now.path);
     return S_ISDIR(old.mode) ? S_ISDIR(step->now.mode)
                              : old.mode == step->now.mode && old.size == step->now.size &&
                                    timespec_is_same(old.modified, step->now.modified);

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
+#include "workspace/attributes.h"
 #include "workspace/snapshot.h"
 
 enum { KEPT_FILES = 256 }; /* the strings of so many entries are freed at once */
@@ -99,7 +100,7 @@ static int enter(struct stream *stream, struct entry *own, struct err *err)
     if (!is_open && (!own || errno_is_of_machine(errno)))
         return err_sys(err, errno, "cannot look into %s", stream->path.size ? stream->path.bytes : ".");
     if (own && is_open)
-        scan_attributes(fd, &stream->arena, own);
+        attributes_read(fd, &stream->arena, own);
     if (own && !is_open)
         own->content = CONTENT_LEFT_OUT;
     if (own && visit(stream, own, err) < 0)

@@ -31,12 +31,14 @@ struct saved_entry {
     uint32_t mode, links, uid, gid;
     uint32_t content;
     uint32_t path_size, target_size, linked_size, attributes_size; /* of the strings, without their NUL */
-    uint32_t unused;
+    uint32_t is_whole;                                             /* 0 or 1 */
     struct blob_id blob;
 };
 
 int tree_order(const char *a, const char *b)
 {
+    if (a == b) /* one tree has borrowed the path from the other */
+        return 0;
     while (*a && *a == *b)
         a++, b++;
     /* A slash sorts before every other byte, so that a directory's entries follow it immediately. */
@@ -105,6 +107,7 @@ static void add_entry(struct buf *out, const struct entry *entry)
         .target_size = (uint32_t)strlen(entry->target),
         .linked_size = (uint32_t)strlen(entry->linked_to),
         .attributes_size = entry->attributes_size,
+        .is_whole = entry->is_whole,
         .blob = entry->blob,
     };
     buf_add(out, (const char *)&saved, sizeof(saved));
@@ -243,6 +246,7 @@ static bool read_entry(const char **at, const char *end, struct entry *ret_entry
         .modified = {saved.modified, saved.modified_ns},
         .changed = {saved.changed, saved.changed_ns},
         .content = (enum content)saved.content,
+        .is_whole = saved.is_whole == 1,
         .blob = saved.blob,
     };
     return ret_entry->path && ret_entry->target && ret_entry->linked_to &&

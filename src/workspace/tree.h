@@ -39,6 +39,7 @@ struct entry {
     const char *attributes; /* extended attributes: NAME NUL SIZE (4 bytes) VALUE, sorted by name */
     uint32_t attributes_size;
     enum content content;
+    bool is_whole; /* of a directory: the walk made an entry for every name in it */
     struct blob_id blob;
 };
 

@@ -11,6 +11,7 @@
 #include "kernel/beneath.h"
 #include "kernel/directories.h"
 #include "kernel/process.h"
+#include "workspace/attributes.h"
 #include "workspace/compare.h"
 #include "workspace/layers.h"
 #include "workspace/record.h"
@@ -94,7 +95,7 @@ static int read_lower(struct reading *reading, const char *path, struct entry *r
     if (S_ISDIR(ret_lower->mode)) {
         auto_fd int fd = open_beneath(reading->lower_fd, path, O_RDONLY | O_DIRECTORY, 0);
         if (fd >= 0)
-            scan_attributes(fd, &reading->arena, ret_lower);
+            attributes_read(fd, &reading->arena, ret_lower);
     }
     return 1;
 }
