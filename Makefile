@@ -82,6 +82,18 @@ install: ## install into PREFIX (/usr/local), below DESTDIR if that is set
 	@"$(TOP)/tools/build" --prefix "$(PREFIX)" "$(BUILD)" $(MESON_FLAGS)
 	@"$(TOP)/tools/install" "$(BUILD)" "$(DESTDIR)"
 
+.PHONY: dist
+dist: ## the archives of a release in build/dist: the source, and static programs that need no libc
+	@"$(TOP)/tools/dist" "$(BUILD)/dist"
+
+.PHONY: deb
+deb: ## a Debian package for this machine in build/deb
+	@"$(TOP)/tools/deb" "$(BUILD)/deb"
+
+.PHONY: npm
+npm: ## the npm packages in build/npm, for `npx bawn`
+	@"$(TOP)/tools/npm-packages" "$(BUILD)/npm"
+
 .PHONY: deps
 deps: ## install what the build needs
 	@"$(TOP)/tools/install-deps"

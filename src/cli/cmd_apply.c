@@ -55,8 +55,7 @@ static int apply(const struct world *world, const struct args *args, struct choi
         .context = &approval,
     };
     status = dialogue_run(world, choice, &dialogue);
-    if (dialogue.is_complete)
-        mark_state(choice, record->name, dialogue.is_void ? STATE_DISCARDED : STATE_DONE);
+    waiting_end(choice, &dialogue);
     dialogue_free(&dialogue);
     return status;
 }

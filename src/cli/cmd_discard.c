@@ -54,8 +54,7 @@ static int discard_paths(const struct world *world, const struct args *args, str
 {
     struct err err = {0};
     struct dialogue dialogue = {.mode = RECORD_APPLY, .of = record};
-    auto_vec change_list changes = {0};
-    size_t shown = 0;
+    auto_vec change_list changes = {0}, chosen = {0};
     bool is_agreed = false;
     int status = choose_open(world, choice, record);
     if (status)
@@ -65,8 +64,9 @@ static int discard_paths(const struct world *world, const struct args *args, str
         if (!choose_has_path(choice, change->path))
             continue;
         vec_push(&dialogue.afters, (struct revision){change->path, change->before});
-        shown += change_is_shown(change);
+        vec_push(&chosen, *change);
     }
+    size_t shown = (size_t)changes_count(&chosen);
     const char *question =
         arena_printf(choice->loaded.policy.arena, "Throw away %zu of the %llu files that %s wrote?", shown,
                      (unsigned long long)record->changes, record->name);

@@ -91,17 +91,17 @@ static int carry_out(struct review *review, const struct record *record)
         return say_refused(world, &err);
     say_left_alone(review, true);
     struct dialogue *dialogue = review->dialogue;
-    dialogue->is_complete = review->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
+    bool are_all_decided = review->is_live ? tally.yes + tally.no == 0 : tally.no == 0;
+    dialogue->is_complete = are_all_decided && review->choice->paths.count == 0;
     for (size_t i = 0; i < review->decisions->count; i++)
         dialogue->is_complete &= review->decisions->at[i].course != COURSE_HELD;
     int status = dialogue_finish(world, review->choice, dialogue, review->decisions);
     if (tally.out && !review->is_live && status == EXIT_FINE)
         fprintf(world->out, "%zu thrown away.\n", tally.out);
-    if (dialogue->is_complete)
-        mark_state(review->choice, record->name,
-                   review->is_live     ? STATE_UNDONE
-                   : dialogue->is_void ? STATE_DISCARDED
-                                       : STATE_DONE);
+    if (!review->is_live)
+        waiting_end(review->choice, dialogue);
+    else if (dialogue->is_complete)
+        mark_state(review->choice, record->name, STATE_UNDONE);
     return status;
 }
 

@@ -376,8 +376,10 @@ static int undo_to(const struct world *world, const struct args *args, struct ch
         undo_mark_chain(choice, record);
     else if (dialogue.is_complete)
         mark_state(choice, record->name, STATE_DONE); /* the rest of its changes can still be undone */
-    if (record->mode == RECORD_APPLY && dialogue.has_run)
-        waiting_again(world, choice, record->of);
+    const struct record *origin =
+        record->mode == RECORD_UNDO ? undo_find_record(choice, undo_origin(choice, record)) : record;
+    if (origin && origin->mode == RECORD_APPLY && dialogue.has_run)
+        waiting_turn(world, choice, origin->of);
     return status;
 }
 

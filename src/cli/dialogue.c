@@ -15,97 +15,6 @@
 
 enum { MOST_LISTED = 20 };
 
-/* --- conflicts: files that both the user and the session have changed ---------------------------------------------- */
-
-struct resolution {
-    const struct choice *choice;
-    struct dialogue *dialogue;
-    struct store *store;
-    rewrite_list rewrites;
-};
-
-static void merge_sides(struct resolution *resolution, struct decision *decision,
-                        const struct conflict *conflict)
-{
-    const struct dialogue *dialogue = resolution->dialogue;
-    struct arena *arena = resolution->choice->loaded.policy.arena;
-    struct merge merge = {&conflict->base, &conflict->ours, &conflict->theirs, "yours", dialogue->of->name};
-    auto_buf struct buf joined = {0}, clashing = {0};
-    size_t clashes = merge_texts(&merge, &joined);
-    bool merges = dialogue->conflicts == CONFLICTS_MERGE || dialogue->conflicts == CONFLICTS_MARK;
-    if (merges && (clashes == 0 || dialogue->conflicts == CONFLICTS_MARK)) {
-        decision->course = COURSE_GO;
-        vec_push(&resolution->rewrites, (struct rewrite){.of = decision, .text = joined});
-        joined = (struct buf){0};
-        return;
-    }
-    merge_clashes(&merge, &clashing);
-    decision->details = arena_copy(arena, clashing.bytes, clashing.size);
-    const char *help =
-        dialogue->mode == RECORD_APPLY ? "--markers writes both into the file" : "--force overwrites it";
-    decision->why = clashes ? arena_printf(arena, "it was changed since, in the same lines (%s)", help)
-                            : "it was changed since, in other lines (--merge merges both)";
-}
-
-static int resolve_one(struct resolution *resolution, struct decision *decision, struct err *err)
-{
-    struct dialogue *dialogue = resolution->dialogue;
-    if (dialogue->conflicts == CONFLICTS_OURS) {
-        decision->course = COURSE_DROPPED;
-        vec_push(&dialogue->afters,
-                 (struct revision){decision->judged.change.path, decision->judged.change.before});
-        return 0;
-    }
-    auto_conflict struct conflict conflict;
-    int read = conflict_read(&dialogue->transition, resolution->store, decision, &conflict, err);
-    if (read > 0)
-        merge_sides(resolution, decision, &conflict);
-    return read < 0 ? -1 : 0;
-}
-
-/* Makes the merged texts the new content of the decisions and of the session's record. */
-static int use_merged(struct resolution *resolution, struct err *err)
-{
-    struct dialogue *dialogue = resolution->dialogue;
-    if (rewrite_all(resolution->choice->store, resolution->choice->folder_fd,
-                    resolution->choice->loaded.policy.arena, &resolution->rewrites, err) < 0)
-        return -1;
-    for (size_t i = 0; i < resolution->rewrites.count; i++) {
-        struct decision *decision = (struct decision *)resolution->rewrites.at[i].of;
-        decision->judged.change.after = resolution->rewrites.at[i].entry;
-        vec_push(&dialogue->afters,
-                 (struct revision){decision->judged.change.path, resolution->rewrites.at[i].entry});
-    }
-    return 0;
-}
-
-/*
- * Merges or drops the conflicts, as the flags say. A conflict that stays gets a reason and the lines that clash.
- * Returns 0, or the exit status after saying what is wrong.
- */
-static int resolve_conflicts(const struct world *world, const struct choice *choice,
-                             struct dialogue *dialogue, decision_list *decisions)
-{
-    struct err err = {0};
-    auto_store struct store store = STORE_NONE;
-    struct resolution resolution = {.choice = choice, .dialogue = dialogue, .store = &store};
-    int result = store_open(choice->store, &store, &err);
-    for (size_t i = 0; i < decisions->count && result == 0; i++) {
-        struct decision *decision = &decisions->at[i];
-        if (decision->course == COURSE_CONFLICT && change_is_shown(&decision->judged.change) &&
-            choose_has_path(choice, decision->judged.change.path))
-            result = resolve_one(&resolution, decision, &err);
-    }
-    if (result == 0)
-        result = use_merged(&resolution, &err);
-    rewrites_free(&resolution.rewrites);
-    if (result < 0)
-        say_err(world, &err);
-    return result < 0 ? EXIT_REFUSED : 0;
-}
-
-/* --- which changes are carried out -------------------------------------------------------------------------------- */
-
 struct tally {
     size_t go, left;
     size_t quiet; /* left alone as ever, and not named: logs, and what belongs to others in a repository */
@@ -144,6 +53,32 @@ void dialogue_fit_directories(decision_list *decisions)
     }
 }
 
+/* Is it a new directory above a path that was named? */
+static bool is_above_named(const struct choice *choice, const struct change *change)
+{
+    bool is_made = !change->before && change->after && S_ISDIR(change->after->mode);
+    for (size_t i = 0; is_made && i < choice->paths.count; i++) {
+        if (path_is_inside(choice->paths.at[i], change->path))
+            return !choose_has_path(choice, change->path);
+    }
+    return false;
+}
+
+bool dialogue_must_make(const struct choice *choice, const decision_list *decisions, size_t number)
+{
+    const struct change *change = &decisions->at[number].judged.change;
+    if (!is_above_named(choice, change))
+        return false;
+    for (size_t i = number + 1; i < decisions->count; i++) {
+        const struct decision *inner = &decisions->at[i];
+        if (!path_is_inside(inner->judged.change.path, change->path))
+            break;
+        if (inner->course == COURSE_GO && choose_has_path(choice, inner->judged.change.path))
+            return true;
+    }
+    return false;
+}
+
 /* Leaves out changes outside the named paths, and changes that need approval. */
 static void choose_changes(const struct choice *choice, const struct dialogue *dialogue,
                            decision_list *decisions)
@@ -151,7 +86,8 @@ static void choose_changes(const struct choice *choice, const struct dialogue *d
     vec_each (struct decision, decision, decisions) {
         const struct change *change = &decision->judged.change;
         bool is_shown = change_is_shown(change);
-        if (!choose_has_path(choice, change->path) || (choice->paths.count && !is_shown)) {
+        bool is_chosen = choose_has_path(choice, change->path) || is_above_named(choice, change);
+        if (!is_chosen || (choice->paths.count && !is_shown)) {
             decision->course = COURSE_DONE;
             continue;
         }
@@ -162,6 +98,11 @@ static void choose_changes(const struct choice *choice, const struct dialogue *d
             decision->course = COURSE_HELD;
             decision->why = why;
         }
+    }
+    for (size_t i = 0; i < decisions->count; i++) {
+        if (is_above_named(choice, &decisions->at[i].judged.change) &&
+            !dialogue_must_make(choice, decisions, i))
+            decisions->at[i].course = COURSE_DONE;
     }
 }
 
@@ -492,7 +433,7 @@ int dialogue_run(const struct world *world, struct choice *choice, struct dialog
     progress_end(&line);
     if (decided < 0)
         return say_refused(world, &err);
-    int status = resolve_conflicts(world, choice, dialogue, &decisions);
+    int status = conflicts_resolve(world, choice, dialogue, &decisions);
     if (status == 0)
         status = dialogue_chosen(world, choice, dialogue, &decisions);
     return status;

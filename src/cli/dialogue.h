@@ -59,14 +59,27 @@ int dialogue_exclude_broken(const struct choice *choice, const struct dialogue *
 
 /* A new directory is not made if nothing in it is; an old one is not removed if a file in it stays. */
 void dialogue_fit_directories(decision_list *decisions);
+
+/* Is it a new directory that is not named, above a named path that goes? */
+bool dialogue_must_make(const struct choice *choice, const decision_list *decisions, size_t number);
 void dialogue_free(struct dialogue *dialogue);
+
+/* --- conflicts.c: files that both the user and the session have changed --- */
+
+/*
+ * Merges or drops the conflicts, as the flags say. A conflict that stays gets a reason and the lines that clash.
+ * Returns 0, or the exit status after saying what is wrong.
+ */
+int conflicts_resolve(const struct world *world, const struct choice *choice, struct dialogue *dialogue,
+                      decision_list *decisions);
 
 /* --- waiting.c --- */
 
 /*
  * What of a review still waits. The record of a review has its changes as two trees, `before` and `after`. A change that was
  * applied while others wait is the same in both from then on, and so is one that was discarded: `diff`, `sessions` and
- * `discard` count the rest. Undoing an apply makes what it applied wait again, and nothing else.
+ * `discard` count the rest. Undoing an apply makes what it applied wait again, and nothing else; undoing
+ * that undo turns it round.
  */
 
 /* Adds to dialogue->applied what the decisions will apply. */
@@ -75,8 +88,11 @@ void waiting_note_applied(struct dialogue *dialogue, const decision_list *decisi
 /* An apply has left some changes: those in dialogue->applied do not wait any more. */
 void waiting_drop_applied(struct dialogue *dialogue);
 
-/* The apply that is chosen was undone: what it had applied of the review waits again. */
-void waiting_again(const struct world *world, const struct choice *choice, const char *review);
+/* After an apply, complete or not: marks the review as done or discarded if nothing of it waits any more. */
+void waiting_end(const struct choice *choice, const struct dialogue *dialogue);
+
+/* The chosen session, an apply or an undo of one, was undone: what it had applied of the review waits again, or the other way round. */
+void waiting_turn(const struct world *world, const struct choice *choice, const char *review);
 
 /* Has a part of the review been applied, and not undone? */
 bool waiting_is_part(const struct choice *choice, const struct record *review);

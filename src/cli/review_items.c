@@ -299,7 +299,9 @@ static void decide_others(const struct review *review, const bool *were_asked)
             dropped += review->decisions->at[j].course == COURSE_DROPPED;
         }
         bool has_inside = inside && change_is_shown(&decision->judged.change);
-        if (!choose_has_path(review->choice, path) || decision->course == COURSE_CONFLICT)
+        bool is_chosen =
+            choose_has_path(review->choice, path) || dialogue_must_make(review->choice, review->decisions, i);
+        if (!is_chosen || decision->course == COURSE_CONFLICT)
             decision->course = COURSE_DONE;
         else if (has_inside)
             decision->course = dropped == inside ? COURSE_DROPPED : COURSE_GO;

@@ -36,12 +36,19 @@ void waiting_drop_applied(struct dialogue *dialogue)
         qsort(dialogue->befores.at, dialogue->befores.count, sizeof(*dialogue->befores.at), in_walk_order);
 }
 
+void waiting_end(const struct choice *choice, const struct dialogue *dialogue)
+{
+    if (dialogue->is_complete || dialogue->is_void)
+        mark_state(choice, dialogue->of->name,
+                   dialogue->is_void && !dialogue->has_run ? STATE_DISCARDED : STATE_DONE);
+}
+
 static bool is_same(const struct entry *a, const struct entry *b)
 {
     return a && b ? entries_differ(a, b) == 0 : a == b;
 }
 
-static int make_wait(const struct choice *choice, int folder_fd, struct err *err)
+static int turn(const struct choice *choice, int folder_fd, struct err *err)
 {
     auto_tree struct tree before = {0}, revised = {0}, after = {0};
     auto_vec change_list changes = {0};
@@ -59,14 +66,16 @@ static int make_wait(const struct choice *choice, int folder_fd, struct err *err
         record_load(folder_fd, choice->loaded.policy.arena, &record, err) < 0)
         return -1;
     record.changes = record_count_changes(&revised, &after);
+    if (record.state == STATE_WAITING && record.changes == 0)
+        record.state = STATE_DONE;
     return record_save(folder_fd, &record, err);
 }
 
-void waiting_again(const struct world *world, const struct choice *choice, const char *review)
+void waiting_turn(const struct world *world, const struct choice *choice, const char *review)
 {
     struct err err = {0};
     auto_fd int fd = session_open(choice->sessions_fd, review);
-    if (fd >= 0 && make_wait(choice, fd, &err) < 0) /* else it has been pruned */
+    if (fd >= 0 && turn(choice, fd, &err) < 0) /* else it has been pruned */
         say_err(world, &err);
 }
 

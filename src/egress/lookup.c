@@ -10,6 +10,12 @@
 
 #include "base/arena.h"
 
+/* musl has no modules at all. */
+#if defined(BAWN_STATIC_HELPER) && defined(__GLIBC__)
+#define LEAVES_MODULES_OUT
+#include <nss.h>
+#endif
+
 enum { MOST_THREADS = 16, MOST_FOR_MANY = 8 };
 
 struct job {
@@ -99,8 +105,23 @@ static void *work(void *self)
     return NULL;
 }
 
+/*
+ * A static program must not load the modules of whichever libc the host has, so it does not follow nsswitch.conf. It asks
+ * /etc/hosts and the servers in /etc/resolv.conf. Names that only a module knows (mDNS, systemd's own, LDAP) are not found.
+ */
+static bool choose_sources(void)
+{
+#ifdef LEAVES_MODULES_OUT
+    return __nss_configure_lookup("hosts", "files dns") == 0;
+#else
+    return true;
+#endif
+}
+
 struct lookup *lookup_open(int *ret_ready_fd)
 {
+    if (!choose_sources())
+        return NULL;
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0)
         return NULL;

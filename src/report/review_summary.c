@@ -52,8 +52,9 @@ static void read_journal(int session_fd, struct arena *arena, struct recorded *r
 static void add_counts(struct buf *out, const struct record *record, const change_list *changes)
 {
     size_t added = 0, removed = 0, changed = 0;
-    vec_each (const struct change, change, changes) {
-        if (!change_is_shown(change))
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->at[i];
+        if (!change_counts(changes, i))
             continue;
         added += !change->before;
         removed += !change->after;

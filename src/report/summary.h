@@ -18,7 +18,7 @@ struct changed_file {
 /* What a session changed in the workspace. */
 struct changed {
     enum record_mode mode;
-    uint64_t count;                 /* files, without those that change_is_shown() leaves out */
+    uint64_t count;                 /* as changes_count() counts; and risky directories */
     size_t risky;                   /* of those that were looked at: they have a reason */
     size_t in_repository;           /* harmless files in .git, which are only counted */
     VEC(struct changed_file) files; /* some of them, risky ones first; the texts are in an arena */

@@ -113,10 +113,15 @@ static void say_branch(const struct caller *caller, const struct loaded *loaded,
                    arena_printf(arena, "the commits on the branch %s wait for your decision: %s", record->of,
                                 tree->breaks ? tree->breaks : "the branch was moved by somebody else"),
                    arena_printf(arena, "`bawn review %s` shows them", record->name));
+    else if (!caller->speaker->is_quiet && !record->changes)
+        caller_note(caller,
+                    arena_printf(arena, "the run committed nothing on the branch %s; its worktree is %s",
+                                 record->of, style_path(&style, arena, folder)),
+                    arena_printf(arena, "`bawn discard %s` removes the worktree, with what is not committed",
+                                 record->name));
     else if (!caller->speaker->is_quiet)
         caller_note(caller,
-                    arena_printf(arena, "%s is on the branch %s, in %s",
-                                 record->changes ? "the work" : "nothing new", record->of,
+                    arena_printf(arena, "the work is on the branch %s, in %s", record->of,
                                  style_path(&style, arena, folder)),
                     arena_printf(arena, "`git merge %s` brings it in, `bawn discard %s` removes the worktree",
                                  record->of, record->name));

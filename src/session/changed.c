@@ -4,11 +4,16 @@
 
 enum { MOST_LOOKED_AT = 2000, MOST_KEPT = 200 };
 
-static void look_at(const struct patch *patch, const struct change *change, struct changed *changed)
+/* A directory that is not counted is passed over, unless something on the host would run or obey it. */
+static void look_at(const struct patch *patch, const struct change *change, bool counts,
+                    struct changed *changed)
 {
     auto_vec gate_reasons reasons = patch_reasons(patch, change);
     struct changed_file file = {patch_letter(change), arena_str(patch->arena, change->path),
                                 reasons.count ? arena_str(patch->arena, reasons.at[0]) : NULL};
+    if (!counts && !file.reason)
+        return;
+    changed->count += !counts;
     changed->risky += file.reason != NULL;
     if (!file.reason && text_starts_with(change->path, ".git/")) {
         changed->in_repository++;
@@ -43,7 +48,7 @@ void changed_find(const struct loaded *loaded, int session_fd, struct changed *c
         if (!change_is_shown(&changes.at[i]))
             continue;
         shown++;
-        look_at(&patch, &changes.at[i], changed);
+        look_at(&patch, &changes.at[i], change_counts(&changes, i), changed);
     }
     vec_free(&changes);
 }

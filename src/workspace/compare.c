@@ -86,6 +86,28 @@ bool change_is_shown(const struct change *change)
     return (change->what & ~(unsigned)CHANGE_TIME) != 0;
 }
 
+bool change_counts(const change_list *changes, size_t number)
+{
+    const struct change *change = &changes->at[number];
+    const struct entry *either = change->after ? change->after : change->before;
+    if (!change_is_shown(change))
+        return false;
+    if ((change->before && change->after) || !either || !S_ISDIR(either->mode))
+        return true;
+    size_t next = number + 1;
+    while (next < changes->count && !change_is_shown(&changes->at[next]))
+        next++;
+    return next == changes->count || !lies_beneath(changes->at[next].path, change->path);
+}
+
+uint64_t changes_count(const change_list *changes)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < changes->count; i++)
+        count += change_counts(changes, i);
+    return count;
+}
+
 static bool can_be_renamed(const struct entry *entry)
 {
     return S_ISREG(entry->mode) && entry->content == CONTENT_STORED && entry->size > 0;

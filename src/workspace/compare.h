@@ -50,6 +50,13 @@ void compare_trees(const struct tree *before, const struct tree *after, change_l
 /* Is this a change that is shown to a person? */
 bool change_is_shown(const struct change *change);
 
+/*
+ * Is it counted? Those that are shown are, except a directory that was made or removed with something in it: a person counts the
+ * files. So the count is 0 only if nothing is shown.
+ */
+bool change_counts(const change_list *changes, size_t number);
+uint64_t changes_count(const change_list *changes);
+
 /* Pairs each deleted file with an added file of the same content. */
 void compare_find_renames(change_list *changes);
 

@@ -129,7 +129,7 @@ static void drop_unmoved_refs(const struct live *live, int top_fd, struct store 
     map_free(&seen);
 }
 
-int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_shown, struct err *err)
+int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_count, struct err *err)
 {
     struct arena arena = {0};
     auto_store struct store store = STORE_NONE;
@@ -141,9 +141,7 @@ int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_show
     int result = objects_drop_moved(top_fd, &store, &arena, live->start, live->end, &changes, err);
     if (result == 0)
         drop_unmoved_refs(live, top_fd, &store, &arena, &changes);
-    *ret_shown = 0;
-    for (size_t i = 0; i < changes.count; i++)
-        *ret_shown += change_is_shown(&changes.at[i]);
+    *ret_count = changes_count(&changes);
     if (result == 0)
         result = compare_save_list(folder_fd, &changes, live->start, live->end, "before", "after", err);
     vec_free(&changes);

@@ -239,12 +239,10 @@ bool record_is_busy(int sessions_fd, const char *name)
 uint64_t record_count_changes(const struct tree *before, const struct tree *after)
 {
     change_list changes;
-    uint64_t shown = 0;
     compare_trees(before, after, &changes);
-    for (size_t i = 0; i < changes.count; i++)
-        shown += change_is_shown(&changes.at[i]);
+    uint64_t count = changes_count(&changes);
     vec_free(&changes);
-    return shown;
+    return count;
 }
 
 int record_save_changes(int folder_fd, const struct tree *before, const struct tree *after, struct err *err)

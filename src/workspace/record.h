@@ -76,7 +76,7 @@ struct record {
     const char *workspace; /* absolute */
     const char *prefix;    /* the directory of the workspace that the trees are about; "" for all of it */
     const char *of;        /* the session that was applied or undone, or the branch; "" for another run */
-    uint64_t changes;      /* those that are shown to a person */
+    uint64_t changes;      /* as changes_count() counts them */
 };
 
 const char *record_mode_name(enum record_mode mode);
@@ -112,7 +112,7 @@ bool record_is_over(const struct record *record);
 /* Is a bawn process working on this session now? */
 bool record_is_busy(int sessions_fd, const char *name);
 
-/* Counts the changes that are shown to a person. */
+/* Counts the changes between two trees, as changes_count() does. */
 uint64_t record_count_changes(const struct tree *before, const struct tree *after);
 
 /* Saves the changes between two trees as `before` and `after`. */
@@ -139,6 +139,6 @@ struct live {
     const struct tree *start, *end;
 };
 
-/* Saves the changes as `before` and `after`. Returns how many are shown to a person. */
-int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_shown, struct err *err)
+/* Saves the changes as `before` and `after`. Counts them as changes_count() does. */
+int live_save_changes(const struct live *live, int folder_fd, uint64_t *ret_count, struct err *err)
     must_check;

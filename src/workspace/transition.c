@@ -256,16 +256,28 @@ static void give_up(int folder_fd, struct record *record)
         record->state = STATE_REPLACING;
 }
 
-/* How many changes that are shown to a person were left alone: their files changed after it was decided about them. */
-static uint64_t count_left_alone(const struct execution *execution)
+static bool is_left_alone(const struct execution *execution, const char *path)
 {
-    uint64_t count = 0;
     for (size_t i = 0; i < execution->replaced->left_alone.count; i++) {
-        const char *path = execution->replaced->left_alone.at[i].path;
-        const struct entry *from = tree_find(execution->replacement.from, path),
-                           *to = tree_find(execution->replacement.to, path);
-        count += !from || !to || entries_differ(from, to) & ~(unsigned)CHANGE_TIME;
+        if (strcmp(execution->replaced->left_alone.at[i].path, path) == 0)
+            return true;
     }
+    return false;
+}
+
+/* Counts what was done. Files that changed after it was decided about them were left alone. */
+static uint64_t count_done(const struct execution *execution)
+{
+    change_list changes;
+    compare_trees(execution->replacement.from, execution->replacement.to, &changes);
+    size_t done = 0;
+    for (size_t i = 0; i < changes.count; i++) {
+        if (!is_left_alone(execution, changes.at[i].path))
+            changes.at[done++] = changes.at[i];
+    }
+    changes.count = done;
+    uint64_t count = changes_count(&changes);
+    vec_free(&changes);
     return count;
 }
 
@@ -275,9 +287,9 @@ static int carry_out(struct execution *execution, int folder_fd, struct record *
     int result = execute_in_namespace(execution, err);
     clock_gettime(CLOCK_REALTIME, &record->ended);
     if (result == 0) {
-        uint64_t left = count_left_alone(execution);
         record->state = STATE_DONE;
-        record->changes -= left < record->changes ? left : record->changes;
+        if (execution->replaced->left_alone.count)
+            record->changes = count_done(execution);
         return record_save(folder_fd, record, err);
     }
     struct replaced ignored = {0};
@@ -325,10 +337,12 @@ int transition_run(const struct transition *transition, struct arena *arena, con
     *ret_replaced = (struct replaced){0};
     struct states states = {0};
     record->state = STATE_REPLACING;
-    record->changes = 0;
-    for (size_t i = 0; i < decisions->count; i++)
-        record->changes +=
-            decisions->at[i].course == COURSE_GO && change_is_shown(&decisions->at[i].judged.change);
+    auto_vec change_list going = {0};
+    vec_each (const struct decision, decision, decisions) {
+        if (decision->course == COURSE_GO)
+            vec_push(&going, decision->judged.change);
+    }
+    record->changes = changes_count(&going);
     int result = write_down(transition, arena, decisions, folder_fd, record, &states, err);
     struct execution execution = {
         .directory = transition->directory,

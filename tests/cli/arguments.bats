@@ -60,6 +60,20 @@ teardown() {
     [[ "$output" =~ ^bawn\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
 }
 
+@test "--version --json names version, architecture, build, verbs and helpers" {
+    run "$BAWN" --version
+    version=${output#bawn }
+    run "$BAWN" --version --json
+    [ "$status" -eq 0 ]
+    [ "$(jq -r .version <<<"$output")" = "$version" ]
+    [ "$(jq -r .architecture <<<"$output")" = "$(uname -m)" ]
+    [ "$(jq -r .build <<<"$output")" = host ]
+    jq -e '.features | index("run") and index("undo") and index("prove")' <<<"$output"
+    for helper in bawn-egress bawn-prove; do
+        [ -x "$(jq -r ".programs.\"$helper\"" <<<"$output")" ]
+    done
+}
+
 @test "bawn CMD and bawn run -- CMD are the same" {
     run "$BAWN" touch made
     [ "$status" -eq 0 ]

@@ -1,4 +1,7 @@
 """undo, redo and diff as a newcomer types them: wrong names, a second undo, redo, and the numbers in the answers."""
+import json
+import re
+
 import scratch
 from lab import repository
 from scratch import Project, same
@@ -27,6 +30,98 @@ def test_paths_of_trees(place):
     assert "+x" in project.bawn("diff", "n/m"), "a folder that the run made"
     project.bawn("undo", "b")
     same(project.read("b/c"), "two\n")
+
+
+@claim("undo of a file whose directory the run removed: the file is back, with the directory and nothing else of it")
+def test_file_of_removed_directory(place):
+    project = Project(place, "removed-folder")
+    project.bawn("run", "--net", "off", "true")
+    (project.path / "b/deep").mkdir()
+    (project.path / "b/deep/e").write_text("e\n")
+    (project.path / "b/f").write_text("f\n")
+    project.inside("rm -r b")
+    same(project.bawn("undo", "b/none", status=2).count("neither a session nor a path"), 1)
+    same((project.path / "b").exists(), False)  # a name of nothing makes no directory
+    text = project.bawn("undo", "b/deep/e")
+    same((project.read("b/deep/e"), (project.path / "b/f").exists()), ("e\n", False))
+    assert "1 file and 2 directories taken back." in text, text
+    project.bawn("undo", "removed-folder-2", "b/c")
+    same((project.read("b/c"), (project.path / "b/f").exists()), ("two\n", False))
+    project.bawn("redo")
+    same(sorted(path.name for path in (project.path / "b").iterdir()), ["deep"])
+
+
+@claim("apply of a file in a new directory: the file is applied, with the directories above it and nothing else of them")
+def test_apply_file_of_new_directory(place):
+    project = Project(place, "new-folder")
+    project.inside("mkdir -p n/m; echo 1 >n/m/f; echo 2 >n/m/g; echo 3 >n/h", "--review")
+    text = project.bawn("apply", "--yes", "n/m/f")
+    assert "1 file and 2 directories applied." in text, text
+    same((project.read("n/m/f"), (project.path / "n/m/g").exists()), ("1\n", False))
+    same(project.bawn("diff", "--name-only").split(), ["n/h", "n/m/g"])
+
+
+@claim("the end, sessions, review and discard count files, and no directory that has files in it; an empty directory counts")
+def test_count_files(place):
+    project = Project(place, "count-files")
+    text, _ = place.terminal(project.path, ("--net", "off", "sh", "-c", "mkdir -p n/m; echo x >n/m/f; rm -r b"))
+    assert re.search(r"files +3 changed\n", text), text
+    assert "A n/m/f" in text and "A n/m\n" not in text, text
+    project.inside("mkdir -p d/e; echo 1 >d/e/f", "--review")
+    project.inside("mkdir -p empty/deep")
+    files = {entry["name"]: entry["files"] for entry in json.loads(project.bawn("sessions", "--json"))}
+    same(files, {"count-files-1": 3, "count-files-2": 1, "count-files-3": 1})
+    same(project.bawn("discard", "--yes", "count-files-2", "d").splitlines(), ["1 file of count-files-2 discarded."])
+    project.bawn("undo", "count-files-3")
+    project.bawn("undo", "count-files-1")
+    same((project.read("b/c"), (project.path / "n").exists(), (project.path / "empty").exists()), ("two\n", False, False))
+
+
+@claim("redo of a partial apply: what it applied waits no longer, and the rest does; undo and redo again do the same")
+def test_redo_of_apply(place):
+    project = Project(place, "redo-apply")
+    project.inside("echo 1 >x; echo 2 >y", "--review")
+    def waits():
+        return project.bawn("diff", "--name-only", "redo-apply-1").split()
+    project.bawn("apply", "--yes", "x")
+    same(waits(), ["y"])
+    for _ in range(2):
+        project.bawn("undo")
+        same((waits(), (project.path / "x").exists()), (["x", "y"], False))
+        project.bawn("redo")
+        same((waits(), project.read("x")), (["y"], "1\n"))
+    project.bawn("apply", "--yes")
+    same((project.read("y"), "waiting" in project.bawn("sessions")), ("2\n", False))
+
+
+@claim("an apply that names all that waits ends the review, and one that names a part does not")
+def test_apply_all_by_name(place):
+    project = Project(place, "by-name")
+    project.inside("echo 1 >x; mkdir n; echo 2 >n/y", "--review")
+    project.bawn("apply", "--yes", "x")
+    assert "by-name-1               waiting    review       1 file " in project.bawn("sessions"), project.bawn("sessions")
+    project.bawn("apply", "--yes", "n/y")
+    same("waiting" in project.bawn("sessions"), False)
+    assert "no session has waiting changes" in project.bawn("apply", status=2)
+    project.bawn("undo")
+    same(project.bawn("diff", "--name-only", "by-name-1").split(), ["n", "n/y"])
+    project.bawn("apply", "--yes")
+    same(project.read("n/y"), "2\n")
+
+
+@claim("redo of an apply of everything: nothing waits; the undo of that redo makes it wait again")
+def test_redo_of_whole_apply(place):
+    project = Project(place, "redo-whole")
+    project.inside("echo 1 >x", "--review")
+    project.bawn("apply", "--yes")
+    project.bawn("undo")
+    same("waiting" in project.bawn("sessions"), True)
+    project.bawn("redo")
+    same(("waiting" in project.bawn("sessions"), project.read("x")), (False, "1\n"))
+    project.bawn("undo")
+    same(("waiting" in project.bawn("sessions"), (project.path / "x").exists()), (True, False))
+    project.bawn("apply", "--yes")
+    same(project.read("x"), "1\n")
 
 
 @claim("undo --to 20m ago: accepted as the help spells it, in one word or two")

@@ -43,7 +43,7 @@ def test_little_memory(place):
     done = subprocess.run(["sh", "-c", script, place.bawn], cwd=project.path, env=place.environment, capture_output=True,
                           timeout=PATIENCE * 3, check=False)
     same((done.returncode, sessions(project)["memory-1"]["state"]), (0, "waiting"))
-    same(sessions(project)["memory-1"]["files"], 10001)
+    same(sessions(project)["memory-1"]["files"], 10000)
     project.bawn("discard", "--yes")
 
 

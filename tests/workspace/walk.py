@@ -76,6 +76,18 @@ def test_files(place):
     same([project.read(name) for name in ("a", "b/c", "b/d", "new")], ["one\nx\n", "two\n", "three\nz\n", "n\n"])
 
 
+@claim("review of a file in a new directory: the directories above it are made, and nothing else of them")
+def test_file_of_new_directory(place):
+    project = Project(place, "walk-new")
+    project.inside("mkdir -p n/m; echo 1 >n/m/f; echo 2 >n/m/g; echo 3 >n/h", "--review")
+    terminal = Terminal(project, "review", "walk-new-1", "n/m/f")
+    assert "3 new, 0 changed" in terminal.answer("Apply n/m/f", "y")
+    terminal.answer("Apply 1", "y")
+    assert "1 file and 2 directories applied" in terminal.end()
+    same((project.read("n/m/f"), (project.path / "n/m/g").exists()), ("1\n", False))
+    same(project.bawn("diff", "--name-only", "walk-new-1").split(), ["n/h", "n/m/g"])
+
+
 @claim("review: hunk by hunk, one is applied, one waits and one is thrown away; split parts a hunk")
 def test_hunks(place):
     project = Project(place, "hunks")
@@ -233,9 +245,9 @@ def test_discard_after_part(place):
     project.inside("echo x >>a; rm b/c; echo new >e; mkdir -p f; echo new >f/g", "--review")
     project.bawn("apply", "--yes", "a", "b/c")
     same(project.bawn("diff", "--name-only"), "e\nf\nf/g\n")
-    assert "partly-1                waiting    review       3 files" in project.bawn("sessions"), project.bawn("sessions")
+    assert "partly-1                waiting    review       2 files" in project.bawn("sessions"), project.bawn("sessions")
     said = project.bawn("discard", "--yes")
-    same(said, "3 files of partly-1 discarded. What was applied before stays.\n")
+    same(said, "2 files of partly-1 discarded. What was applied before stays.\n")
     same([project.read("a"), (project.path / "b/c").exists(), (project.path / "e").exists()], ["one\nx\n", False, False])
     project.bawn("undo", "--yes")
     same({name: look[2] for name, look in project.looks().items()}, {name: look[2] for name, look in before.items()})
