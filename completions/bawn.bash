@@ -74,6 +74,7 @@ _bawn_flag_takes() {
     --publish | --host-port | --artifacts | --on-exit | --grep | --because) takes='' ;;
     --since | --to) takes='10m 1h 2h 1d' ;;
     --wait) takes='1m 5m 1h' ;;
+    --from) takes='bwrap claude codex firejail nono safehouse seatbelt srt' ;;
     --checkpoint) takes='5m 15m 30m 1h' ;;
     --env | --unset) takes=variable ;;
     --limit) takes=limit ;;
@@ -100,7 +101,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check export init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help'
+    local verbs='run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help'
     local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -163,6 +164,7 @@ _bawn() {
         show) flags+=" --plan --json --brief --all $rules" ;;
         why | check) flags+=" --json $rules" ;;
         export) flags+=" --to --strict $rules" ;;
+        import) flags+=' --from' ;;
         trust) flags+=' --yes --revoke' ;;
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
@@ -197,7 +199,7 @@ _bawn() {
         ask) _bawn_values 'connect publish' ;;
         answer) _bawn_values 'session always no never' ;;
         why) _bawn_values question ;;
-        check) _bawn_values file ;;
+        check | import) _bawn_values file ;;
         trust) _bawn_values directory ;;
         home)
             if [[ ${words[last - 1]} == home ]]; then _bawn_values 'list fetch reset'; else _bawn_values file; fi

@@ -17,7 +17,7 @@ function __bawn_state
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check export init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help
+                if test $verb = first; and contains -- $word run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help
                     set verb $word
                 else if contains -- $verb first run show prove
                     set from $i
@@ -76,6 +76,7 @@ complete -c bawn -n '__bawn_at first' -a show -d 'What CMD may write, read and r
 complete -c bawn -n '__bawn_at first' -a why -d 'Which rule decides a path, host or variable'
 complete -c bawn -n '__bawn_at first' -a check -d 'Find mistakes in policies'
 complete -c bawn -n '__bawn_at first' -a export -d 'Print the policy for another tool'
+complete -c bawn -n '__bawn_at first' -a import -d 'Print rules of another tool as a policy'
 complete -c bawn -n '__bawn_at first' -a trust -d "Let a repository's .bawn grant access"
 complete -c bawn -n '__bawn_at first' -a home -d 'Files in the private home'
 complete -c bawn -n '__bawn_at first' -a held -d 'Files that bawn moved aside'
@@ -108,7 +109,7 @@ complete -c bawn -n '__bawn_at first; and test -n (commandline -ct | string coll
 
 # Words of the verbs.
 complete -c bawn -n '__bawn_at run show prove' -a '(__fish_complete_command)'
-complete -c bawn -n '__bawn_at why check review diff apply discard undo redo' -F
+complete -c bawn -n '__bawn_at why check import review diff apply discard undo redo' -F
 complete -c bawn -n '__bawn_at review diff apply discard log undo redo' -a '(__bawn_sessions)'
 complete -c bawn -n '__bawn_at trust' -a '(__fish_complete_directories)'
 complete -c bawn -n '__bawn_at home' -a 'list fetch reset'
@@ -116,7 +117,7 @@ complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | str
 complete -c bawn -n '__bawn_at login' -a '(__bawn_agents)'
 complete -c bawn -n '__bawn_at shell-init' -a 'bash zsh fish'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check export init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help rules'
+complete -c bawn -n '__bawn_at help' -a 'run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help rules'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -139,6 +140,7 @@ complete -c bawn -n '__bawn_at undo redo' -l force -d 'Overwrite your changes'
 complete -c bawn -n '__bawn_at undo' -l prune -d 'Forget old sessions'
 complete -c bawn -n '__bawn_at undo' -l to -x -a '10m 1h 2h' -d 'Go back to a checkpoint'
 complete -c bawn -n '__bawn_at export' -l to -x -a 'bwrap claude codex docker nono seatbelt srt systemd' -d 'The format'
+complete -c bawn -n '__bawn_at import' -l from -x -a 'bwrap claude codex firejail nono safehouse seatbelt srt' -d 'The format'
 complete -c bawn -n '__bawn_at export' -l strict -d 'Print nothing if a refusal would be lost'
 complete -c bawn -n '__bawn_at undo' -l list -d 'List what can be undone'
 complete -c bawn -n '__bawn_at sessions' -l all -d 'Sessions of every workspace'

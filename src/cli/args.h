@@ -60,6 +60,7 @@
     VALUED(NOTIFY, "--notify", notify, "a command", true)                                                    \
     VALUED(CHECKPOINT, "--checkpoint", checkpoint, "a length of time", false)                                \
     VALUED(TO, "--to", to, "a time or a format", false)                                                      \
+    VALUED(FROM, "--from", from, "a format", false)                                                          \
     VALUED(SINCE, "--since", since, "a length of time", false)                                               \
     VALUED(REPORT, "--report", report, "a file", false)                                                      \
     VALUED(GREP, "--grep", grep, "a text", false)                                                            \
@@ -115,7 +116,7 @@ struct args {
     const char *notify;  /* --notify: a shell command; "": a desktop message */
     const char *agent;   /* --agent; NULL: found from the command */
     const char *on_exit; /* --on-exit; NULL: none */
-    const char *since, *grep, *report;
+    const char *since, *grep, *report, *from;
     const char *because, *wait; /* of `bawn ask` */
     const char *checkpoint;      /* --checkpoint … */
     uint64_t checkpoint_seconds; /* … in seconds; 0: none */

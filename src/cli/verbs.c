@@ -104,6 +104,14 @@ const struct verb_entry verb_table[] = {
         .usage = export_usage,
     },
     {
+        .name = "import",
+        .run = cmd_import,
+        .flags = FLAG(FROM),
+        .words = "FILE",
+        .summary = "rules of other tools",
+        .usage = import_usage,
+    },
+    {
         .name = "init",
         .run = cmd_init,
         .summary = "write a first .bawn file",

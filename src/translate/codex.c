@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 #include "translate/export.h"
+#include "translate/import.h"
+#include "translate/toml.h"
 
 /* A basic string of TOML. */
 static void add_string(struct buf *out, const char *text)
@@ -51,9 +53,12 @@ static void lose_covered(struct export *export)
 {
     auto_vec text_list kept = {0};
     vec_each (const struct operation, operation, &export->plan->operations) {
-        if (operation->kind == OP_FREEZE ||
+        const char *path = operation->kind == OP_COPY ? operation->source : operation->path;
+        bool is_private =
+            (operation->kind == OP_COPY || operation->kind == OP_SEED) && export_is_written(export, path);
+        if (operation->kind == OP_FREEZE || is_private ||
             (operation->kind == OP_BIND_READ && operations_cover(&export->plan->operations, operation)))
-            vec_push(&kept, operation->path);
+            vec_push(&kept, path);
     }
     lose_each(export, LOST_REFUSAL, &kept, "writing inside a writable tree (Codex itself protects .git)");
     lose_operations(export, LOST_REFUSAL, OP_HIDE, "hidden");
@@ -86,4 +91,71 @@ void export_codex(struct export *export)
         lose_limit(export, limit);
     lose(export, LOST_GRANT, "the private home, and writable temporary directories");
     lose_what_is_bawns(export);
+}
+
+/* --- import --- */
+
+static void import_mode(struct import *import, const char *mode)
+{
+    if (strcmp(mode, "workspace-write") == 0)
+        import_needless(import, "the workspace is writable");
+    else if (strcmp(mode, "read-only") == 0)
+        import_left(import, LOST_REFUSAL, "start bawn with --read-only");
+    else
+        import_left(import, LOST_GRANT, "bawn has --full-access, which is no rule");
+}
+
+static void import_access(struct import *import, const char *value)
+{
+    if (strcmp(value, "false") == 0)
+        import_no_network(import);
+    else
+        import_left(import, LOST_GRANT, "name the hosts with connect");
+}
+
+static const struct {
+    const char *name;
+    import_text_function *read;
+} settings[] = {
+    {"sandbox_mode", import_mode},
+    {"sandbox_workspace_write.writable_roots", import_write},
+    {"sandbox_workspace_write.network_access", import_access},
+    {"shell_environment_policy.include_only", import_pass},
+    {"shell_environment_policy.exclude", import_unset},
+};
+
+/* One value of the file. A key may be written with its table or below it: both are one name here. */
+static void import_setting(void *context, const char *table, const char *key, const char *text)
+{
+    static const char set[] = "shell_environment_policy.set.";
+    struct import *import = context;
+    if (!text)
+        return;
+    const char *name = *table ? arena_printf(import->arena, "%s.%s", table, key) : key;
+    import_item(import, "%s = %s", name, text);
+    for (size_t i = 0; i < array_len(settings); i++) {
+        if (strcmp(name, settings[i].name) == 0) {
+            settings[i].read(import, text);
+            return;
+        }
+    }
+    if (text_starts_with(name, set))
+        import_set(import, name + strlen(set), text);
+    else
+        import_left(import, text_starts_with(name, "permissions.") ? LOST_REFUSAL : LOST_OTHER,
+                    "bawn has no such setting");
+}
+
+int import_codex(struct import *import, struct err *err)
+{
+    struct toml toml = {
+        .arena = import->arena, .at = import->text, .found = import_setting, .context = import};
+    if (toml_read(&toml, err) < 0)
+        return -1;
+    if (!strstr(import->text, "network_access")) {
+        import_item(import, "network_access is not set: commands of Codex have no network");
+        import_left(import, LOST_REFUSAL,
+                    "add `net off` if nothing may be reached, the agent's model included");
+    }
+    return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/text.h"
 #include "policy/decide.h"
 
@@ -101,6 +102,15 @@ bool operation_reads(const struct operation *operation)
 {
     return operation_shows(operation) || operation->kind == OP_COPY ||
            (operation->kind == OP_FREEZE && !operation_hides(operation));
+}
+
+bool export_is_written(const struct export *export, const char *path)
+{
+    vec_each (const struct operation, operation, &export->plan->operations) {
+        if (operation->kind == OP_BIND_WRITE && path_is_inside(path, operation->path))
+            return true;
+    }
+    return false;
 }
 
 bool operation_sets(const struct operation *operation)

@@ -38,6 +38,9 @@ void export_hidden_missing(const struct export *export, text_list *ret_paths);
 /* Can the command read what the operation shows at its path? */
 bool operation_reads(const struct operation *operation);
 
+/* Does the path lie in a writable tree? */
+bool export_is_written(const struct export *export, const char *path);
+
 /* Does the operation set a variable that is true outside bawn, too? BAWN=1 is not. */
 bool operation_sets(const struct operation *operation);
 

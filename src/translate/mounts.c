@@ -34,16 +34,24 @@ static bool has_path(const text_list *paths, const char *path)
     return false;
 }
 
-/* The deepest writable tree that the path lies in, or NULL. */
+/* Is something mounted at the operation's path? */
+static bool is_mounted(const struct operation *operation)
+{
+    bool covers = operation->kind == OP_FREEZE || operation->kind == OP_HIDE;
+    return operation_shows(operation) || operation->kind == OP_COPY ||
+           (covers && !operation->missing && !operation->is_pattern);
+}
+
+/* The writable tree that the path lies in; NULL if the deepest mount around it is another one: nothing can be renamed there. */
 static const char *tree_around(const struct export *export, const char *path)
 {
-    const char *tree = NULL;
+    const struct operation *around = NULL;
     vec_each (const struct operation, operation, &export->plan->operations) {
-        if (operation->kind == OP_BIND_WRITE && path_is_inside(path, operation->path) &&
-            (!tree || path_is_inside(operation->path, tree)))
-            tree = operation->path;
+        if (is_mounted(operation) && path_is_inside(path, operation->path) &&
+            (!around || path_is_beneath(operation->path, around->path)))
+            around = operation; /* of two at the same path the later one */
     }
-    return tree;
+    return around && around->kind == OP_BIND_WRITE ? around->path : NULL;
 }
 
 void export_anchors(const struct export *export, bool with_missing, text_list *ret_paths)

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "translate/export.h"
+#include "translate/import.h"
 
 static void add_granted(struct export *export, struct json *json, const char *key, bool writes,
                         bool is_directory)
@@ -32,13 +33,15 @@ static void add_denied(struct export *export, struct json *json)
     auto_vec text_list open = {0}, written = {0};
     json_open(json, "deny", '[');
     vec_each (const struct operation, operation, &export->plan->operations) {
-        const char *path = operation->kind == OP_SIFT ? operation->source : operation->path;
+        bool is_elsewhere = operation->kind == OP_SIFT || operation->kind == OP_COPY;
+        const char *path = is_elsewhere ? operation->source : operation->path;
         if (operation_hides(operation) || operation->kind == OP_SIFT) {
-            if (is_granted(export, path))
+            if (operation->is_pattern || is_granted(export, path))
                 vec_push(&open, path);
             if (!operation->is_pattern)
                 json_str(json, NULL, path);
-        } else if (operation->kind == OP_FREEZE || operations_cover(&export->plan->operations, operation)) {
+        } else if (operation->kind != OP_BIND_WRITE && operation_reads(operation) &&
+                   export_is_written(export, path)) {
             vec_push(&written, path);
         }
     }
@@ -120,4 +123,95 @@ void export_nono(struct export *export)
     for (enum limit limit = LIMIT_MEMORY; limit <= LIMIT_TIME; limit++)
         lose_limit(export, limit);
     lose_what_is_bawns(export);
+}
+
+/* --- import --- */
+
+/* $WORKDIR is the project. */
+static const char *at_project(const char *path)
+{
+    if (strncmp(path, "$WORKDIR", 8) != 0 || (path[8] && path[8] != '/'))
+        return path;
+    return path[8] && path[9] ? path + 9 : ".";
+}
+
+static void grant_write(struct import *import, const char *path)
+{
+    import_write(import, at_project(path));
+}
+
+static void grant_read(struct import *import, const char *path)
+{
+    import_read(import, at_project(path));
+}
+
+static void deny(struct import *import, const char *path)
+{
+    import_hide_pattern(import, at_project(path));
+}
+
+static void write_only(struct import *import, const char *path)
+{
+    (void)path;
+    import_left(import, LOST_GRANT, "it would be readable, too");
+}
+
+static void import_files(struct import *import, struct json_value object)
+{
+    static const struct import_key keys[] = {
+        {"allow", grant_write, NULL, LOST_GRANT}, {"allow_file", grant_write, NULL, LOST_GRANT},
+        {"read", grant_read, NULL, LOST_GRANT},   {"read_file", grant_read, NULL, LOST_GRANT},
+        {"write", write_only, NULL, LOST_GRANT},  {"write_file", write_only, NULL, LOST_GRANT},
+        {"deny", deny, NULL, LOST_REFUSAL},
+    };
+    import_object(import, object, "filesystem", keys, array_len(keys));
+}
+
+static void block(struct import *import, struct json_value value)
+{
+    if (import_is_true(value))
+        import_no_network(import);
+    else
+        import_needless(import, "bawn allows the hosts that are named");
+}
+
+static void import_hosts(struct import *import, struct json_value object)
+{
+    static const struct import_key keys[] = {
+        {"block", NULL, block, LOST_REFUSAL},
+        {"allow_domain", import_connect, NULL, LOST_GRANT},
+    };
+    import_object(import, object, "network", keys, array_len(keys));
+}
+
+static void import_variables(struct import *import, struct json_value object)
+{
+    static const struct import_key keys[] = {{"allow_vars", import_pass, NULL, LOST_GRANT}};
+    import_object(import, object, "environment", keys, array_len(keys));
+}
+
+static void import_workdir(struct import *import, struct json_value object)
+{
+    struct json_value access;
+    import_item(import, "workdir");
+    if (import_member(object, "access", &access) && json_is(access, "readwrite"))
+        import_needless(import, "the workspace is writable");
+    else
+        import_left(import, LOST_REFUSAL,
+                    "the workspace is writable; start bawn with --read-only if it must not be");
+}
+
+int import_nono(struct import *import, struct err *err)
+{
+    static const struct import_key keys[] = {
+        {"filesystem", NULL, import_files, LOST_REFUSAL},
+        {"network", NULL, import_hosts, LOST_REFUSAL},
+        {"environment", NULL, import_variables, LOST_GRANT},
+        {"workdir", NULL, import_workdir, LOST_REFUSAL},
+    };
+    struct json_value object;
+    if (import_json(import, &object, err) < 0)
+        return -1;
+    import_object(import, object, "profile", keys, array_len(keys));
+    return 0;
 }

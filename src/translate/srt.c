@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "translate/export.h"
+#include "translate/import.h"
 
 static const char *home_of(const struct export *export)
 {
@@ -184,4 +185,47 @@ void export_srt(struct export *export)
     json_close(&json, '}');
     lose(export, LOST_REFUSAL, "variables: the command inherits all of them");
     lose_what_is_bawns(export);
+}
+
+/* --- import --- */
+
+static const struct import_key files[] = {
+    {"allowWrite", import_write, NULL, LOST_GRANT},
+    {"denyWrite", import_keep, NULL, LOST_REFUSAL},
+    {"denyRead", import_hide_pattern, NULL, LOST_REFUSAL},
+    {"allowRead", import_reopen, NULL, LOST_GRANT},
+};
+
+static const struct import_key hosts[] = {
+    {"allowedDomains", import_connect, NULL, LOST_GRANT},
+    {"deniedDomains", import_refuse, NULL, LOST_REFUSAL},
+    {"allowUnixSockets", import_socket, NULL, LOST_GRANT},
+};
+
+void srt_import_filesystem(struct import *import, struct json_value object)
+{
+    import_object(import, object, "filesystem", files, array_len(files));
+}
+
+void srt_import_network(struct import *import, struct json_value object)
+{
+    struct json_value allowed;
+    import_object(import, object, "network", hosts, array_len(hosts));
+    if (import_member(object, "allowedDomains", &allowed) && import_is_empty(allowed)) {
+        import_item(import, "network.allowedDomains []: no host; an agent needs that of its model");
+        import_no_network(import);
+    }
+}
+
+int import_srt(struct import *import, struct err *err)
+{
+    static const struct import_key keys[] = {
+        {"filesystem", NULL, srt_import_filesystem, LOST_REFUSAL},
+        {"network", NULL, srt_import_network, LOST_REFUSAL},
+    };
+    struct json_value object;
+    if (import_json(import, &object, err) < 0)
+        return -1;
+    import_object(import, object, "settings", keys, array_len(keys));
+    return 0;
 }

@@ -31,6 +31,13 @@ struct translation {
 int export_plan(struct arena *arena, const struct plan *plan, const char *format, struct translation *ret,
                 struct err *err) must_check;
 
+/*
+ * Translates a file of another tool into lines of a policy. `text` ends with a NUL that `size` does not count; `name` is the file's. A format of
+ * NULL is found from both. Returns -1 if the text is not in the format. On success and on failure *ret must be freed.
+ */
+int import_policy(struct arena *arena, const char *name, const char *text, size_t size, const char *format,
+                  struct translation *ret, struct err *err) must_check;
+
 /* Adds what was lost, in one section for each kind; each line begins with `leader`. */
 void lost_add_text(const struct translation *translation, const char *leader, struct buf *out);
 
