@@ -71,8 +71,9 @@ _bawn_flag_takes() {
     --connect | --refuse) takes=host ;;
     --net) takes='off allow open' ;;
     --degrade) takes='landlock seccomp root memory' ;;
-    --publish | --host-port | --artifacts | --on-exit | --grep) takes='' ;;
+    --publish | --host-port | --artifacts | --on-exit | --grep | --because) takes='' ;;
     --since | --to) takes='10m 1h 2h 1d' ;;
+    --wait) takes='1m 5m 1h' ;;
     --from) takes='bwrap claude codex firejail nono safehouse seatbelt srt' ;;
     --checkpoint) takes='5m 15m 30m 1h' ;;
     --env | --unset) takes=variable ;;
@@ -100,7 +101,7 @@ _bawn() {
     local rules='--workspace --read --write --hide --seal --freeze --flag --copy --seed --sift --sync --socket --net --connect
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
-    local verbs='run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help'
+    local verbs='run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help'
     local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
@@ -125,7 +126,7 @@ _bawn() {
     for ((i = 1; i < last; i++)); do
         if [[ ${words[i]} == -- ]]; then
             case $verb in
-            init | login | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | redo | profiles | allow | publish | doctor | help) ;;
+            init | login | shell-init | trust | home | held | review | diff | apply | discard | sessions | log | undo | redo | profiles | allow | publish | requests | answer | ask | doctor | help) ;;
             *) cur=${words[last]} _bawn_command "${at[i + 1]}" ;;
             esac
             return
@@ -168,6 +169,7 @@ _bawn() {
         home) flags+=' --all --yes' ;;
         held) flags+=' --keep --json' ;;
         allow) flags+=' --session --always' ;;
+        ask) flags+=' --because --wait' ;;
         review) flags+=' --patch' ;;
         diff) flags+=' --stat --name-only --json' ;;
         apply) flags+=' --patch --yes --allow-risky --merge --markers --ours --theirs' ;;
@@ -175,7 +177,7 @@ _bawn() {
         sessions) flags+=' --all --json --repair' ;;
         redo) flags+=' --yes --merge --force' ;;
         undo) flags+=' --to --list --prune --yes --merge --force' ;;
-        log) flags+=' --denied --net --files --exec --since --grep --follow --report --verify --json' ;;
+        log) flags+=' --denied --net --files --exec --asked --since --grep --follow --report --verify --json' ;;
         profiles | doctor) flags+=' --json' ;;
         prove) flags+=" --json --report --log-exec $rules" ;;
         esac
@@ -194,6 +196,8 @@ _bawn() {
             _bawn_command "${at[last]}"
             return
             ;;
+        ask) _bawn_values 'connect publish' ;;
+        answer) _bawn_values 'session always no never' ;;
         why) _bawn_values question ;;
         check | import) _bawn_values file ;;
         trust) _bawn_values directory ;;

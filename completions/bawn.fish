@@ -13,11 +13,11 @@ function __bawn_state
         set -l from 0
         switch $word
             case --
-                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor help; or set from (math $i + 1)
+                contains -- $verb init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor help; or set from (math $i + 1)
             case '-?*'
                 contains -- $word $takes; and set i (math $i + 1)
             case '*'
-                if test $verb = first; and contains -- $word run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help
+                if test $verb = first; and contains -- $word run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help
                     set verb $word
                 else if contains -- $verb first run show prove
                     set from $i
@@ -91,6 +91,13 @@ complete -c bawn -n '__bawn_at first' -a redo -d 'Bring back what an undo took b
 complete -c bawn -n '__bawn_at first' -a profiles -d 'List or print profiles'
 complete -c bawn -n '__bawn_at first' -a allow -d 'Let a running session reach a host'
 complete -c bawn -n '__bawn_at first' -a publish -d "Open a running session's port on this machine"
+complete -c bawn -n '__bawn_at first' -a requests -d 'Questions of programs inside'
+complete -c bawn -n '__bawn_at first' -a answer -d 'Answer such a question'
+complete -c bawn -n '__bawn_at first' -a ask -d 'Inside: ask for a host or a port'
+complete -c bawn -n '__bawn_at answer' -a 'session always no never'
+complete -c bawn -n '__bawn_at ask' -a 'connect publish'
+complete -c bawn -n '__bawn_at ask' -l because -x -d 'Why'
+complete -c bawn -n '__bawn_at ask' -l wait -x -a '1m 5m 1h' -d 'How long to wait'
 complete -c bawn -n '__bawn_at first' -a init -d 'Write a first .bawn file'
 complete -c bawn -n '__bawn_at first' -a login -d 'Log in to an agent, with your browser'
 complete -c bawn -n '__bawn_at first' -a shell-init -d 'Shell functions that run agents in bawn'
@@ -110,7 +117,7 @@ complete -c bawn -n '__bawn_at held' -F -a '(command bawn held 2>/dev/null | str
 complete -c bawn -n '__bawn_at login' -a '(__bawn_agents)'
 complete -c bawn -n '__bawn_at shell-init' -a 'bash zsh fish'
 complete -c bawn -n '__bawn_at profiles' -a '(__bawn_profiles)'
-complete -c bawn -n '__bawn_at help' -a 'run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish doctor prove help rules'
+complete -c bawn -n '__bawn_at help' -a 'run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help rules'
 
 # Flags.
 complete -c bawn -n 'not __bawn_at command' -s h -l help -d 'Print help'
@@ -142,6 +149,7 @@ complete -c bawn -n '__bawn_at log' -l denied -d 'Only what was refused'
 complete -c bawn -n '__bawn_at log' -l net -d 'Only the network'
 complete -c bawn -n '__bawn_at log' -l files -d 'Only files and decoys'
 complete -c bawn -n '__bawn_at log' -l exec -d 'Only processes'
+complete -c bawn -n '__bawn_at log' -l asked -d 'Only questions from inside'
 complete -c bawn -n '__bawn_at log' -l since -x -a '10m 1h 2h 1d' -d 'Only the last 2h, 30m ...'
 complete -c bawn -n '__bawn_at log' -l grep -x -d 'Only lines that contain a text'
 complete -c bawn -n '__bawn_at log' -l report -r -F -d 'Write an HTML page'

@@ -22,6 +22,7 @@
     PLAIN(LOG_NET, "--net", NULL) /* a rule for other verbs */                                               \
     PLAIN(LOG_FILES, "--files", NULL)                                                                        \
     PLAIN(LOG_EXEC, "--exec", NULL)                                                                          \
+    PLAIN(LOG_ASKED, "--asked", NULL)                                                                        \
     PLAIN(PLAN, "--plan", NULL)                                                                              \
     PLAIN(BRIEF, "--brief", NULL)                                                                            \
     PLAIN(ALL, "--all", NULL)                                                                                \
@@ -63,6 +64,8 @@
     VALUED(SINCE, "--since", since, "a length of time", false)                                               \
     VALUED(REPORT, "--report", report, "a file", false)                                                      \
     VALUED(GREP, "--grep", grep, "a text", false)                                                            \
+    VALUED(BECAUSE, "--because", because, "a text", false)                                                   \
+    VALUED(WAIT, "--wait", wait, "a length of time", false)                                                  \
     VALUED(ON_EXIT, "--on-exit", on_exit, "a command", false)                                                \
     SET(REVIEW_ALL) /* --review=all */                                                                       \
     SET(POLICY)     /* all rule flags: --read, --net … */
@@ -99,7 +102,7 @@ struct verb_entry {
     const char *words;   /* placeholder of its words; NULL: it takes none */
     bool repairs;        /* it deals with sessions: killed ones are repaired first */
     bool takes_command;  /* the remaining words are a command to run */
-    const char *summary; /* for `bawn --help` */
+    const char *summary; /* for `bawn --help`; NULL: it is for programs inside, and not listed */
     const char *usage;   /* for `bawn VERB --help` */
 };
 
@@ -114,6 +117,7 @@ struct args {
     const char *agent;   /* --agent; NULL: found from the command */
     const char *on_exit; /* --on-exit; NULL: none */
     const char *since, *grep, *report, *from;
+    const char *because, *wait; /* of `bawn ask` */
     const char *checkpoint;      /* --checkpoint … */
     uint64_t checkpoint_seconds; /* … in seconds; 0: none */
     const char *to;              /* --to: a time of undo (NULL: the beginning), or a format of export */

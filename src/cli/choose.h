@@ -46,3 +46,11 @@ bool choose_has_path(const struct choice *choice, const char *path);
 
 /* Sets the state in a session's record. */
 void mark_state(const struct choice *choice, const char *name, enum record_state state);
+
+/* cmd_allow.c: the sessions that run now, the folder of one, and a line for one. Returns the exit status. */
+void running_find(struct loaded *loaded, fs_names *ret_names);
+const char *running_folder(struct loaded *loaded, const char *session);
+int running_tell(const struct world *world, struct loaded *loaded, const char *session, const char *line);
+
+/* cmd_allow.c: adds a rule to the user's policy file, and says so. Returns the exit status. */
+int policy_line_add(const struct world *world, struct loaded *loaded, const char *verb, const char *object);

@@ -13,7 +13,7 @@
 #include "trust/trust.h"
 #include "workspace/record.h"
 
-static void find_running(struct loaded *loaded, fs_names *ret_names)
+void running_find(struct loaded *loaded, fs_names *ret_names)
 {
     const char *state = loaded->request.starts[START_STATE];
     auto_dir DIR *folder = opendir(arena_printf(&loaded->arena, "%s/bawn/running", state));
@@ -50,7 +50,7 @@ static const char *choose_session(const struct world *world, const struct args *
             return args->words.at[i] + 1;
     }
     auto_vec fs_names names = {0};
-    find_running(loaded, &names);
+    running_find(loaded, &names);
     const char *chosen = names.count == 1 ? names.at[0] : only_one_here(loaded, &names);
     if (chosen)
         return chosen;
@@ -66,12 +66,15 @@ static const char *choose_session(const struct world *world, const struct args *
     return chosen;
 }
 
-static int tell_session(const struct world *world, struct loaded *loaded, const char *session,
-                        const char *line)
+const char *running_folder(struct loaded *loaded, const char *session)
+{
+    return arena_printf(&loaded->arena, "%s/bawn/sessions/%s", loaded->request.starts[START_STATE], session);
+}
+
+int running_tell(const struct world *world, struct loaded *loaded, const char *session, const char *line)
 {
     struct err err = {0};
-    const char *folder =
-        arena_printf(&loaded->arena, "%s/bawn/sessions/%s", loaded->request.starts[START_STATE], session);
+    const char *folder = running_folder(loaded, session);
     if (!strchr(session, '/') && *session != '.' && control_ask(folder, line, &err) == 0)
         return EXIT_FINE;
     if (!*err.message)
@@ -96,30 +99,29 @@ static const char *host_of_word(const struct world *world, struct loaded *loaded
                         host.may_be_unnamed ? HOST_UNNAMED : "");
 }
 
-/* Adds the rule to the user's policy file, and says so. */
-static int allow_always(const struct world *world, struct loaded *loaded, const char *object)
+int policy_line_add(const struct world *world, struct loaded *loaded, const char *verb, const char *object)
 {
     struct err err = {0};
     struct style style = {.home = loaded->request.home};
     const char *file = path_join(&loaded->arena, loaded->request.starts[START_CONFIG], "bawn/policy.bawn");
     const char *shown = style_path(&style, &loaded->arena, file);
     int added =
-        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "connect %s", object), &err);
+        own_policy_add(&loaded->arena, file, arena_printf(&loaded->arena, "%s %s", verb, object), &err);
     if (added < 0)
         return say_err(world, &err);
+    bool is_grant = strcmp(verb, "connect") == 0;
     fprintf(world->out,
-            added ? "Allowed %s from now on: added `connect %s` to %s.\n"
-                  : "%s was allowed already by `connect %s` in %s.\n",
-            object, object, shown);
+            added ? "%s %s from now on: added `%s %s` to %s.\n" : "%s %s already: `%s %s` is in %s.\n",
+            is_grant ? "Allowed" : "Refused", object, verb, object, shown);
     return EXIT_FINE;
 }
 
 static int allow_one(const struct world *world, const struct args *args, struct loaded *loaded,
                      const char *session, const char *object)
 {
-    int status = (args->flags & FLAG(ALWAYS)) ? allow_always(world, loaded, object) : EXIT_FINE;
+    int status = (args->flags & FLAG(ALWAYS)) ? policy_line_add(world, loaded, "connect", object) : EXIT_FINE;
     if (status == EXIT_FINE && session)
-        status = tell_session(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object));
+        status = running_tell(world, loaded, session, arena_printf(&loaded->arena, "allow %s", object));
     if (status == EXIT_FINE && session)
         fprintf(world->out, "Allowed %s for %s.\n", object, session);
     return status;
@@ -129,7 +131,7 @@ static int allow_one(const struct world *world, const struct args *args, struct 
 static int publish_one(const struct world *world, struct loaded *loaded, const char *session,
                        const char *ports)
 {
-    int status = tell_session(world, loaded, session, arena_printf(&loaded->arena, "publish %s", ports));
+    int status = running_tell(world, loaded, session, arena_printf(&loaded->arena, "publish %s", ports));
     int inside = (int)strcspn(ports, " ");
     if (status == EXIT_FINE)
         fprintf(world->out, "Published port %.*s of %s at 127.0.0.1:%s.\n", inside, ports, session,
@@ -177,7 +179,7 @@ static int give(const struct world *world, const struct args *args, bool is_host
     if (status == 0 && !read_objects(world, args, &loaded, is_host, &objects))
         status = EXIT_BAD_INPUT;
     if (status == 0)
-        find_running(&loaded, &running);
+        running_find(&loaded, &running);
     if (status == 0 && !is_host && running.count == 0)
         return say_bad_input(world, "no session is running",
                              "`bawn --publish PORT CMD` starts one with the port");

@@ -47,16 +47,19 @@ static const char rules[] =
 /* Two columns, each read downwards. */
 static void print_overview(const struct world *world, const struct verb_entry *verbs)
 {
+    const struct verb_entry *listed[64];
     size_t count = 0;
-    while (verbs[count].name)
-        count++;
+    for (const struct verb_entry *verb = verbs; verb->name; verb++) {
+        if (verb->summary)
+            listed[count++] = verb;
+    }
     size_t rows = (count + 1) / 2;
     fputs(examples, world->out);
     for (size_t row = 0; row < rows; row++) {
-        const struct verb_entry *left = &verbs[row];
-        if (row + rows < count)
-            fprintf(world->out, "  %-10s %-27s  %-10s %s\n", left->name, left->summary, left[rows].name,
-                    left[rows].summary);
+        const struct verb_entry *left = listed[row], *right = row + rows < count ? listed[row + rows] : NULL;
+        if (right)
+            fprintf(world->out, "  %-10s %-27s  %-10s %s\n", left->name, left->summary, right->name,
+                    right->summary);
         else
             fprintf(world->out, "  %-10s %s\n", left->name, left->summary);
     }

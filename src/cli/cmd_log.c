@@ -23,6 +23,28 @@
 #include "session/load.h"
 #include "workspace/record.h"
 
+const char log_usage[] = "bawn log [SESSION] [--denied] [--net] [--files] [--exec] [--asked]\n"
+                         "                [--since TIME] [--grep TEXT] [--follow] [--json]\n"
+                         "       bawn log [SESSION] --report FILE | --verify\n"
+                         "\n"
+                         "Show the journal of a session. Without SESSION: the latest of this workspace.\n"
+                         "\n"
+                         "  --denied       only what was refused, not reached or held aside, and decoys\n"
+                         "  --net          only the network; combine with --files and --exec\n"
+                         "  --files        only flagged files and opened decoys\n"
+                         "  --exec         only processes\n"
+                         "  --asked        only questions from inside, and their answers\n"
+                         "  --since TIME   only the last 90s, 30m, 2h, 1d\n"
+                         "  --grep TEXT    only lines that contain TEXT, ignoring case\n"
+                         "  --follow       keep printing until the session ends\n"
+                         "  --report FILE  write everything as one HTML page; - is standard output\n"
+                         "  --verify       check the hash chain; exit status 1 if it is broken\n"
+                         "  --json         print JSON; with --follow one object per line\n"
+                         "\n"
+                         "  bawn log\n"
+                         "  bawn log my-app-3 --denied --since 2h\n"
+                         "  bawn log --report run.html\n";
+
 enum { EXIT_NOT_WHOLE = 1, LINE_LONGEST = 256 * 1024 };
 
 struct view {
@@ -267,9 +289,9 @@ static int show(struct view *view)
             arena_printf(&view->loaded->arena, "'%s' is not a length of time", view->args->since),
             "write a number and s, m, h, d or w, such as --since 2h");
     view->since = view->args->since ? time(NULL) - (time_t)seconds : 0;
-    view->kinds = ((flags & FLAG(LOG_NET)) ? EVENT_NET : 0U) |
-                  ((flags & FLAG(LOG_FILES)) ? EVENT_FILES : 0U) |
-                  ((flags & FLAG(LOG_EXEC)) ? EVENT_EXEC : 0U);
+    view->kinds =
+        ((flags & FLAG(LOG_NET)) ? EVENT_NET : 0U) | ((flags & FLAG(LOG_FILES)) ? EVENT_FILES : 0U) |
+        ((flags & FLAG(LOG_EXEC)) ? EVENT_EXEC : 0U) | ((flags & FLAG(LOG_ASKED)) ? EVENT_ASKED : 0U);
     int status = open_session(view);
     if (status)
         return status;

@@ -338,29 +338,10 @@ const struct verb_entry verb_table[] = {
         .run = cmd_log,
         .repairs = true,
         .flags = FLAG(DENIED) | FLAG(VERIFY) | FLAG(JSON) | FLAG(FOLLOW) | FLAG(LOG_NET) | FLAG(LOG_FILES) |
-                 FLAG(LOG_EXEC) | FLAG(SINCE) | FLAG(GREP) | FLAG(REPORT),
+                 FLAG(LOG_EXEC) | FLAG(LOG_ASKED) | FLAG(SINCE) | FLAG(GREP) | FLAG(REPORT),
         .words = "SESSION",
         .summary = "what a session did",
-        .usage = "bawn log [SESSION] [--denied] [--net] [--files] [--exec] [--since TIME]\n"
-                 "                [--grep TEXT] [--follow] [--json]\n"
-                 "       bawn log [SESSION] --report FILE | --verify\n"
-                 "\n"
-                 "Show the journal of a session. Without SESSION: the latest of this workspace.\n"
-                 "\n"
-                 "  --denied       only what was refused, not reached or held aside, and decoys\n"
-                 "  --net          only the network; combine with --files and --exec\n"
-                 "  --files        only flagged files and opened decoys\n"
-                 "  --exec         only processes\n"
-                 "  --since TIME   only the last 90s, 30m, 2h, 1d\n"
-                 "  --grep TEXT    only lines that contain TEXT, ignoring case\n"
-                 "  --follow       keep printing until the session ends\n"
-                 "  --report FILE  write everything as one HTML page; - is standard output\n"
-                 "  --verify       check the hash chain; exit status 1 if it is broken\n"
-                 "  --json         print JSON; with --follow one object per line\n"
-                 "\n"
-                 "  bawn log\n"
-                 "  bawn log my-app-3 --denied --since 2h\n"
-                 "  bawn log --report run.html\n",
+        .usage = log_usage,
     },
     {
         .name = "undo",
@@ -454,6 +435,26 @@ const struct verb_entry verb_table[] = {
                  "\n"
                  "  bawn publish 3000\n"
                  "  bawn publish 8080:3000\n",
+    },
+    {
+        .name = "ask",
+        .run = cmd_ask,
+        .flags = FLAG(BECAUSE) | FLAG(WAIT),
+        .words = "connect HOST[:PORT] | publish PORT",
+        .usage = ask_usage,
+    },
+    {
+        .name = "requests",
+        .run = cmd_requests,
+        .summary = "questions of `bawn ask`",
+        .usage = requests_usage,
+    },
+    {
+        .name = "answer",
+        .run = cmd_answer,
+        .words = "[SESSION/]ID session|always|no|never",
+        .summary = "answer such a question",
+        .usage = answer_usage,
     },
     {
         .name = "doctor",

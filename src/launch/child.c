@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -85,6 +87,17 @@ static int hand_over_namespaces(const struct child *child, int decoys_fd, struct
     return decoys_fd < 0 ? 0 : hand_over(child, 'd', decoys_fd, err);
 }
 
+/* Makes the socket at which programs inside ask for more, in the sandbox's own /run, and hands it over. */
+static int hand_over_questions(const struct child *child, struct err *err)
+{
+    enum { BACKLOG = 16 };
+    auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = QUESTIONS_INSIDE};
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
+        return err_sys(err, errno, "cannot make %s inside", QUESTIONS_INSIDE);
+    return hand_over(child, 'q', fd_take(&fd), err);
+}
+
 /* Trees that were opened outside are numbered as in the plan; inside there are fewer operations. */
 static struct shown *take_shown(struct arena *arena, const struct child *child, const struct launch *launch)
 {
@@ -121,6 +134,8 @@ static int raise_walls(const struct child *child, struct launch *launch, struct 
                                  ports_hand_out(launch->operations, child->port_fd, err) < 0))
         return -1;
     fd_close(root.settings);
+    if (launch->policy && hand_over_questions(child, err) < 0)
+        return -1;
     /* A command that may mount its own /proc needs this one as it is: the kernel insists. */
     if (!launch->nested && furnish_close_proc(err) < 0)
         return -1;

@@ -88,10 +88,11 @@ struct order {
  * share of a processor.
  */
 #define HANDED_LIST(X)                                                                                       \
-    X(HANDED_USER, 'u')     /* the user namespace */                                                         \
-    X(HANDED_MOUNTS, 'm')   /* the mount namespace */                                                        \
-    X(HANDED_DECOYS, 'd')   /* the folder that holds the decoys, O_PATH; none with full access */            \
-    X(HANDED_LISTENER, 'x') /* of executions (kernel/exec_notice.h), with log_exec */
+    X(HANDED_USER, 'u')      /* the user namespace */                                                        \
+    X(HANDED_MOUNTS, 'm')    /* the mount namespace */                                                       \
+    X(HANDED_DECOYS, 'd')    /* the folder that holds the decoys, O_PATH; none with full access */           \
+    X(HANDED_LISTENER, 'x')  /* of executions (kernel/exec_notice.h), with log_exec */                       \
+    X(HANDED_QUESTIONS, 'q') /* the socket at QUESTIONS_INSIDE, listening; none with full access */
 
 enum handed {
 #define X(name, letter) name,
@@ -101,6 +102,9 @@ enum handed {
 };
 
 #define HANDED_ALL '.'
+
+/* Where programs inside ask for more. */
+#define QUESTIONS_INSIDE "/run/bawn/ask"
 
 struct launched {
     pid_t pid; /* of the sandbox's process 1 */
@@ -125,7 +129,7 @@ struct launched {
                        .port_fd = -1,                                                                        \
                        .inotify_fd = -1,                                                                     \
                        .cgroup = CGROUP_NONE,                                                                \
-                       .handed = {-1, -1, -1, -1}})
+                       .handed = {-1, -1, -1, -1, -1}})
 
 /*
  * Starts the child ahead of the plan, so that it makes its namespaces while the policy is read. The only effect on the host is

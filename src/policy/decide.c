@@ -133,6 +133,17 @@ struct verdict decide_host(const struct policy *policy, const struct host_object
     return choose(&all, 0, candidates);
 }
 
+const struct rule *decide_host_lock(const struct policy *policy, const struct host_object *host)
+{
+    candidate_list candidates = {0};
+    const struct rule *decides = decide_host(policy, host, host->port, &candidates).decides;
+    bool is_locked = false;
+    for (size_t i = 0; i < candidates.count; i++)
+        is_locked |= candidates.at[i].rule->locked;
+    vec_free(&candidates);
+    return is_locked && decides && decides->verb == VERB_REFUSE ? decides : NULL;
+}
+
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates)
 {
     auto_vec candidate_list all = {0};

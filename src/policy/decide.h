@@ -81,6 +81,9 @@ struct verdict {
 struct verdict decide_host(const struct policy *policy, const struct host_object *host, uint16_t port,
                            candidate_list *candidates);
 
+/* The administrator's lock that keeps the host shut at its port, or NULL. */
+const struct rule *decide_host_lock(const struct policy *policy, const struct host_object *host);
+
 /* Does a variable pass (VERB_ENV) or not (VERB_UNSET)? */
 struct verdict decide_env(const struct policy *policy, const char *name, candidate_list *candidates);
 

@@ -135,5 +135,7 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
                 "\n"
                 "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would "
                 "change it.\n"
-                "Tell the person that flag. You commit; the person pushes.\n");
+                "Tell the person that flag. `bawn ask connect HOST --because 'WHY'` asks the person for a host "
+                "during the\n"
+                "run, and waits for the answer. You commit; the person pushes.\n");
 }

@@ -14,6 +14,7 @@ enum event_kind {
     EVENT_NET = 1 << 1,
     EVENT_FILES = 1 << 2,
     EVENT_EXEC = 1 << 3,
+    EVENT_ASKED = 1 << 4,
 };
 
 /* A set of the above; 0 for an unknown event. */

@@ -49,6 +49,7 @@ struct run {
     struct network network;
     struct guard guard;
     struct control control;
+    struct asking asking; /* questions from inside */
     struct execs execs;
     struct checkpoints checkpoints;
     int later_fd; /* a timer for do_later */

@@ -153,6 +153,40 @@ static void set_timer(const struct run *run, long nanoseconds)
         timerfd_settime(run->later_fd, 0, &time, NULL);
 }
 
+/* Tells the user of a question, as of a decoy. */
+static void notify_question(void *context, const struct question *question)
+{
+    const struct run *run = context;
+    struct arena *arena = run->loaded.policy.arena;
+    struct hook hook = {
+        .command = run->request.notify,
+        .text = arena_printf(arena, "%s asks: %s %s? `bawn requests` answers", run->session.name,
+                             question_kind_word(question->kind), question->object),
+        .facts = {{"BAWN_EVENT", "question"},
+                  {"BAWN_SESSION", run->session.name},
+                  {"BAWN_QUESTION", arena_printf(arena, "%u", question->id)}},
+    };
+    hook_start(&run->caller, &hook);
+}
+
+/* Until process 1 has handed its socket over, questions wait in there. Returns whether it has to be tried again. */
+static bool begin_asking(struct run *run)
+{
+    struct err ignored;
+    int *handed = run->launched.handed;
+    if (!run->launch.policy)
+        return false;
+    if (launch_take_handed(&run->launched, false, &ignored) == 0)
+        return true;
+    if (handed[HANDED_QUESTIONS] < 0)
+        return false;
+    asking_begin(&run->asking, fd_take(&handed[HANDED_QUESTIONS]), &run->network, &run->session.journal,
+                 &run->loop);
+    run->asking.shown = run->request.notifies ? notify_question : NULL;
+    run->asking.context = run;
+    return false;
+}
+
 /* Runs twice: the plan is recorded while the command begins; the control socket is opened a moment later. */
 static int do_later(void *self, short events, struct err *err)
 {
@@ -164,9 +198,13 @@ static int do_later(void *self, short events, struct err *err)
         set_timer(run, LATER_MILLISECONDS * 1000000L);
         return 0;
     }
+    if (begin_asking(run)) {
+        set_timer(run, LATER_MILLISECONDS * 1000000L);
+        return 0;
+    }
     loop_remove(&run->loop, run->later_fd);
     run_retire_sessions(run);
-    control_open(&run->control, run->session.folder_fd, &run->network, &run->loop);
+    control_open(&run->control, run->session.folder_fd, &run->network, &run->asking, &run->loop);
     return 0;
 }
 
@@ -175,6 +213,7 @@ int run_prepare(struct run *run, struct err *err)
     run->session = SESSION_NONE;
     run->home = HOME_NONE;
     run->control = CONTROL_NONE;
+    run->asking = ASKING_NONE;
     run->checkpoints = CHECKPOINTS_NONE;
     run->execs.listener_fd = -1;
     run->launch.amendments = &run->amendments;
@@ -336,6 +375,7 @@ void run_end(struct run *run, struct outcome outcome)
     }
     execs_end(&run->execs);
     control_close(&run->control);
+    asking_end(&run->asking);
     if (run->later_fd >= 0)
         close(run->later_fd);
     loop_free(&run->loop);

@@ -75,6 +75,8 @@ static int obey(struct control *control, char *line, unsigned *ret_number, struc
     uint16_t inside, outside;
     if (strcmp(verb, "allow") == 0)
         return network_allow(control->network, first, ret_number, err);
+    if (strcmp(verb, "answer") == 0)
+        return asking_answer(control->asking, first, second, ret_number, err);
     if (strcmp(verb, "publish") == 0 && port_parse(first, &inside) && port_parse(second, &outside))
         return network_publish(control->network, inside, outside, ret_number, err);
     return err_set(err, "the session does not know this request");
@@ -142,6 +144,12 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
     if (got <= 0)
         return 0;
     line[got] = '\0';
+    if (strcmp(line, "questions") == 0) {
+        auto_buf struct buf list = {0};
+        asking_list(control->asking, &list);
+        tell(client, list.size ? buf_text(&list) : "\n");
+        return 0;
+    }
     struct err problem = {0};
     unsigned number = 0;
     if (obey(control, line, &number, &problem) == 0 && number) {
@@ -155,7 +163,8 @@ static int client_ready(void *self, short events not_used, struct err *err not_u
     return 0;
 }
 
-void control_open(struct control *control, int folder_fd, struct network *network, struct loop *loop)
+void control_open(struct control *control, int folder_fd, struct network *network, struct asking *asking,
+                  struct loop *loop)
 {
     *control = CONTROL_NONE;
     if (folder_fd < 0)
@@ -168,8 +177,11 @@ void control_open(struct control *control, int folder_fd, struct network *networ
     umask(before);
     if (!is_bound)
         return;
-    *control =
-        (struct control){.network = network, .loop = loop, .folder_fd = folder_fd, .listen_fd = fd_take(&fd)};
+    *control = (struct control){.network = network,
+                                .asking = asking,
+                                .loop = loop,
+                                .folder_fd = folder_fd,
+                                .listen_fd = fd_take(&fd)};
     network->taken = given_is_taken;
     network->taken_self = control;
     loop_add(loop, control->listen_fd, POLLIN, client_ready, control);
@@ -221,17 +233,18 @@ static ssize_t receive_answer(int fd, char *answer, size_t capacity)
     return got < 0 && errno == ECONNRESET ? recv(fd, answer, capacity, 0) : got;
 }
 
-int control_ask(const char *session_folder, const char *line, struct err *err)
+/* Sends a line to the session, and receives its answer. Returns the answer's size. */
+static ssize_t exchange(const char *session_folder, const char *line, char *answer, size_t capacity,
+                        struct err *err)
 {
     auto_fd int folder = open(session_folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     auto_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     struct sockaddr_un address = address_in(folder);
     struct timeval patience = {.tv_sec = PATIENCE};
-    char answer[2048];
     if (folder < 0 || fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
         connect_patiently(fd, &address) < 0 || !send_line(fd, line))
         return err_sys(err, errno, "cannot reach the session %s", session_folder);
-    ssize_t got = receive_answer(fd, answer, sizeof(answer) - 1);
+    ssize_t got = receive_answer(fd, answer, capacity - 1);
     if (got < 0 && errno == EAGAIN) {
         err_set(err, "the session %s has not answered for %d seconds", session_folder, PATIENCE);
         return err_hint(err, "it may still accept the request later: repeat the command to be sure");
@@ -239,6 +252,14 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
     if (got <= 0)
         return err_set(err, "the session %s has ended", session_folder);
     answer[got] = '\0';
+    return got;
+}
+
+int control_ask(const char *session_folder, const char *line, struct err *err)
+{
+    char answer[2048];
+    if (exchange(session_folder, line, answer, sizeof(answer), err) < 0)
+        return -1;
     if (strcmp(answer, "done") == 0)
         return 0;
     char *hint = strchr(answer, '\n');
@@ -246,4 +267,14 @@ int control_ask(const char *session_folder, const char *line, struct err *err)
         *hint++ = '\0';
     err_set(err, "%s", answer);
     return hint ? err_hint(err, "%s", hint) : -1;
+}
+
+int control_list(const char *session_folder, struct buf *ret_list, struct err *err)
+{
+    char answer[64 * 1024];
+    ssize_t got = exchange(session_folder, "questions", answer, sizeof(answer), err);
+    if (got < 0)
+        return -1;
+    buf_add(ret_list, answer, (size_t)got);
+    return 0;
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "supervise/network.h"
+#include "supervise/asking.h"
 
 /* A client that waits until the grant is in effect. */
 struct control_asker {
@@ -14,6 +14,7 @@ struct control_asker {
 
 struct control {
     struct network *network;
+    struct asking *asking;
     struct loop *loop;
     int folder_fd, listen_fd;
     VEC(struct control_asker) askers;
@@ -22,11 +23,18 @@ struct control {
 #define CONTROL_NONE ((struct control){.folder_fd = -1, .listen_fd = -1})
 
 /* Without the socket a run continues, but cannot get further grants. */
-void control_open(struct control *control, int folder_fd, struct network *network, struct loop *loop);
+void control_open(struct control *control, int folder_fd, struct network *network, struct asking *asking,
+                  struct loop *loop);
 void control_close(struct control *control);
 
 /* Removes the socket of a session whose bawn was killed. */
 void control_remove(int folder_fd);
 
-/* The client: sends one line ("allow HOST", "publish INSIDE OUTSIDE") to a session by its folder, and waits for the answer. */
+/*
+ * The client: sends one line to a session by its folder ("allow HOST", "publish INSIDE OUTSIDE", "answer ID WORD"), and waits for
+ * the answer.
+ */
 int control_ask(const char *session_folder, const char *line, struct err *err) must_check;
+
+/* The same for "questions", whose answer is a list. */
+int control_list(const char *session_folder, struct buf *ret_list, struct err *err) must_check;

@@ -178,18 +178,6 @@ static int add_line(struct network *network, const char *line, struct err *err)
     return 0;
 }
 
-/* The administrator's lock that keeps the host shut, or NULL. */
-static const struct rule *lock_on(const struct network *network, const struct host_object *host)
-{
-    candidate_list candidates = {0};
-    const struct rule *decides = decide_host(network->plan->policy, host, host->port, &candidates).decides;
-    bool is_locked = false;
-    for (size_t i = 0; i < candidates.count; i++)
-        is_locked |= candidates.at[i].rule->locked;
-    vec_free(&candidates);
-    return is_locked && decides && decides->verb == VERB_REFUSE ? decides : NULL;
-}
-
 /* Does the policy refuse this within the wider grant? */
 static bool is_carved_out(const struct host_object *refused, const struct host_object *host)
 {
@@ -237,7 +225,7 @@ int network_allow(struct network *network, const char *text, unsigned *ret_numbe
         err_set(err, "this session has no list of hosts");
         return err_hint(err, "its network is %s", network->mode);
     }
-    const struct rule *lock = lock_on(network, &host);
+    const struct rule *lock = decide_host_lock(network->plan->policy, &host);
     if (lock)
         return err_set(err, "the administrator refuses %s: `lock refuse %s` (%s)", text, lock->written,
                        rule_origin(&network->arena, lock));

@@ -74,9 +74,9 @@ static size_t store_size_of(const char *directory)
  * git never writes a loose object again. If one was written in its place all the same, the walk at the end of a run finds it;
  * whether that was before the run, its time tells (objects.c).
  */
-static bool is_trusted(const struct entry *entry, size_t store_size)
+static bool is_trusted(const struct entry *entry, size_t objects_at)
 {
-    return store_size && S_ISREG(entry->mode) && git_is_object_path(entry->path + store_size);
+    return objects_at && S_ISREG(entry->mode) && git_is_object_path(entry->path + objects_at);
 }
 
 static bool are_files_same(const struct search *search, int fd, size_t directory)
@@ -84,13 +84,13 @@ static bool are_files_same(const struct search *search, int fd, size_t directory
     const struct entry *entries = search->request->before->entries.at;
     const uint32_t *next = search->unchanged->next;
     size_t name_at = strlen(entries[directory].path) + 1;
-    size_t store_size = search->request->trusts_objects ? store_size_of(entries[directory].path) : 0;
+    size_t objects_at = search->request->trusts_objects ? store_size_of(entries[directory].path) : 0;
     for (size_t i = directory + 1; i < next[directory]; i = next[i]) {
         const char *name = entries[i].path + name_at;
         struct stat status;
         if (strchr(name, '/')) /* a damaged tree: a directory on the way has no entry */
             return false;
-        if (S_ISDIR(entries[i].mode) || is_trusted(&entries[i], store_size))
+        if (S_ISDIR(entries[i].mode) || is_trusted(&entries[i], objects_at))
             continue;
         if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !is_same(search, &entries[i], &status))
             return false;

@@ -17,8 +17,8 @@ teardown() {
     cd / && rm -rf -- "$HOME"
 }
 
-@test "show: claude in a git repository" {
-    run "$BAWN" show -- claude
+@test "show --all: claude in a git repository" {
+    run "$BAWN" show --all -- claude
     [ "$status" -eq 0 ]
     [[ "${lines[0]}" == "claude in ~/app, by base, agent/claude"* ]]
     [[ "$output" == *"~/app/ (workspace)"* ]]
@@ -233,7 +233,7 @@ teardown() {
 
 @test "no descriptor is left open and no file is written by asking" {
     before=$(find "$HOME" | sort)
-    run "$BAWN" show -- claude
+    run "$BAWN" show --all -- claude
     run "$BAWN" why ~/.ssh
     run "$BAWN" check
     [ "$(find "$HOME" | sort)" = "$before" ]

@@ -1,0 +1,55 @@
+#include "broker/warning.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* Do the names differ by one letter: another one, one more, one less, or two that changed places? */
+static bool differ_by_one(const char *a, const char *b)
+{
+    size_t same = 0;
+    while (a[same] && a[same] == b[same])
+        same++;
+    a += same;
+    b += same;
+    if (!*a && !*b)
+        return false;
+    bool is_swapped = *a && *b && a[0] == b[1] && a[1] == b[0] && strcmp(a + 2, b + 2) == 0;
+    return is_swapped || (*a && *b && strcmp(a + 1, b + 1) == 0) || (*a && strcmp(a + 1, b) == 0) ||
+           (*b && strcmp(a, b + 1) == 0);
+}
+
+/* The allowed host that the name could be taken for, or NULL. */
+static const struct host_object *lookalike(const struct policy *policy, const char *name)
+{
+    vec_each (const struct rule, rule, &policy->rules) {
+        if (rule->verb == VERB_CONNECT && rule->host.kind != HOST_ADDRESS &&
+            policy_rule_counts(policy, rule) && differ_by_one(rule->host.name, name))
+            return &rule->host;
+    }
+    return NULL;
+}
+
+/* 10/8, 172.16/12, 192.168/16, 169.254/16, fc00::/7, fe80::/10. */
+static bool is_private(const uint8_t address[16])
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    const uint8_t *v4 = address + sizeof(mapped);
+    if (memcmp(address, mapped, sizeof(mapped)) != 0)
+        return (address[0] & 0xfe) == 0xfc || (address[0] == 0xfe && (address[1] & 0xc0) == 0x80);
+    return v4[0] == 10 || (v4[0] == 172 && (v4[1] & 0xf0) == 16) || (v4[0] == 192 && v4[1] == 168) ||
+           (v4[0] == 169 && v4[1] == 254);
+}
+
+const char *warning_of_host(struct arena *arena, const struct policy *policy, const struct host_object *host)
+{
+    if (host->kind == HOST_ADDRESS)
+        return is_private(host->address)
+                   ? "the address is one of your own network or of this machine's provider"
+                   : "this is an address and no name: nothing says whose it is";
+    if (text_starts_with(host->name, "xn--") || strstr(host->name, ".xn--"))
+        return "the name has letters of another alphabet, which can look like others";
+    const struct host_object *like = lookalike(policy, host->name);
+    return like ? arena_printf(arena, "the name differs by one letter from %s, which is allowed", like->name)
+                : "";
+}
