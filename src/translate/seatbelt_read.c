@@ -21,6 +21,7 @@ struct path_rule {
 struct sbpl {
     struct import *import;
     const char *at, *end;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(struct path_rule) rules;
 };
 

@@ -27,8 +27,8 @@ struct translation {
     bool says_losses; /* the text begins with them, as comments; false: the format has no comments */
 };
 
-/* Translates to a format. Returns -1 if there is no such format. */
-int export_plan(struct arena *arena, const struct plan *plan, const char *format, struct translation *ret,
+/* Translates to the format of this name. Returns -1 if there is no such format. */
+int export_plan(struct arena *arena, const struct plan *plan, const char *name, struct translation *ret,
                 struct err *err) must_check;
 
 /*
