@@ -207,7 +207,7 @@ int asking_ask(const char *line, int seconds, char ret_sentence[ASKING_LONGEST +
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = QUESTIONS_INSIDE};
     struct timeval patience = {.tv_sec = seconds};
     if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
-        err_sys(err, errno, "nobody can be asked here");
+        err_sys(err, errno, "there is no bawn to ask here");
         return err_hint(err, "`bawn ask` works only in a sandbox that bawn has made");
     }
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
