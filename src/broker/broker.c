@@ -103,6 +103,8 @@ static struct decided judge_host(const struct broker *broker, struct arena *aren
     const struct rule *decides = decide_host(broker->policy, &host, host.port, NULL).decides;
     if (decides && decides->verb == VERB_CONNECT)
         return granted(arena_printf(arena, "%s can be reached already", question->object));
+    if (decides)
+        return refused(arena_printf(arena, "a rule of the policy refuses %s", question->object));
     question->warning = warning_of_host(arena, broker->policy, &host);
     return is_a_question;
 }

@@ -420,6 +420,7 @@ struct run_request args_request(const struct args *args)
         .checkpoint_seconds = args->checkpoint_seconds,
         .log_exec = args->flags & FLAG(RECORD_EXEC),
         .keep_flagged = args->flags & FLAG(KEEP_FLAGGED),
+        .asks = args->flags & FLAG(ASK),
         .notifies = args->flags & FLAG(NOTIFY),
         .notify = args->notify,
         .typed = args->typed,

@@ -54,6 +54,7 @@
     PLAIN(STAT, "--stat", NULL)                                                                              \
     PLAIN(NAME_ONLY, "--name-only", NULL)                                                                    \
     PLAIN(ALLOW_RISKY, "--allow-risky", NULL)                                                                \
+    PLAIN(ASK, "--ask", NULL)                                                                                \
     PLAIN(STRICT, "--strict", NULL)                                                                          \
     VALUED(AGENT, "--agent", agent, "the name of an agent", false)                                           \
     VALUED(BRANCH, "--branch", branch, "the name of a branch", false)                                        \
@@ -85,7 +86,7 @@ typedef uint64_t flag_set;
 #define FLAG(id) (UINT64_C(1) << FLAG_NUMBER_##id)
 
 /* Flags about the report of a run, and the modes of a run. */
-#define FLAGS_ENDING (FLAG(NOTIFY) | FLAG(QUIET) | FLAG(ON_EXIT) | FLAG(JSON) | FLAG(RECORD_EXEC))
+#define FLAGS_ENDING (FLAG(ASK) | FLAG(NOTIFY) | FLAG(QUIET) | FLAG(ON_EXIT) | FLAG(JSON) | FLAG(RECORD_EXEC))
 #define FLAGS_MODES                                                                                          \
     (FLAG(FRESH_HOME) | FLAG(READ_ONLY) | FLAG(NESTED) | FLAG(FULL_ACCESS) | FLAG(I_KNOW) | FLAG(DEGRADE) |  \
      FLAG(REVIEW) | FLAG(DISCARD) | FLAG(REVIEW_ALL) | FLAG(AGENT))

@@ -29,6 +29,53 @@ static void inspect_ready(struct connection *connection, bool is_inner, uint32_t
         connection_dial(connection);
 }
 
+/* In TLS and in HTTP the client speaks first. At other ports the server may: it is dialled first. */
+static void go_on(struct connection *connection)
+{
+    bool names_first = connection->asked.port == PORT_HTTPS || connection->asked.port == PORT_HTTP;
+    if (connection->name && names_first) {
+        connection_enter(connection, STAGE_INSPECT, inspect_ready);
+        inspect_ready(connection, true, 0);
+    } else {
+        connection_dial(connection);
+    }
+}
+
+/* Nothing is read, looked up or dialled before the answer. */
+static void wait_for_answer(struct connection *connection)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address);
+    struct endpoint client = {0};
+    if (getpeername(connection->inner.watcher.fd, (struct sockaddr *)&address, &size) < 0 ||
+        !endpoint_from_socket(&address, &client))
+        client.port = 0;
+    connection_enter(connection, STAGE_ASK, NULL);
+    connection_set_deadline(connection, connection->egress->ask_patience);
+    tell_held(&connection->egress->tell, connection->name->text, connection->asked.port, client.port);
+}
+
+static bool is_asked_for(const struct connection *connection)
+{
+    return connection->name &&
+           table_asks(&connection->egress->table, &connection->name->host, connection->asked.port);
+}
+
+void accept_answered(struct egress *egress)
+{
+    for (struct connection *at = egress->connections, *next; at; at = next) {
+        next = at->next;
+        if (at->stage != STAGE_ASK || is_asked_for(at))
+            continue;
+        if (find_target(at)) {
+            connection_set_deadline(at, CONNECTION_PATIENCE);
+            go_on(at);
+        } else {
+            connection_refuse(at, "was refused by the person who was asked");
+        }
+    }
+}
+
 static void begin_outward(struct egress *egress, struct listener *listener, int fd)
 {
     struct connection *connection = connection_new(egress, listener);
@@ -43,18 +90,12 @@ static void begin_outward(struct egress *egress, struct listener *listener, int 
         connection_reset(connection);
         return;
     }
-    if (!is_allowed) {
+    if (is_allowed)
+        go_on(connection);
+    else if (is_asked_for(connection))
+        wait_for_answer(connection);
+    else
         connection_refuse(connection, "is not on the list of hosts");
-        return;
-    }
-    /* In TLS and in HTTP the client speaks first. At other ports the server may: it is dialled first. */
-    bool names_first = connection->asked.port == PORT_HTTPS || connection->asked.port == PORT_HTTP;
-    if (connection->name && names_first) {
-        connection_enter(connection, STAGE_INSPECT, inspect_ready);
-        inspect_ready(connection, true, 0);
-    } else {
-        connection_dial(connection);
-    }
 }
 
 static void begin_inward(struct egress *egress, struct listener *listener, int fd)

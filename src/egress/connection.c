@@ -74,7 +74,6 @@
 #include <sys/epoll.h>
 
 enum {
-    PATIENCE = 30000, /* milliseconds, for all stages before RELAY */
     FAREWELL = 1000,
     MOST_ACCOUNTS = 1000,
     MOST_HELD = 64 << 20, /* bytes, for unfinished requests of all connections */
@@ -146,8 +145,8 @@ struct connection *connection_new(struct egress *egress, struct listener *listen
 {
     struct connection *connection = must_realloc(NULL, 1, sizeof(*connection));
     *connection = (struct connection){.egress = egress, .next = egress->connections, .listener = listener};
-    connection_set_deadline(connection, PATIENCE);
-    connection->accepted = connection->deadline - PATIENCE;
+    connection_set_deadline(connection, CONNECTION_PATIENCE);
+    connection->accepted = connection->deadline - CONNECTION_PATIENCE;
     *(egress->connections ? &egress->connections->previous : &egress->oldest) = connection;
     egress->connections = connection;
     egress->connection_count++;
@@ -286,7 +285,9 @@ void connection_refuse(struct connection *connection, const char *sentence)
     char text[ENDPOINT_TEXT_SIZE];
     const char *host = connection_host(connection, text);
     connection_tell(connection, TOLD_REFUSED, sentence);
-    if (connection->speaks_http)
+    /* One that waited for a person has not been read: at this port it speaks HTTP, or nothing that may pass. */
+    bool waited_for_http = connection->stage == STAGE_ASK && connection->asked.port == PORT_HTTP;
+    if (connection->speaks_http || waited_for_http)
         say_no(connection, host, sentence);
     else
         connection_reset(connection);

@@ -7,6 +7,7 @@
 #include "egress/poller.h"
 
 enum stage {
+    STAGE_ASK,      /* waits for a person's answer */
     STAGE_INSPECT,  /* waits for the first bytes */
     STAGE_LOOKUP,   /* waits for addresses */
     STAGE_DIAL,     /* waits for one of them to answer */
@@ -17,6 +18,8 @@ enum stage {
 
 /* One of the two sockets is ready. */
 typedef void connection_ready(struct connection *connection, bool is_inner, uint32_t events);
+
+enum { CONNECTION_PATIENCE = 30000 }; /* milliseconds, for all stages before RELAY but ASK */
 
 struct side {
     struct watcher watcher;
@@ -100,6 +103,9 @@ void break_when_closed(int fd);
 
 /* listeners.ready */
 void accept_ready(struct watcher *watcher, uint32_t events);
+
+/* There are more rules: goes on with the connections that a person has decided about. */
+void accept_answered(struct egress *egress);
 
 /* --- room --- */
 

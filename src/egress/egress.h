@@ -86,6 +86,7 @@ struct egress {
     size_t accounts;                /* `closed` lines so far */
     VEC(struct confirmation) unconfirmed;
     const char *trouble; /* since the last confirmation, or NULL */
+    int64_t ask_patience; /* milliseconds that a connection waits for a person's answer */
 };
 
 /* --- sandbox --- */

@@ -28,7 +28,9 @@ static int keep_deadlines(struct egress *egress)
         if (!at->deadline)
             continue;
         bool has_more = at->stage == STAGE_DIAL && at->attempts_begun < at->addresses.count;
-        if (now >= at->deadline && at->stage == STAGE_FAREWELL)
+        if (now >= at->deadline && at->stage == STAGE_ASK)
+            connection_refuse(at, "waits for an answer, and nobody gave one in time");
+        else if (now >= at->deadline && at->stage == STAGE_FAREWELL)
             connection_close(at);
         else if (now >= at->deadline && at->stage == STAGE_INSPECT)
             connection_reset(at); /* nothing was dialled: there is nothing to report */

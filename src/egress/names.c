@@ -76,7 +76,8 @@ void name_listen(struct name *name)
     name->outstanding++; /* a reply may come while this loop still sends requests */
     for (size_t i = 0; i < names->table->ports.count; i++) {
         uint16_t port = names->table->ports.at[i];
-        bool is_known = !table_allows(names->table, &name->host, port, NULL);
+        bool is_known = !table_allows(names->table, &name->host, port, NULL) &&
+                        !table_asks(names->table, &name->host, port);
         for (size_t j = 0; j < name->ports.count; j++)
             is_known |= name->ports.at[j] == port;
         if (is_known)

@@ -61,11 +61,12 @@ static bool is_allowed(const struct resolver *resolver, const struct host_object
     bool is_allowed = false;
     *ret_is_exact = false;
     for (size_t i = 0; host->kind == HOST_NAME && i < resolver->table->ports.count; i++) {
-        struct rule rule;
-        if (!table_allows(resolver->table, host, resolver->table->ports.at[i], &rule))
+        struct rule rule = {0};
+        uint16_t port = resolver->table->ports.at[i];
+        if (!table_allows(resolver->table, host, port, &rule) && !table_asks(resolver->table, host, port))
             continue;
         is_allowed = true;
-        *ret_is_exact |= rule.host.kind == HOST_NAME;
+        *ret_is_exact |= rule.verb == VERB_CONNECT && rule.host.kind == HOST_NAME;
     }
     return is_allowed;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "egress/connection.h"
 #include "kernel/ports.h"
 
 enum { LARGEST_SETTINGS = 16 << 20, MOST_WORDS = 3 };
@@ -107,6 +108,18 @@ static void put_to_use(struct egress *egress)
 {
     table_index(&egress->table);
     names_listen(&egress->names);
+    accept_answered(egress);
+}
+
+/* Connections to hosts that no rule names wait so many seconds for a person's answer. */
+static int take_patience(struct egress *egress, const char *seconds, struct err *err)
+{
+    uint16_t number;
+    if (!port_parse(seconds, &number))
+        return err_set(err, "no number of seconds");
+    egress->ask_patience = number * INT64_C(1000);
+    table_begin_asking(&egress->table);
+    return 0;
 }
 
 void settings_confirm(struct asks *asks)
@@ -157,6 +170,8 @@ static int take_line(struct egress *egress, char *line, int fd, struct err *err)
         settings_confirm(&egress->asks);
         return 0;
     }
+    if (strcmp(verb, "ask") == 0)
+        return take_patience(egress, object, err);
     if (strcmp(verb, "proxy") == 0)
         return proxy_parse(&egress->arena, object, &egress->proxy, err);
     if (strcmp(verb, "no-proxy") == 0) {

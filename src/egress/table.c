@@ -10,6 +10,22 @@
 static const struct source shipped = {.name = "profile", .layer = LAYER_PROFILE};
 static const struct source by_a_person = {.name = "user", .layer = LAYER_USER};
 
+static void add_port(struct table *table, uint16_t port)
+{
+    for (size_t i = 0; i < table->ports.count; i++) {
+        if (table->ports.at[i] == port)
+            return;
+    }
+    vec_push(&table->ports, port);
+}
+
+void table_begin_asking(struct table *table)
+{
+    table->asks = true;
+    add_port(table, PORT_HTTP);
+    add_port(table, PORT_HTTPS);
+}
+
 int table_add(struct table *table, const char *verb, const char *object, bool by_person, struct err *err)
 {
     struct rule rule = {.verb = verb_from_word(verb), .source = by_person ? &by_a_person : &shipped};
@@ -29,11 +45,8 @@ int table_add(struct table *table, const char *verb, const char *object, bool by
     if (result < 0)
         return err_set(err, "%s: %s", object, problem);
     vec_push(&table->policy.rules, rule);
-    bool is_known = rule.verb != VERB_CONNECT;
-    for (size_t i = 0; i < table->ports.count; i++)
-        is_known |= table->ports.at[i] == rule.host.port;
-    if (!is_known)
-        vec_push(&table->ports, rule.host.port);
+    if (rule.verb == VERB_CONNECT)
+        add_port(table, rule.host.port);
     return 0;
 }
 
@@ -56,6 +69,11 @@ bool table_allows(const struct table *table, const struct host_object *host, uin
     if (ret_rule)
         *ret_rule = *rule;
     return true;
+}
+
+bool table_asks(const struct table *table, const struct host_object *host, uint16_t port)
+{
+    return table->asks && host->kind == HOST_NAME && !decide_host(&table->policy, host, port, NULL).decides;
 }
 
 bool table_refuses(const struct table *table, const struct endpoint *address, uint16_t port)

@@ -12,8 +12,9 @@
 struct table {
     struct arena arena;
     struct policy policy;
-    VEC(uint16_t) ports;      /* of all `connect` rules, each once */
+    VEC(uint16_t) ports;      /* of all `connect` rules, each once; with `asks` also 80 and 443 */
     VEC(uint16_t) host_ports; /* `host-port` rules */
+    bool asks;                /* a person is asked for hosts that no rule names */
 };
 
 /* "connect HOST:PORT", "refuse HOST:PORT", "host-port PORT"; `by_person`: not from a shipped profile. */
@@ -26,6 +27,12 @@ void table_index(struct table *table);
 /* May the host be reached at the port? *ret_rule (or NULL) is a copy of the rule that allows it: rules move when more come. */
 bool table_allows(const struct table *table, const struct host_object *host, uint16_t port,
                   struct rule *ret_rule);
+
+/* From now on a person is asked for hosts that no rule names. */
+void table_begin_asking(struct table *table);
+
+/* Is a person asked for the host at the port? No rule decides about it. */
+bool table_asks(const struct table *table, const struct host_object *host, uint16_t port);
 
 /* Does a rule refuse the address, whichever name leads to it? */
 bool table_refuses(const struct table *table, const struct endpoint *address, uint16_t port);

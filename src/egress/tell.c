@@ -88,6 +88,14 @@ void tell_host(struct tell *tell, enum told kind, bool is_one_of_many, const cha
     tell_once(tell, kind, is_one_of_many, line, line);
 }
 
+void tell_held(struct tell *tell, const char *host, uint16_t port, uint16_t client)
+{
+    char subject[TELL_LONGEST / 2], line[TELL_LONGEST];
+    snprintf(subject, sizeof(subject), "%s %s %u", kinds[TOLD_HELD].word, host, port);
+    snprintf(line, sizeof(line), "%s %u", subject, client);
+    tell_once(tell, TOLD_HELD, true, subject, line);
+}
+
 bool tell_asked(struct tell *tell, const char *name, bool by_stream, uint16_t port)
 {
     char line[TELL_LONGEST];

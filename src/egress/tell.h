@@ -18,7 +18,8 @@
     X(TOLD_REFUSED, "refused", "too many connections were refused: further ones are not recorded")           \
     X(TOLD_FAILED, "failed", "too many hosts could not be reached: further ones are not recorded")           \
     X(TOLD_ASKED, "asked",                                                                                   \
-      "too many names that are not on the list were looked up: further ones are not recorded")
+      "too many names that are not on the list were looked up: further ones are not recorded")               \
+    X(TOLD_HELD, "held", "too many connections wait for an answer: further ones are not reported")
 
 enum told { TOLD_KINDS(ID_OF) TOLD_COUNT };
 
@@ -43,6 +44,9 @@ void tell_host(struct tell *tell, enum told kind, bool is_one_of_many, const cha
 
 /* A name that is not on the list. Returns false if it was sent before, or if the limit is reached. */
 bool tell_asked(struct tell *tell, const char *name, bool by_stream, uint16_t port);
+
+/* A connection to the host waits for a person's answer. `client`: the port that it came from. */
+void tell_held(struct tell *tell, const char *host, uint16_t port, uint16_t client);
 
 /* Has no limit: the caller must have one. */
 void tell_always(struct tell *tell, const char *line);

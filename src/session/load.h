@@ -26,6 +26,7 @@ struct run_request {
     uint64_t checkpoint_seconds;      /* 0: no checkpoints */
     bool log_exec;
     bool keep_flagged;        /* new content in flagged files stays, without asking */
+    bool asks;                /* connections to hosts that no rule names wait for an answer */
     bool notifies;            /* report a tripwire at once … */
     const char *notify;       /* … with this command; "": on the desktop */
     bool wants_changes;       /* the list of changed files will be read: finding it costs time */

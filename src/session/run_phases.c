@@ -170,7 +170,7 @@ static void notify_question(void *context, const struct question *question)
 }
 
 /* Until process 1 has handed its socket over, questions wait in there. Returns whether it has to be tried again. */
-static bool begin_asking(struct run *run)
+static bool listen_for_questions(struct run *run)
 {
     struct err ignored;
     int *handed = run->launched.handed;
@@ -180,10 +180,7 @@ static bool begin_asking(struct run *run)
         return true;
     if (handed[HANDED_QUESTIONS] < 0)
         return false;
-    asking_begin(&run->asking, fd_take(&handed[HANDED_QUESTIONS]), &run->network, &run->session.journal,
-                 &run->loop);
-    run->asking.shown = run->request.notifies ? notify_question : NULL;
-    run->asking.context = run;
+    asking_listen(&run->asking, fd_take(&handed[HANDED_QUESTIONS]));
     return false;
 }
 
@@ -198,7 +195,7 @@ static int do_later(void *self, short events, struct err *err)
         set_timer(run, LATER_MILLISECONDS * 1000000L);
         return 0;
     }
-    if (begin_asking(run)) {
+    if (listen_for_questions(run)) {
         set_timer(run, LATER_MILLISECONDS * 1000000L);
         return 0;
     }
@@ -302,6 +299,9 @@ int run_start(struct run *run, struct err *err)
         return -1;
     if (begin_flags(run, err) < 0)
         return -1;
+    asking_begin(&run->asking, &run->network, &run->session.journal, &run->loop, run->request.asks);
+    run->asking.shown = run->request.notifies ? notify_question : NULL;
+    run->asking.context = run;
     network_watch(&run->network, &run->launched, &run->loop);
     run->loop.rest_folder_fd = run->session.folder_fd;
     run->loop.heap = run->session.folder_fd < 0 ? NULL : run->caller.heap;

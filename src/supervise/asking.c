@@ -70,19 +70,42 @@ static struct asker asker_of(int client, char program[32])
     return asker;
 }
 
-/* One line of a client. Returns the question that it waits for, or 0. */
-static unsigned take_line(struct asking *asking, int client, const char *line)
+/* Puts a question to the broker, and tells of a new one. */
+static struct decided put(struct asking *asking, struct arena *arena, const char *line,
+                          const struct asker *asker)
 {
-    struct arena arena = {0};
-    char program[32];
-    struct asker asker = asker_of(client, program);
-    struct decided decided = broker_take(&asking->broker, &arena, line, &asker, seconds_now());
+    struct decided decided = broker_take(&asking->broker, arena, line, asker, seconds_now());
     if (decided.reply == REPLY_OPEN && decided.is_new) {
         const struct question *question = broker_find(&asking->broker, decided.id);
         journal_asked(asking, question);
         if (question->is_shown && asking->shown)
             asking->shown(asking->context, question);
     }
+    return decided;
+}
+
+/* network_held: as if its program had asked. */
+static void connection_held(void *self, const char *host, const char *port, int pid, const char *program)
+{
+    struct asking *asking = self;
+    struct arena arena = {0};
+    struct err err = {0};
+    struct asker asker = {.pid = pid, .program = program};
+    const char *object = arena_printf(&arena, "%s:%s", host, port);
+    const char *line = arena_printf(&arena, "connect\t%s\t", object);
+    struct decided decided = put(asking, &arena, line, &asker);
+    if (decided.reply == REPLY_REFUSED && network_refuse(asking->network, object, &err) < 0)
+        journal_event(asking->journal, "network-trouble", "why", err.message);
+    arena_free(&arena);
+}
+
+/* One line of a client. Returns the question that it waits for, or 0. */
+static unsigned take_line(struct asking *asking, int client, const char *line)
+{
+    struct arena arena = {0};
+    char program[32];
+    struct asker asker = asker_of(client, program);
+    struct decided decided = put(asking, &arena, line, &asker);
     if (decided.reply != REPLY_OPEN)
         reply(client, decided.reply == REPLY_GRANTED, decided.sentence);
     arena_free(&arena);
@@ -123,8 +146,8 @@ static int asker_comes(void *self, short events not_used, struct err *err not_us
     return 0;
 }
 
-void asking_begin(struct asking *asking, int listen_fd, struct network *network, struct journal *journal,
-                  struct loop *loop)
+void asking_begin(struct asking *asking, struct network *network, struct journal *journal, struct loop *loop,
+                  bool holds)
 {
     asking->broker = (struct broker){.arena = &network->arena,
                                      .policy = network->plan->policy,
@@ -132,26 +155,34 @@ void asking_begin(struct asking *asking, int listen_fd, struct network *network,
     asking->network = network;
     asking->journal = journal;
     asking->loop = loop;
+    network->held = holds ? connection_held : NULL;
+    network->held_self = asking;
+}
+
+void asking_listen(struct asking *asking, int listen_fd)
+{
     asking->listen_fd = listen_fd;
-    loop_add(loop, listen_fd, POLLIN, asker_comes, asking);
+    loop_add(asking->loop, listen_fd, POLLIN, asker_comes, asking);
 }
 
 void asking_end(struct asking *asking)
 {
-    if (asking->listen_fd < 0)
+    if (!asking->network)
         return;
     while (asking->waiting.count)
         forget(asking, 0);
-    loop_remove(asking->loop, asking->listen_fd);
-    close(asking->listen_fd);
+    if (asking->listen_fd >= 0)
+        loop_remove(asking->loop, asking->listen_fd);
+    fd_close(asking->listen_fd);
     vec_free(&asking->waiting);
+    asking->network->held = NULL;
     broker_free(&asking->broker);
     *asking = ASKING_NONE;
 }
 
 void asking_list(const struct asking *asking, struct buf *out)
 {
-    if (asking->listen_fd >= 0)
+    if (asking->network)
         broker_list(&asking->broker, seconds_now(), out);
 }
 
@@ -185,11 +216,14 @@ int asking_answer(struct asking *asking, const char *id, const char *word, unsig
 {
     const char *end = id;
     uint64_t number = 0;
-    if (!text_take_number(&end, &number) || *end || number > UINT32_MAX || asking->listen_fd < 0)
+    if (!text_take_number(&end, &number) || *end || number > UINT32_MAX || !asking->network)
         return err_set(err, "there is no question %s", id);
     struct question *question = broker_find(&asking->broker, (unsigned)number);
     /* First given, then said: a program that is told yes must find the door open. */
     if (question && strcmp(word, "session") == 0 && carry_out(asking, question, ret_number, err) < 0)
+        return -1;
+    bool is_refused = question && question->kind == QUESTION_CONNECT && strcmp(word, "no") == 0;
+    if (is_refused && network_refuse(asking->network, question->object, err) < 0)
         return -1;
     if (broker_answer(&asking->broker, (unsigned)number, word, err) < 0)
         return -1;

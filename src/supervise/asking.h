@@ -18,10 +18,10 @@ typedef void question_shown(void *context, const struct question *question);
 
 struct asking {
     struct broker broker;
-    struct network *network;
+    struct network *network; /* NULL: it was not begun */
     struct journal *journal;
     struct loop *loop;
-    int listen_fd; /* -1: nobody can ask */
+    int listen_fd; /* -1: there is none yet */
     VEC(struct waiting_asker) waiting;
     question_shown *shown; /* NULL: nobody is told */
     void *context;
@@ -29,9 +29,12 @@ struct asking {
 
 #define ASKING_NONE ((struct asking){.listen_fd = -1})
 
-/* Takes the descriptor. */
-void asking_begin(struct asking *asking, int listen_fd, struct network *network, struct journal *journal,
-                  struct loop *loop);
+/* With `holds`, connections to hosts that no rule names wait for an answer, as if their programs had asked. */
+void asking_begin(struct asking *asking, struct network *network, struct journal *journal, struct loop *loop,
+                  bool holds);
+
+/* Takes the listening socket inside. */
+void asking_listen(struct asking *asking, int listen_fd);
 void asking_end(struct asking *asking);
 
 /* The open questions, as broker_list() has them. */

@@ -13,6 +13,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 
+enum { ASK_SECONDS = 120 }; /* that a connection waits for a person's answer */
+
 /* A rule that a person wrote, and not a shipped profile: a name in it may lead into the company's own network. */
 static bool is_by_person(const struct rule *rule)
 {
@@ -64,6 +66,8 @@ static int write_settings(const struct network *network, struct err *err)
     auto_buf struct buf lines = {0};
     add_operations(network, &lines);
     add_proxy(network, &lines);
+    if (network->held)
+        buf_printf(&lines, "ask %d\n", ASK_SECONDS);
     for (size_t i = 0; i < network->added.count; i++)
         buf_printf(&lines, "%s\n", network->added.at[i]);
     for (size_t i = 0; i < network->sockets.count; i++) {

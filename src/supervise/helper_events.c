@@ -100,6 +100,18 @@ static void take_question(struct network *network, const char *host, const char 
         return;
 }
 
+/* A connection waits. The program is still there: it waits, too. */
+static void take_held(struct network *network, const char *host, const char *port, const char *client)
+{
+    uint16_t number;
+    struct holder holder = {0};
+    if (network->inside > 0 && network->looked_at++ < MOST_LOOKED_AT && port_parse(client, &number) &&
+        !holder_find(network->inside, true, number, &holder))
+        holder = (struct holder){0};
+    if (network->held)
+        network->held(network->held_self, host, port, (int)holder.pid, holder.program);
+}
+
 /* The entry of a host in the summary, made where there is none yet. NULL where there are too many. */
 static struct used_host *find_used(struct network *network, const char *host, const char *port)
 {
@@ -184,7 +196,9 @@ static void take_event(struct network *network, char *line)
         take_account(network, host, port, rest);
         return;
     }
-    if (strcmp(what, "asked") == 0) {
+    if (strcmp(what, "held") == 0) {
+        take_held(network, host, port, detail);
+    } else if (strcmp(what, "asked") == 0) {
         take_question(network, host, port, detail);
     } else if (strcmp(what, "refused") == 0) {
         helper_note_refused(network, host, port, detail);

@@ -242,6 +242,13 @@ int network_allow(struct network *network, const char *text, unsigned *ret_numbe
     return wait_for_helper(network, ret_number, err);
 }
 
+int network_refuse(struct network *network, const char *text, struct err *err)
+{
+    if (network->added.count >= MOST_ADDED)
+        return err_set(err, "this session was given too many rules");
+    return add_line(network, arena_printf(&network->arena, "refuse %s late", text), err);
+}
+
 int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
                     struct err *err)
 {

@@ -15,6 +15,9 @@ struct standing_socket {
     uint16_t published; /* a port of the host's that stands for this one inside; 0: a socket of the inside */
 };
 
+/* A connection to a host that no rule names waits for a person's answer. `program` has any bytes, and may be empty. */
+typedef void network_held(void *self, const char *host, const char *port, int pid, const char *program);
+
 /* What was given while the command runs is in use from now on, or `problem` says why not. */
 typedef void network_taken(void *self, unsigned number, const char *problem);
 
@@ -34,6 +37,8 @@ struct network {
     VEC(const char *) added; /* lines for the helper that came during the run: rules, names */
     refused_list refused, unreachable;
     size_t refused_in_all;
+    network_held *held; /* NULL: nothing is held */
+    void *held_self;
     network_taken *taken; /* NULL: nobody gives anything */
     void *taken_self;
     unsigned last_given;       /* numbers of what came during the run */
@@ -56,6 +61,9 @@ void network_free(struct network *network);
 /* A running session gets more: "HOST:PORT", as in a rule. *ret_number is that of which `taken` will tell; 0: it is in use. */
 int network_allow(struct network *network, const char *text, unsigned *ret_number, struct err *err)
     must_check;
+
+/* The other answer: connections to it that wait are refused, and so are later ones. */
+int network_refuse(struct network *network, const char *text, struct err *err) must_check;
 
 /* And a port of the sandbox, at the same number on the host's loopback or another. */
 int network_publish(struct network *network, uint16_t inside, uint16_t outside, unsigned *ret_number,
