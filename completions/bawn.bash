@@ -102,7 +102,7 @@ _bawn() {
         --refuse --publish --host-port --env --unset --limit --artifacts --use --policy --read-only --nested --review --discard
         --full-access --i-know --degrade --fresh-home --agent'
     local verbs='run show why check export import init login shell-init trust home held review diff apply discard sessions log undo redo profiles allow publish requests answer ask doctor prove help'
-    local around='--branch --checkpoint --keep-flagged --notify --log-exec --on-exit --quiet --json' # what accompanies a run
+    local around='--branch --checkpoint --keep-flagged --ask --notify --log-exec --on-exit --quiet --json' # what accompanies a run
     COMPREPLY=()
 
     # bash splits words at = and : as well. What stands side by side on the line is one word here; at[i] is where

@@ -118,7 +118,7 @@ struct args {
     const char *agent;   /* --agent; NULL: found from the command */
     const char *on_exit; /* --on-exit; NULL: none */
     const char *since, *grep, *report, *from;
-    const char *because, *wait; /* of `bawn ask` */
+    const char *because, *wait;  /* of `bawn ask` */
     const char *checkpoint;      /* --checkpoint … */
     uint64_t checkpoint_seconds; /* … in seconds; 0: none */
     const char *to;              /* --to: a time of undo (NULL: the beginning), or a format of export */

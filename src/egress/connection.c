@@ -4,9 +4,11 @@
  * A connection joins two TCP sockets. `inner` is the socket inside the sandbox's network namespace, `outer` is the one on the
  * host. A connection is accepted at one side (accept.c) and dialled at the other (dial.c). It goes through these stages:
  *
- *   from inside:      INSPECT ─▶ LOOKUP ─▶ DIAL ─▶ PROXY ─▶ RELAY ─▶ closed
- *   published port:                        DIAL ──────────▶ RELAY ─▶ closed
+ *   from inside:      ASK ─▶ INSPECT ─▶ LOOKUP ─▶ DIAL ─▶ PROXY ─▶ RELAY ─▶ closed
+ *   published port:                               DIAL ──────────▶ RELAY ─▶ closed
  *
+ *   ASK        only with --ask, for names that no rule decides about. Nothing is read, looked up or dialled before the answer, which comes
+ *              as a rule.
  *   INSPECT    only for names at ports 80 and 443. The first bytes must name the host (inspect.c) before anything is dialled.
  *   LOOKUP     waits for the addresses of the name or of the proxy, or for this network's NAT64 prefixes. A name whose
  *              addresses are cached, and an address that a rule names, pass through at once.
@@ -18,7 +20,7 @@
  *   FAREWELL   can follow any stage before the end: a client that speaks HTTP has been sent a 403, and its remaining bytes are
  *              read and dropped, since closing a socket with unread bytes would discard the answer.
  *
- * The file of each stage sets `ready` when it enters the stage. In LOOKUP and DIAL it is NULL: bytes that the client sends
+ * The file of each stage sets `ready` when it enters the stage. In ASK, LOOKUP and DIAL it is NULL: bytes that the client sends
  * after those that were inspected stay in the socket's buffer until there is a peer to send them to.
  *
  * One copy
@@ -46,7 +48,7 @@
  *      up again between the check and connect().
  *   4. egress->pending counts the connections whose deadline is not 0. In RELAY there is no deadline; in every other stage
  *      there is one, so no connection waits for ever.
- *   5. `rule` is the rule as it was when the connection was accepted. Later rules do not end it.
+ *   5. `rule` is the rule as it was when the connection was accepted, or left ASK. Later rules do not end it.
  *   6. connection_close unlinks the connection and closes its descriptors at once. The memory is freed at the end of the
  *      poller's round, because epoll may have reported another of its descriptors in the same round.
  *   7. attempts_open counts the begun attempts that have not failed. attempts[attempts_begun] and those after it are unused.

@@ -85,7 +85,7 @@ struct egress {
     struct endpoint last_connected; /* a repeated connection to the same endpoint is not reported again */
     size_t accounts;                /* `closed` lines so far */
     VEC(struct confirmation) unconfirmed;
-    const char *trouble; /* since the last confirmation, or NULL */
+    const char *trouble;  /* since the last confirmation, or NULL */
     int64_t ask_patience; /* milliseconds that a connection waits for a person's answer */
 };
 

@@ -105,23 +105,23 @@ static void *work(void *self)
     return NULL;
 }
 
+#ifdef LEAVES_MODULES_OUT
 /*
  * A static program must not load the modules of whichever libc the host has, so it does not follow nsswitch.conf. It asks
  * /etc/hosts and the servers in /etc/resolv.conf. Names that only a module knows (mDNS, systemd's own, LDAP) are not found.
  */
 static bool choose_sources(void)
 {
-#ifdef LEAVES_MODULES_OUT
     return __nss_configure_lookup("hosts", "files dns") == 0;
-#else
-    return true;
-#endif
 }
+#endif
 
 struct lookup *lookup_open(int *ret_ready_fd)
 {
+#ifdef LEAVES_MODULES_OUT
     if (!choose_sources())
         return NULL;
+#endif
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0)
         return NULL;

@@ -173,6 +173,7 @@ static bool is_relative(const struct seen_socket *socket)
 
 struct relatives {
     struct buf names; /* each ended by a NUL */
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(uint32_t) inodes;
 };
 

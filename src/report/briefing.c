@@ -123,19 +123,19 @@ void briefing_add(const struct plan *plan, bool is_kept_aside, struct buf *out)
         buf_add_str(out, "No host can be reached.\n");
     else
         buf_add_str(out, "\nOther names do not resolve.\n");
-    buf_add_str(out,
-                "\n"
-                "## What does not work here\n"
-                "\n"
-                "No program can become root, and no container can be started: `sudo`, `docker`, `podman` "
-                "and `buildah`\n"
-                "fail. Build and test without them, and leave what needs a container to the person.\n"
-                "\n"
-                "## Asking for more\n"
-                "\n"
-                "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would "
-                "change it.\n"
-                "Tell the person that flag. `bawn ask connect HOST --because 'WHY'` asks the person for a host "
-                "during the\n"
-                "run, and waits for the answer. You commit; the person pushes.\n");
+    buf_add_str(
+        out, "\n"
+             "## What does not work here\n"
+             "\n"
+             "No program can become root, and no container can be started: `sudo`, `docker`, `podman` "
+             "and `buildah`\n"
+             "fail. Build and test without them, and leave what needs a container to the person.\n"
+             "\n"
+             "## Asking for more\n"
+             "\n"
+             "`bawn why PATH` or `bawn why HOST` names the rule that decides and the flag that would "
+             "change it.\n"
+             "Tell the person that flag. `bawn ask connect HOST --because 'WHY'` asks the person for a host "
+             "during the\n"
+             "run, and waits for the answer. You commit; the person pushes.\n");
 }

@@ -22,6 +22,7 @@ enum {
 
 struct section {
     const char *label;
+    /* cppcheck-suppress unusedStructMember; vec_push uses it */
     VEC(const char *) items; /* printable */
     size_t least;            /* rows that it gets if it needs them */
     size_t rows;             /* rows that it has */

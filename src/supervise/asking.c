@@ -219,10 +219,12 @@ int asking_answer(struct asking *asking, const char *id, const char *word, unsig
     if (!text_take_number(&end, &number) || *end || number > UINT32_MAX || !asking->network)
         return err_set(err, "there is no question %s", id);
     struct question *question = broker_find(&asking->broker, (unsigned)number);
+    if (!question)
+        return err_set(err, "the question %s is not open: it was answered, or never asked", id);
     /* First given, then said: a program that is told yes must find the door open. */
-    if (question && strcmp(word, "session") == 0 && carry_out(asking, question, ret_number, err) < 0)
+    if (strcmp(word, "session") == 0 && carry_out(asking, question, ret_number, err) < 0)
         return -1;
-    bool is_refused = question && question->kind == QUESTION_CONNECT && strcmp(word, "no") == 0;
+    bool is_refused = question->kind == QUESTION_CONNECT && strcmp(word, "no") == 0;
     if (is_refused && network_refuse(asking->network, question->object, err) < 0)
         return -1;
     if (broker_answer(&asking->broker, (unsigned)number, word, err) < 0)
