@@ -110,9 +110,12 @@ int policy_line_add(const struct world *world, struct loaded *loaded, const char
     if (added < 0)
         return say_err(world, &err);
     bool is_grant = strcmp(verb, "connect") == 0;
-    fprintf(world->out,
-            added ? "%s %s from now on: added `%s %s` to %s.\n" : "%s %s already: `%s %s` is in %s.\n",
-            is_grant ? "Allowed" : "Refused", object, verb, object, shown);
+    if (added)
+        fprintf(world->out, "%s %s from now on: added `%s %s` to %s.\n", is_grant ? "Allowed" : "Refused",
+                object, verb, object, shown);
+    else
+        fprintf(world->out, "%s was %s already by `%s %s` in %s.\n", object, is_grant ? "allowed" : "refused",
+                verb, object, shown);
     return EXIT_FINE;
 }
 
