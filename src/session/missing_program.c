@@ -40,17 +40,34 @@ static const char *install_command(struct arena *arena, const struct profile_fin
     return NULL;
 }
 
-/* The host has a program of that name. */
+/* Adds the flag that shows the folder of a path, unless the path is shown. Returns the folder, or NULL. */
+static const char *add_flag(const struct policy *policy, const char *path, struct buf *flags)
+{
+    const char *folder = path_parent(policy->arena, path);
+    if (decide_path(policy, path, NULL).access != ACCESS_NONE)
+        return NULL;
+    buf_printf(flags, "%s--read %s", flags->size ? " " : "", folder);
+    return folder;
+}
+
+/* The host has a program of that name, perhaps through links: each of them must be shown, too. */
 static void explain_unseen(const struct policy *policy, const char *command, const struct fs_place *place,
                            struct err *err)
 {
-    const char *folder = path_parent(policy->arena, place->real);
-    if (decide_path(policy, place->real, NULL).access != ACCESS_NONE) {
+    auto_buf struct buf flags = {0};
+    const char *first = NULL;
+    for (const struct fs_link *link = place->links; link; link = link->next) {
+        const char *folder = add_flag(policy, link->path, &flags);
+        first = first ? first : folder;
+    }
+    const char *folder = add_flag(policy, place->real, &flags);
+    first = first ? first : folder;
+    if (!first) {
         err_hint(err, "the program itself is shown: is the interpreter that its first line names?");
         return;
     }
-    err_set(err, "%s is in %s, which the sandbox does not show", command, folder);
-    err_hint(err, "--read %s shows it", folder);
+    err_set(err, "%s is in %s, which the sandbox does not show", command, first);
+    err_hint(err, "%s shows it", buf_text(&flags));
 }
 
 void run_explain_missing(struct run *run, struct err *err)

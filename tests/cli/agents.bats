@@ -534,6 +534,11 @@ says() {
     PATH=$HOME/tools:$PATH
     says 127 "mytool is in $HOME/tools, which the sandbox does not show. --read $HOME/tools shows it." --net off mytool
     says 0 "it runs" --net off --read "$HOME/tools" mytool
+    mkdir "$HOME/links"
+    ln -s ../tools/mytool "$HOME/links/linked"
+    PATH=$HOME/links:$PATH
+    says 127 "linked is in $HOME/links, which the sandbox does not show. --read $HOME/links --read $HOME/tools shows it." --net off linked
+    says 0 "it runs" --net off --read "$HOME/links" --read "$HOME/tools" linked
 }
 
 @test "a program whose interpreter the sandbox does not show: bawn names that" {
