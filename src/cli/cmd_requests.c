@@ -57,10 +57,13 @@ static void read_list(struct arena *arena, const char *session, char *text, aske
     }
 }
 
-/* The open questions of all sessions that answer; one that has just ended has none. */
-static void find_asked(struct loaded *loaded, asked_list *ret_list)
+/* The open questions of all sessions that answer; one that has just ended has none. Returns the exit status. */
+static int find_asked(const struct world *world, struct loaded *loaded, asked_list *ret_list)
 {
     auto_vec fs_names running = {0};
+    int status = load_request(&world->caller, loaded);
+    if (status)
+        return status;
     running_find(loaded, &running);
     for (size_t i = 0; i < running.count; i++) {
         auto_buf struct buf text = {0};
@@ -68,6 +71,7 @@ static void find_asked(struct loaded *loaded, asked_list *ret_list)
         if (control_list(running_folder(loaded, running.at[i]), &text, &ignored) == 0)
             read_list(&loaded->arena, running.at[i], text.bytes, ret_list);
     }
+    return EXIT_FINE;
 }
 
 static void print_asked(const struct world *world, const struct asked *asked)
@@ -86,10 +90,9 @@ int cmd_requests(const struct world *world, const struct args *args not_used)
 {
     auto_loaded struct loaded loaded = {0};
     asked_list list = {0};
-    int status = load_request(&world->caller, &loaded);
+    int status = find_asked(world, &loaded, &list);
     if (status)
         return status;
-    find_asked(&loaded, &list);
     vec_each (const struct asked, asked, &list)
         print_asked(world, asked);
     if (list.count)
@@ -154,10 +157,9 @@ int cmd_answer(const struct world *world, const struct args *args)
                              "bawn answer 2 session (or always, no, never)");
     auto_loaded struct loaded loaded = {0};
     asked_list list = {0};
-    int status = load_request(&world->caller, &loaded);
+    int status = find_asked(world, &loaded, &list);
     if (status)
         return status;
-    find_asked(&loaded, &list);
     const struct asked *asked = find_named(world, &loaded, &list, args->words.at[0]);
     status = asked ? answer(world, &loaded, asked, args->words.at[1]) : EXIT_BAD_INPUT;
     vec_free(&list);
