@@ -64,18 +64,30 @@ char *arena_str(struct arena *arena, const char *text)
     return arena_copy(arena, text, strlen(text));
 }
 
-char *arena_printf(struct arena *arena, const char *format, ...)
+/* Formats into what is left of the newest block, which mostly is enough: to format it for its length first costs as much again. */
+char *arena_vprintf(struct arena *arena, const char *format, va_list args)
 {
-    va_list args, again;
-    va_start(args, format);
+    struct arena_block *block = arena->newest;
+    char *left = block ? block->bytes + block->used : NULL;
+    size_t left_size = block ? block->capacity - block->used : 0;
+    va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
+    int length = vsnprintf(left, left_size, format, args);
     if (length < 0)
         out_of_memory();
     char *text = arena_room(arena, (size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
+    if (text != left || (size_t)length >= left_size)
+        vsnprintf(text, (size_t)length + 1, format, again);
     va_end(again);
+    return text;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = arena_vprintf(arena, format, args);
+    va_end(args);
     return text;
 }
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "base/attr.h"
@@ -19,6 +20,7 @@ char *arena_room(struct arena *arena, size_t size) returns_text; /* for a text: 
 char *arena_copy(struct arena *arena, const char *bytes, size_t size) returns_text; /* adds a NUL */
 char *arena_str(struct arena *arena, const char *text) returns_text;
 char *arena_printf(struct arena *arena, const char *format, ...) printf_like(2, 3) returns_text;
+char *arena_vprintf(struct arena *arena, const char *format, va_list args) printf_like(2, 0) returns_text;
 void arena_free(struct arena *arena);
 #define auto_arena __attribute__((cleanup(arena_free)))
 

@@ -40,25 +40,33 @@ void buf_add_str(struct buf *buf, const char *text)
     buf_add(buf, text, strlen(text));
 }
 
+/* As in arena_vprintf(), what is reserved already mostly is enough. */
 void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    size_t left = buf->capacity - buf->size;
+    int length = vsnprintf(left ? buf->bytes + buf->size : NULL, left, format, args);
     va_end(args);
     if (length > 0) {
-        char *end = reserve(buf, (size_t)length);
-        vsnprintf(end, (size_t)length + 1, format, again);
+        if ((size_t)length >= left)
+            vsnprintf(reserve(buf, (size_t)length), (size_t)length + 1, format, again);
         buf->size += (size_t)length;
+    } else if (left) {
+        buf->bytes[buf->size] = '\0';
     }
     va_end(again);
 }
 
 void buf_pad(struct buf *buf, size_t from, size_t columns)
 {
-    while (buf->size - from < columns)
-        buf_add_char(buf, ' ');
+    size_t size = buf->size - from;
+    if (size >= columns)
+        return;
+    memset(reserve(buf, columns - size), ' ', columns - size);
+    buf->size = from + columns;
+    buf->bytes[buf->size] = '\0';
 }
 
 int buf_read(struct buf *buf, int fd, size_t most)

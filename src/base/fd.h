@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static inline void fd_close(int fd)
@@ -23,6 +24,18 @@ static inline int fd_take(int *fd)
     int taken = *fd;
     *fd = -1;
     return taken;
+}
+
+/* A path of /proc that leads to what a descriptor of this process has open, for calls that take paths alone. */
+struct fd_path {
+    char text[32];
+};
+
+static inline struct fd_path fd_path(int fd)
+{
+    struct fd_path path;
+    snprintf(path.text, sizeof(path.text), "/proc/self/fd/%d", fd);
+    return path;
 }
 
 static inline void directory_close_at_scope_end(DIR *const *directory)

@@ -37,3 +37,18 @@ enum { CHACHA20_KEY = 32 };
 /* Encrypts or decrypts. Never encrypt two plaintexts under the same (key, stream). A stream has at most 256 GiB. */
 void chacha20(const unsigned char key[CHACHA20_KEY], uint64_t stream, const void *from, size_t size,
               void *ret_to);
+
+/* --- FNV-1a --- */
+
+/* For tables and for telling changes: fast on short texts, and anybody can make two that collide. */
+
+static const uint64_t fnv_start = 0xcbf29ce484222325, fnv_prime = 0x100000001b3;
+
+/* Goes on with a hash, which begins as fnv_start. */
+static inline uint64_t fnv_add(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * fnv_prime;
+    return hash;
+}

@@ -88,6 +88,12 @@ void json_bool(struct json *json, const char *key, bool value)
     buf_add_str(json->out, value ? "true" : "false");
 }
 
+void json_raw(struct json *json, const char *key, const char *value)
+{
+    begin_item(json, key);
+    buf_add_str(json->out, value);
+}
+
 void json_true(struct json *json, const char *key, bool is_true)
 {
     if (is_true)

@@ -26,7 +26,8 @@ void json_close(struct json *json, char bracket);                    /* '}' or '
 void json_str(struct json *json, const char *key, const char *text); /* adds nothing for NULL */
 void json_int(struct json *json, const char *key, int64_t number);
 void json_bool(struct json *json, const char *key, bool value);
-void json_true(struct json *json, const char *key, bool is_true); /* adds nothing if it is false */
+void json_raw(struct json *json, const char *key, const char *value); /* which is JSON already */
+void json_true(struct json *json, const char *key, bool is_true);     /* adds nothing if it is false */
 
 /* --- json read --- */
 

@@ -10,15 +10,17 @@
 static size_t hash(const char *key, size_t size)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
-    uint64_t value = size * factor, word;
-    for (; size >= sizeof(word); key += sizeof(word), size -= sizeof(word)) {
+    uint64_t value = size * factor, word = 0;
+    const char *end = key + size;
+    for (; key + sizeof(word) < end; key += sizeof(word)) {
         memcpy(&word, key, sizeof(word));
         value = (value ^ word) * factor;
         value ^= value >> 32;
     }
-    word = 0;
-    for (size_t i = 0; i < size; i++)
-        word = word << 8 | (unsigned char)key[i];
+    if (size >= sizeof(word)) /* the last eight, of which some may have been before */
+        memcpy(&word, end - sizeof(word), sizeof(word));
+    for (; size < sizeof(word) && key < end; key++)
+        word = word << 8 | (unsigned char)*key;
     value = (value ^ word) * factor;
     return (size_t)(value ^ value >> 32);
 }

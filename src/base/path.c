@@ -41,9 +41,8 @@ size_t path_parent_size(const char *path, size_t size)
 {
     if (size <= 1)
         return 0;
-    while (path[size - 1] != '/')
-        size--;
-    return size > 1 ? size - 1 : 1;
+    const char *slash = memrchr(path, '/', size);
+    return slash > path ? (size_t)(slash - path) : 1;
 }
 
 const char *path_next_folder(struct arena *arena, const char **list)

@@ -89,6 +89,10 @@ static bool name_matches(const char *pattern, const char *pattern_end, const cha
 
 bool pattern_matches_name(const char *pattern, const char *name, size_t name_size)
 {
+    /* Most names differ from most patterns in the first byte. */
+    bool is_literal = *pattern != '*' && *pattern != '?' && *pattern != '\\';
+    if (is_literal && name_size && *pattern != *name)
+        return false;
     return name_matches(pattern, pattern + strlen(pattern), name, name + name_size);
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/attr.h"
+
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -20,9 +22,37 @@ static uint32_t rotate(uint32_t word, unsigned bits)
     return word >> bits | word << (32 - bits);
 }
 
+/*
+ * One of the 64 rounds. The standard moves its words a to h on by one after each: here the round names them one further on instead, so that
+ * after eight rounds they are in place again.
+ */
+static inline void do_round(uint32_t v[8], unsigned number, uint32_t added)
+{
+    const uint32_t a = v[(0 - number) & 7], b = v[(1 - number) & 7], c = v[(2 - number) & 7];
+    const uint32_t e = v[(4 - number) & 7], f = v[(5 - number) & 7], g = v[(6 - number) & 7];
+    uint32_t *d = &v[(3 - number) & 7], *h = &v[(7 - number) & 7];
+    uint32_t s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+    uint32_t t1 = *h + s1 + (g ^ (e & (f ^ g))) + added;
+    uint32_t s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+    *d += t1;
+    *h = t1 + s0 + ((a & b) | (c & (a | b)));
+}
+
+static void eight_rounds(uint32_t v[8], const uint32_t words[8], const uint32_t constants[8])
+{
+    do_round(v, 0, words[0] + constants[0]);
+    do_round(v, 1, words[1] + constants[1]);
+    do_round(v, 2, words[2] + constants[2]);
+    do_round(v, 3, words[3] + constants[3]);
+    do_round(v, 4, words[4] + constants[4]);
+    do_round(v, 5, words[5] + constants[5]);
+    do_round(v, 6, words[6] + constants[6]);
+    do_round(v, 7, words[7] + constants[7]);
+}
+
 static void add_block(uint32_t state[8], const unsigned char block[64])
 {
-    uint32_t words[64];
+    not_zeroed uint32_t words[64];
     for (size_t i = 0; i < 16; i++) {
         words[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                    (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
@@ -32,19 +62,10 @@ static void add_block(uint32_t state[8], const unsigned char block[64])
         uint32_t s1 = rotate(words[i - 2], 17) ^ rotate(words[i - 2], 19) ^ words[i - 2] >> 10;
         words[i] = words[i - 16] + s0 + words[i - 7] + s1;
     }
-
-    uint32_t v[8]; /* a to h of the standard */
+    uint32_t v[8];
     memcpy(v, state, sizeof(v));
-    for (unsigned i = 0; i < 64; i++) {
-        uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
-        uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        uint32_t t1 = v[7] + s1 + choice + round_constants[i] + words[i];
-        uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-        uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        memmove(v + 1, v, 7 * sizeof(v[0]));
-        v[4] += t1;
-        v[0] = t1 + s0 + majority;
-    }
+    for (unsigned i = 0; i < 64; i += 8)
+        eight_rounds(v, words + i, round_constants + i);
     for (unsigned i = 0; i < 8; i++)
         state[i] += v[i];
 }

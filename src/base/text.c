@@ -37,10 +37,26 @@ static bool is_treacherous(uint32_t code)
            (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xe0000 && code <= 0xe007f);
 }
 
+/* How many bytes at the beginning are printable ASCII: nearly all of most texts. */
+static size_t count_plain(const char *bytes, size_t size)
+{
+    size_t count = 0;
+    while (count < size && bytes[count] >= ' ' && bytes[count] <= '~')
+        count++;
+    return count;
+}
+
 size_t text_add_printable(struct buf *buf, const char *bytes, size_t size)
 {
     size_t columns = 0;
     for (size_t i = 0; i < size;) {
+        size_t plain = count_plain(bytes + i, size - i);
+        if (plain) {
+            buf_add(buf, bytes + i, plain);
+            columns += plain;
+            i += plain;
+            continue;
+        }
         uint32_t code = 0;
         size_t length = utf8_decode(bytes + i, size - i, &code);
         if (length && !is_treacherous(code)) {
